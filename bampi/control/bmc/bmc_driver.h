@@ -1,0 +1,268 @@
+/* What a BMC can be asked, and the row each kind of BMC fills in. A driver does one plain call per
+ * run(); reading back, retries, deadlines of whole operations and fairness are the queue's
+ * (bmc_queue.h), so that every driver gets them alike. Words: IPMI 2.0 rev 1.1 chapters 20 (chassis
+ * 28), 22, 23, 31-35. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+/* --- who is asked
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+/* Deviations of real BMCs that the ipmi driver allows for; words in bmc_endpoint.c
+ * ("open-session-privilege"). Bits. */
+enum bmc_workaround {
+	BMC_WORKAROUND_OPEN_SESSION_PRIVILEGE =
+		1 << 0, /* ask for "highest privilege" at open (OpenIPMI's ipmi_sim) */
+	BMC_WORKAROUND_INTEGRITY_CHECK_VALUE =
+		1 << 1, /* iDRAC of old: status codes without an integrity check */
+	BMC_WORKAROUND_INTEL_SESSION = 1 << 2,
+	BMC_WORKAROUND_SUPERMICRO_SESSION = 1 << 3,
+	BMC_WORKAROUND_SUN_SESSION = 1 << 4,
+	BMC_WORKAROUND_AUTHENTICATION_CAPABILITIES =
+		1 << 5, /* wrong answer to Get Channel Authentication Capabilities */
+	BMC_WORKAROUND_NO_CHECKSUM_CHECK = 1 << 6,
+};
+
+/* A value: copy it freely, but end every copy with bmc_endpoint_wipe. */
+struct bmc_endpoint {
+	int64_t id;             /* haas.bmc row (see bmc_store.h); the key of the queue */
+	char node[64];          /* node name, for problems and log lines */
+	char driver[16];        /* bmc_driver_table name: "ipmi" or "sim" */
+	char address[64];       /* literal IPv4 or IPv6 address, or a name */
+	uint16_t port;          /* 0 = the driver's default (623) */
+	char username[17];      /* IPMI allows 16 bytes */
+	char password[21];      /* IPMI 2.0 allows 20 bytes */
+	uint8_t cipher_suite;   /* IPMI 22.15.2; 3 and 17 are the usual ones */
+	uint32_t workarounds;   /* bits of enum bmc_workaround */
+	uint32_t timeout_ms;    /* of one call; 0 = 5000 */
+	uint32_t retransmit_ms; /* a request is sent again after this; 0 = 1000. Below `timeout_ms`
+				 */
+};
+
+void bmc_endpoint_wipe(struct bmc_endpoint *endpoint);
+/* Words separated by commas or spaces -> bits. E_NOT_FOUND with a problem that lists the known
+ * words. "" gives 0. */
+MUST_USE int bmc_workarounds_parse(const char *words, uint32_t *ret, struct problem *problem);
+/* The words of `bits`, comma-separated. Returns false when `room` is too small. */
+bool bmc_workarounds_text(uint32_t bits, char *ret, size_t room);
+
+/* --- what is asked
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+enum bmc_op {
+	BMC_POWER_STATUS, /* -> power */
+	BMC_POWER_ON,  /* -> power. Through the queue: done when the status says on; no command when
+			  it already does */
+	BMC_POWER_OFF, /* -> power. Hard off; confirmed likewise */
+	BMC_POWER_CYCLE, /* -> power. Made by the queue: off confirmed, pause, on confirmed. Drivers
+			    never see it */
+	BMC_POWER_RESET, /* -> power. Sent at most once; no BMC can show that it happened:
+			    power.confirm is unverified */
+	BMC_POWER_SOFT,  /* -> power. ACPI shutdown; through the queue done when the status says off
+			  */
+	BMC_BOOT_GET,    /* -> boot */
+	BMC_BOOT_SET, /* boot -> boot. Through the queue: followed by BOOT_GET and compared field by
+			 field */
+	BMC_IDENTIFY, /* identify -> nothing */
+	BMC_INFO,     /* -> info */
+	BMC_SENSORS,  /* -> sensors */
+	BMC_SEL_LIST, /* -> sel */
+	BMC_SEL_CLEAR, /* -> nothing */
+	BMC_FRU,       /* -> fru */
+	BMC_USER_LIST, /* -> users */
+	BMC_USER_SET,  /* user -> nothing */
+	BMC_LAN_GET,   /* -> lan */
+	BMC_RAW,       /* raw -> raw. Never repeated by the queue */
+	BMC_OP_COUNT
+};
+
+enum bmc_boot_device {
+	BMC_BOOT_NONE,
+	BMC_BOOT_PXE,
+	BMC_BOOT_DISK,
+	BMC_BOOT_OTHER
+}; /* OTHER only in answers */
+enum bmc_boot_firmware { BMC_FIRMWARE_BIOS, BMC_FIRMWARE_UEFI };
+
+/* Boot flags (IPMI 28.13, parameter 5). */
+struct bmc_boot {
+	enum bmc_boot_device device;
+	bool persistent; /* false = the next boot only */
+	enum bmc_boot_firmware firmware;
+};
+
+/* What reading back has shown of one field. UNVERIFIED: the BMC took the request, but does not echo
+ * the field; what our own DHCP and HTTP servers then observe is the proof. */
+enum bmc_confirm { BMC_CONFIRM_NOT_ASKED, BMC_CONFIRMED, BMC_UNVERIFIED };
+
+#define BMC_RAW_SIZE 255
+
+struct bmc_request {
+	enum bmc_op op;
+	union {
+		struct bmc_boot boot; /* BMC_BOOT_SET */
+		struct {
+			uint8_t seconds; /* BMC_IDENTIFY; 0 = off */
+		} identify;
+		struct {
+			uint8_t id; /* 1..63 */
+			bool enabled;
+			uint8_t privilege; /* IPMI 6.8: 2 user, 3 operator, 4 administrator, 15 none
+					    */
+			char name[17];     /* "" = leave */
+			char password[21]; /* "" = leave; wiped with the request */
+		} user;                    /* BMC_USER_SET */
+		struct {
+			uint8_t lun, netfn;
+			uint8_t size;                /* of bytes */
+			uint8_t bytes[BMC_RAW_SIZE]; /* command first */
+		} raw;                               /* BMC_RAW */
+	};
+};
+
+/* --- what is answered
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+struct bmc_sensor {
+	uint8_t number;
+	char name[64];
+	char type[32];    /* "Temperature" */
+	char unit[32];    /* "degrees C"; "" for discrete ones */
+	bool has_reading; /* else the sensor is not readable now */
+	double reading;
+	char state[32]; /* "nominal", "warning", "critical", "unknown" */
+};
+
+struct bmc_sel_entry {
+	uint16_t id;
+	int64_t time_s; /* seconds since 1970 of the BMC's clock; 0 = not stamped or before the BMC
+			   knew the time */
+	char text[192]; /* "Temperature MBTemp: Upper Non-critical - going high" */
+};
+
+struct bmc_fru {
+	uint8_t device_id;
+	char area[16]; /* "chassis", "board", "product" */
+	char key[32];  /* "manufacturer", "product_name", "serial", "part_number", "version",
+			  "asset_tag" */
+	char value[96];
+};
+
+struct bmc_user {
+	uint8_t id;
+	char name[17];
+	bool enabled;
+	uint8_t privilege;
+};
+
+struct bmc_result {
+	enum bmc_op op;
+	union {
+		struct {
+			bool on;
+			bool changed; /* a command was sent */
+			enum bmc_confirm confirm;
+		} power;
+		struct {
+			struct bmc_boot flags; /* as read back */
+			bool valid;            /* the BMC says that the flags count */
+			/* After BMC_BOOT_SET, field by field; BMC_CONFIRM_NOT_ASKED after
+			 * BMC_BOOT_GET. */
+			enum bmc_confirm device, lifetime, firmware, valid_bit;
+		} boot;
+		struct {
+			uint32_t manufacturer; /* IANA enterprise number */
+			uint16_t product;
+			uint8_t firmware_major, firmware_minor;
+			uint8_t ipmi_major, ipmi_minor;
+			char guid[37]; /* "" when the BMC has none */
+		} info;
+		struct {
+			struct bmc_sensor *rows; /* owned by the result */
+			size_t count;
+		} sensors;
+		struct {
+			struct bmc_sel_entry *rows;
+			size_t count;
+		} sel;
+		struct {
+			struct bmc_fru *rows;
+			size_t count;
+		} fru;
+		struct {
+			struct bmc_user *rows;
+			size_t count;
+		} users;
+		struct {
+			uint32_t address, netmask, gateway; /* host order */
+			uint8_t mac[6];
+			bool dhcp;
+			uint16_t vlan; /* 0 = untagged */
+		} lan;
+		struct {
+			uint8_t completion; /* IPMI completion code; 0 = done */
+			uint8_t size;
+			uint8_t bytes[BMC_RAW_SIZE]; /* after the completion code */
+		} raw;
+	};
+};
+
+/* Frees rows; the result is zeroed. */
+void bmc_result_done(struct bmc_result *result);
+
+/* --- facts about operations
+ * ---------------------------------------------------------------------------------------------- */
+
+struct bmc_op_row {
+	const char *name;     /* "power-on" */
+	bool idempotent;      /* may be sent again when its answer was lost */
+	bool mergeable;       /* two waiting ones are one call */
+	bool changes;         /* changes the node or the BMC (audit) */
+	uint32_t deadline_ms; /* of the whole operation, when the caller names none */
+};
+extern const struct bmc_op_row bmc_op_table[BMC_OP_COUNT];
+const char *bmc_op_text(enum bmc_op op);
+const char *bmc_boot_device_text(enum bmc_boot_device device);
+const char *bmc_confirm_text(enum bmc_confirm confirm);
+
+/* --- a driver
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+struct bmc_driver {
+	const char *name;
+	/* Runs in the worker: the call may block (the sim's never does; the queue uses a timer for
+	 * its delays). */
+	bool blocks;
+	/* Makes the state kept for one BMC; no I/O. The endpoint is copied. -ENOMEM or -EINVAL with
+	 * a problem. `shared` is what the queue was given for this driver (sim: struct sim_rack);
+	 * NULL for ipmi. */
+	int (*open)(const struct bmc_endpoint *endpoint, void *shared, void **ret_session,
+		    struct problem *problem);
+	/* One call; may block until `deadline_ms` (clock_monotonic_ms), not longer. Opens the
+	 * session when it is not, keeps it open after. *ret is written only on 0. Never two at once
+	 * for one session. Errors, always with a problem: E_AUTHENTICATION  wrong name, password or
+	 * privilege: do not ask again before the endpoint changed (lock-out) E_TIMEOUT         no
+	 * answer: dead, unreachable, or too slow. A command may or may not have been executed
+	 * E_UNSUPPORTED     the BMC does not know the command, or the cipher suite
+	 * -EBUSY            the BMC says node busy, or has no session free: ask later
+	 * E_CONFLICT        the BMC refuses in its present state
+	 * E_PROTOCOL        anything else it answered */
+	int (*run)(void *session, const struct bmc_request *request, int64_t deadline_ms,
+		   struct bmc_result *ret, struct problem *problem);
+	/* Ends the session at the BMC (it has few) and frees. May block for one short exchange.
+	 * NULL is fine. */
+	void (*close)(void *session);
+};
+
+/* By name; NULL when there is none. */
+const struct bmc_driver *bmc_driver_find(const char *name);
