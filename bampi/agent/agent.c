@@ -1,0 +1,365 @@
+#include "bampi/agent/agent.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <sodium.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/http/client.h"
+#include "common/io/log.h"
+#include "common/io/worker.h"
+
+#include "bampi/agent/power.h"
+#include "bampi/agent/retry_policy.h"
+
+#define POLL_WAIT_S         20
+#define POLL_TIMEOUT_MS     (40 * 1000)
+#define REPORT_TIMEOUT_MS   (10 * 1000)
+#define PROGRESS_EVERY_MS   1000
+#define SUBJECT             "agent"
+#define RESPONSE_LIMIT_SIZE ((size_t)4 << 20)
+
+enum agent_state {
+	AGENT_POLLING,   /* a poll is out, or waits for its retry */
+	AGENT_WORKING,   /* a task is at work; a progress report may be out */
+	AGENT_REPORTING, /* a result is out, or waits for its retry */
+	AGENT_STOPPED,
+};
+
+struct agent {
+	struct loop *loop;
+	const struct agent_env *env;
+	struct http_client *client;
+	struct worker *worker;
+	struct loop_timer *timer; /* poll or result: retry; working: next progress report */
+	struct http_call *call;   /* the one exchange that is out */
+	char authorization[256];
+	enum agent_state state;
+	unsigned attempt; /* retries of the present request so far */
+	struct task *task;
+	struct text body; /* of the POST that is out */
+	int64_t task_began_ms;
+};
+
+static void agent_enter(struct agent *agent, enum agent_state state);
+
+static int call(struct agent *agent, const char *method, const char *target, int64_t timeout_ms,
+		void (*on_done)(void *, int, const struct http_response *, const struct problem *))
+{
+	const struct http_header headers[] = {{"Authorization", agent->authorization}};
+	bool has_body = agent->body.size > 0;
+	struct http_call_options options = {
+		.method = method,
+		.target = target,
+		.headers = headers,
+		.header_count = COUNT_OF(headers),
+		.body = has_body ? text_get(&agent->body) : NULL,
+		.body_size = agent->body.size,
+		.timeout_ms = timeout_ms,
+		.response_limit = RESPONSE_LIMIT_SIZE,
+		.on_done = on_done,
+		.context = agent,
+	};
+
+	return http_client_call(agent->client, &options, &agent->call);
+}
+
+static void retry_later(struct agent *agent, int rc, int status, const char *what)
+{
+	bool refused = rc == 0 && (status == 401 || status == 403);
+	int64_t delay_ms = retry_delay_ms(refused ? RETRY_REFUSED : RETRY_AWAY, agent->attempt, randombytes_random());
+
+	if (refused)
+		log_error(SUBJECT,
+			  "the server refuses our token (status=%d); a reboot over the network would bring a new one; next %s in %lld s",
+			  status, what, (long long)(delay_ms / 1000));
+	else if (agent->attempt == 0 || agent->attempt % 20 == 0)
+		log_warn(SUBJECT, "no %s: %s (status=%d attempt=%u); going on", what, rc ? error_text(rc) : "not served", status,
+			 agent->attempt + 1);
+	agent->attempt++;
+	loop_timer_arm(agent->timer, delay_ms);
+}
+
+/* --- polling --- */
+
+static void poll_done(void *context, int rc, const struct http_response *response, const struct problem *problem)
+{
+	struct agent *agent = context;
+	struct problem why = {0};
+	int status = rc == 0 ? response->status : 0;
+
+	(void)problem;
+	agent->call = NULL;
+	if (status == 204) {
+		agent->attempt = 0;
+		loop_timer_arm(agent->timer, 0);
+		return;
+	}
+	if (status != 200) {
+		retry_later(agent, rc, status, "task");
+		return;
+	}
+	rc = task_new(response->body, response->size, agent->env, &agent->task, &why);
+	if (rc) {
+		if (problem_is_set(&why))
+			log_problem(LOG_LEVEL_ERROR, SUBJECT, &why);
+		retry_later(agent, rc, status, "usable task");
+		return;
+	}
+	agent_enter(agent, AGENT_WORKING);
+}
+
+static void poll_send(struct agent *agent)
+{
+	char target[64];
+	int rc;
+
+	text_clear(&agent->body);
+	(void)text_format(target, sizeof(target), "/agent/v1/task?wait=%d", POLL_WAIT_S);
+	rc = call(agent, "GET", target, POLL_TIMEOUT_MS, poll_done);
+	if (rc)
+		retry_later(agent, rc, 0, "task");
+}
+
+/* --- working --- */
+
+static void work(void *context)
+{
+	task_run(context);
+}
+
+/* The worker hands back the task, not the agent: the agent is found by the pointer that the task's owner keeps. */
+struct work_item {
+	struct agent *agent;
+	struct task *task;
+};
+
+static void work_thread(void *context)
+{
+	struct work_item *item = context;
+
+	work(item->task);
+}
+
+static void work_done(void *context)
+{
+	CLEANUP(freep) struct work_item *item = context;
+	struct agent *agent = item->agent;
+	struct task *task = item->task;
+	const char *kind = task->row ? task->row->kind : "unknown";
+	double seconds = (double)(clock_monotonic_ms() - agent->task_began_ms) / 1000.0;
+
+	if (agent->state == AGENT_STOPPED)
+		return;
+	if (agent->call)
+		http_call_cancel(TAKE(agent->call));
+	if (task->rc == 0)
+		log_info(SUBJECT, "task %s: %s is done (seconds=%.1f)", task->id, kind, seconds);
+	else if (!task_wanted(task))
+		log_info(SUBJECT, "task %s: %s stopped, nobody wants it any more (seconds=%.1f)", task->id, kind, seconds);
+	else
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, &task->problem);
+
+	if (!task_wanted(task)) {
+		task_free(TAKE(agent->task));
+		agent_enter(agent, AGENT_POLLING);
+		return;
+	}
+	agent_enter(agent, AGENT_REPORTING);
+}
+
+static void progress_done(void *context, int rc, const struct http_response *response, const struct problem *problem)
+{
+	struct agent *agent = context;
+
+	(void)problem;
+	agent->call = NULL;
+	/* A report that was lost needs no retry: the next one says more. */
+	if (rc == 0 && response->status == 410) {
+		log_warn(SUBJECT, "task %s: the server wants it no more, stopping", agent->task->id);
+		atomic_store(&agent->task->unwanted, true);
+	}
+}
+
+static void progress_send(struct agent *agent)
+{
+	struct task_progress progress = task_progress(agent->task);
+	char target[96];
+	int rc;
+
+	loop_timer_arm(agent->timer, PROGRESS_EVERY_MS);
+	if (agent->call || !task_wanted(agent->task))
+		return;
+	text_clear(&agent->body);
+	task_progress_json(&progress, &agent->body);
+	(void)text_format(target, sizeof(target), "/agent/v1/tasks/%s/progress", agent->task->id);
+	rc = call(agent, "POST", target, REPORT_TIMEOUT_MS, progress_done);
+	if (rc)
+		log_debug(SUBJECT, "no progress report: %s", error_text(rc));
+}
+
+static void work_start(struct agent *agent)
+{
+	struct work_item *item = malloc(sizeof(*item));
+	int rc = -ENOMEM;
+
+	agent->task_began_ms = clock_monotonic_ms();
+	log_info(SUBJECT, "task %s: %s begins", agent->task->id, agent->task->row ? agent->task->row->kind : "unknown");
+	if (item) {
+		*item = (struct work_item){agent, agent->task};
+		rc = worker_submit(agent->worker, work_thread, work_done, item);
+	}
+	if (rc) {
+		free(item);
+		agent->task->rc = problem_set(&agent->task->problem, rc, "the task could not be started: %s", error_text(rc));
+		agent_enter(agent, AGENT_REPORTING);
+		return;
+	}
+	loop_timer_arm(agent->timer, PROGRESS_EVERY_MS);
+}
+
+/* --- reporting --- */
+
+static void power_off(struct agent *agent)
+{
+	if (agent->env->sandbox) {
+		log_info(SUBJECT, "sandbox: the power stays on, the program ends");
+		agent_enter(agent, AGENT_STOPPED);
+		return;
+	}
+	log_info(SUBJECT, "powering off");
+	log_error(SUBJECT, "the kernel does not power off: %s", error_text(power_off_now()));
+}
+
+static void result_done(void *context, int rc, const struct http_response *response, const struct problem *problem)
+{
+	struct agent *agent = context;
+	int status = rc == 0 ? response->status : 0;
+	bool powers_off;
+
+	(void)problem;
+	agent->call = NULL;
+	/* 4xx other than a refused token or "slow down": asking again would not change the answer. */
+	if (rc || status >= 500 || status == 401 || status == 403 || status == 408 || status == 429) {
+		retry_later(agent, rc, status, "place for the result");
+		return;
+	}
+	if (status >= 300)
+		log_warn(SUBJECT, "task %s: the server does not take the result (status=%d)", agent->task->id, status);
+	powers_off = agent->task->row && agent->task->row->powers_off && status < 300;
+	task_free(TAKE(agent->task));
+	if (powers_off)
+		power_off(agent);
+	if (agent->state != AGENT_STOPPED)
+		agent_enter(agent, AGENT_POLLING);
+}
+
+static void result_send(struct agent *agent)
+{
+	char target[96];
+	int rc;
+
+	text_clear(&agent->body);
+	task_result_json(agent->task, &agent->body);
+	(void)text_format(target, sizeof(target), "/agent/v1/tasks/%s/result", agent->task->id);
+	rc = call(agent, "POST", target, REPORT_TIMEOUT_MS, result_done);
+	if (rc)
+		retry_later(agent, rc, 0, "place for the result");
+}
+
+/* --- the one door --- */
+
+static void agent_enter(struct agent *agent, enum agent_state state)
+{
+	agent->state = state;
+	agent->attempt = 0;
+	loop_timer_disarm(agent->timer);
+	switch (state) {
+	case AGENT_POLLING:
+		poll_send(agent);
+		break;
+	case AGENT_WORKING:
+		work_start(agent);
+		break;
+	case AGENT_REPORTING:
+		result_send(agent);
+		break;
+	case AGENT_STOPPED:
+		loop_stop(agent->loop);
+		break;
+	}
+}
+
+static void on_timer(void *context)
+{
+	struct agent *agent = context;
+
+	switch (agent->state) {
+	case AGENT_POLLING:
+		poll_send(agent);
+		break;
+	case AGENT_WORKING:
+		progress_send(agent);
+		break;
+	case AGENT_REPORTING:
+		result_send(agent);
+		break;
+	case AGENT_STOPPED:
+		break;
+	}
+}
+
+static void agent_freep(struct agent **agent)
+{
+	agent_free(*agent);
+}
+
+int agent_new(struct loop *loop, const struct agent_env *env, struct agent **ret)
+{
+	CLEANUP(agent_freep) struct agent *agent = calloc(1, sizeof(*agent));
+	int rc;
+
+	if (!agent)
+		return -ENOMEM;
+	agent->loop = loop;
+	agent->env = env;
+	if (!text_format(agent->authorization, sizeof(agent->authorization), "Bearer %s", env->token))
+		return E_LIMIT;
+	rc = http_client_new(loop, env->url, &agent->client);
+	if (rc)
+		return rc;
+	rc = worker_new(loop, 1, 1, &agent->worker);
+	if (rc)
+		return rc;
+	rc = loop_timer_new(loop, on_timer, agent, &agent->timer);
+	if (rc)
+		return rc;
+
+	*ret = TAKE(agent);
+	return 0;
+}
+
+void agent_free(struct agent *agent)
+{
+	if (!agent)
+		return;
+	agent->state = AGENT_STOPPED;
+	if (agent->task)
+		atomic_store(&agent->task->unwanted, true);
+	worker_free(agent->worker);
+	task_free(agent->task);
+	if (agent->call)
+		http_call_cancel(agent->call);
+	http_client_free(agent->client);
+	loop_timer_free(agent->timer);
+	text_done(&agent->body);
+	sodium_memzero(agent->authorization, sizeof(agent->authorization));
+	free(agent);
+}
+
+void agent_start(struct agent *agent)
+{
+	agent_enter(agent, AGENT_POLLING);
+}

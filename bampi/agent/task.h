@@ -1,0 +1,79 @@
+/* One task as its handler sees it. Handlers block: they run on the agent's worker thread, the mailbox (agent.h) lives on the loop;
+ * progress and the wish to stop are all that the two share. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+#include "common/base/text.h"
+
+#define TASK_ID_SIZE 40
+
+struct neighbor_table;
+
+/* What is the same for all tasks of one life of the program. */
+struct agent_env {
+	const char *root;  /* prefix of /sys, /proc, /dev and /etc; "" on a node */
+	const char *url;   /* "http://10.2.0.1:8080" */
+	const char *token; /* secret */
+	bool sandbox;      /* tests: regular files may be disks, the power stays on */
+	struct neighbor_table *neighbors; /* LLDP; may be NULL */
+};
+
+struct task_progress {
+	int percent;
+	int64_t done_bytes;
+	int64_t total_bytes;
+	char text[96];
+};
+
+struct task;
+
+/* Fills `data` with one JSON object. 0, or a code with the problem set. -ECANCELED when it stopped because nobody wants it. */
+typedef int (*task_run_fn)(struct task *task, struct text *data, struct problem *problem);
+
+struct task_row {
+	const char *kind;
+	task_run_fn run;
+	bool powers_off; /* once the result was delivered */
+};
+
+struct task {
+	char id[TASK_ID_SIZE];
+	const struct task_row *row;
+	const struct agent_env *env;
+	json_t *params; /* an object; owned */
+
+	pthread_mutex_t lock;
+	struct task_progress progress; /* under lock */
+	atomic_bool unwanted;
+
+	/* The outcome; the worker's until the task is done. */
+	int rc;
+	struct text data;
+	struct problem problem;
+};
+
+/* Takes what GET /agent/v1/task answered: {"id":..,"kind":..,"params":{..}}. A kind that the table lacks is a task all the same
+ * (row NULL), so that its problem can be reported. E_MALFORMED, E_LIMIT. */
+MUST_USE int task_new(const char *body, size_t size, const struct agent_env *env, struct task **ret, struct problem *problem);
+void task_free(struct task *task);
+void task_freep(struct task **task);
+/* Runs the handler and keeps the outcome. */
+void task_run(struct task *task);
+
+/* From any thread. `percent` follows from the bytes; total 0 = unknown. */
+void task_say(struct task *task, int64_t done_bytes, int64_t total_bytes, const char *format, ...) PRINTF_LIKE(4, 5);
+struct task_progress task_progress(struct task *task);
+/* False once the server answered 410: stop at the next safe point and return -ECANCELED. */
+bool task_wanted(const struct task *task);
+
+/* The bodies of POST .../progress and .../result. */
+void task_progress_json(const struct task_progress *progress, struct text *ret);
+void task_result_json(const struct task *task, struct text *ret);

@@ -1,0 +1,30 @@
+#include "bampi/agent/task_table.h"
+
+#include <string.h>
+
+#include "bampi/agent/configure_os.h"
+#include "bampi/agent/erase.h"
+#include "bampi/agent/inventory.h"
+#include "bampi/agent/power.h"
+#include "bampi/agent/verify_erased.h"
+#include "bampi/agent/write_image.h"
+
+/* clang-format off */
+static const struct task_row rows[] = {
+	/* kind            handler            powers off */
+	{"inventory",      inventory_run,     false},
+	{"write_image",    write_image_run,   false},
+	{"configure_os",   configure_os_run,  false},
+	{"erase",          erase_run,         false},
+	{"verify_erased",  verify_erased_run, false},
+	{"power_off",      power_off_run,     true},
+};
+/* clang-format on */
+
+const struct task_row *task_table_find(const char *kind)
+{
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (strcmp(rows[i].kind, kind) == 0)
+			return &rows[i];
+	return NULL;
+}

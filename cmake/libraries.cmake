@@ -1,0 +1,13 @@
+# Every outside library, found once; parts name them as lib::X.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+set(outside
+  event=libevent_core event_extra=libevent_extra pq=libpq jansson=jansson sodium=libsodium zstd=libzstd config=libconfig
+  freeipmi=libfreeipmi ipmiconsole=libipmiconsole)
+foreach(pair ${outside})
+  string(REPLACE "=" ";" pair ${pair})
+  list(GET pair 0 name)
+  list(GET pair 1 module)
+  pkg_check_modules(pkg_${name} REQUIRED IMPORTED_TARGET ${module})
+  add_library(lib::${name} ALIAS PkgConfig::pkg_${name})
+endforeach()

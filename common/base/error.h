@@ -1,0 +1,19 @@
+/* Error numbers: 0 is success, -errno the system's reasons, below -1000 our own. One text table for both. */
+#pragma once
+
+enum haas_error {
+	E_MALFORMED = -1001,      /* bytes or text that break their format */
+	E_NOT_FOUND = -1002,      /* the named thing does not exist */
+	E_CONFLICT = -1003,       /* the state of things forbids it now */
+	E_DENIED = -1004,         /* not allowed for this caller */
+	E_UNAVAILABLE = -1005,    /* a part we need is away; try again */
+	E_DIGEST = -1006,         /* content differs from its digest or signature */
+	E_TIMEOUT = -1007,        /* a deadline passed */
+	E_PROTOCOL = -1008,       /* the peer answered something its protocol does not allow */
+	E_UNSUPPORTED = -1009,    /* the peer says that it cannot do this */
+	E_AUTHENTICATION = -1010, /* wrong name or password */
+	E_LIMIT = -1011,          /* larger than what we accept */
+};
+
+/* Text of an error number, ours or the system's; never NULL, static. */
+const char *error_text(int rc);

@@ -1,0 +1,21 @@
+/* A streaming JSON writer into a text: commas and escapes are ours, nesting is checked in debug builds.
+ * json_begin_object(&t, NULL); json_string(&t, "name", "n1"); json_end_object(&t);   key NULL = array element or root. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/text.h"
+
+void json_begin_object(struct text *text, const char *key);
+void json_end_object(struct text *text);
+void json_begin_array(struct text *text, const char *key);
+void json_end_array(struct text *text);
+/* NULL value writes null. Bytes that are not UTF-8 are replaced by U+FFFD. */
+void json_string(struct text *text, const char *key, const char *value);
+void json_int(struct text *text, const char *key, int64_t value);
+void json_double(struct text *text, const char *key, double value);
+void json_bool(struct text *text, const char *key, bool value);
+void json_null(struct text *text, const char *key);
+/* `json` is already JSON (a jsonb column); NULL or "" writes null. */
+void json_raw(struct text *text, const char *key, const char *json);

@@ -1,0 +1,31 @@
+/* A growing string. Zero bytes are a valid empty text; after a failed allocation it stays as it was and `failed` is set,
+ * so a builder writes straight down and checks once. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/base/macros.h"
+
+struct text {
+	char *data; /* NUL-terminated once anything was added, else NULL */
+	size_t size;
+	size_t room;
+	bool failed;
+};
+
+void text_add(struct text *text, const char *string);
+void text_add_bytes(struct text *text, const void *bytes, size_t size);
+void text_addf(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Empties, keeps the memory. */
+void text_clear(struct text *text);
+void text_done(struct text *text);
+/* The string so far, never NULL. Borrowed until the next change. */
+const char *text_get(const struct text *text);
+/* Moves the string out (caller frees); NULL after a failed allocation. */
+char *text_take(struct text *text);
+
+/* Copies with truncation, always terminates. Returns false when it did not fit. */
+bool text_copy(char *ret, size_t room, const char *string);
+/* snprintf into a fixed array; returns false when it did not fit. */
+bool text_format(char *ret, size_t room, const char *format, ...) PRINTF_LIKE(3, 4);

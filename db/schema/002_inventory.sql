@@ -1,0 +1,282 @@
+-- Nodes, their NICs, drives and BMCs; the life of a node behind one door.
+create type node_state as enum ('discovered', 'free', 'reserved', 'active', 'scrubbing', 'broken', 'held');
+create type node_event as enum ('accept', 'inspect', 'reserve', 'activate', 'reinstall', 'release', 'scrubbed', 'abandon',
+				'hold', 'unhold', 'break', 'repair');
+
+create table node (
+	id bigint generated always as identity primary key,
+	name text not null unique check (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
+	class text not null default '' check (length(class) <= 63),
+	rack text not null default '' check (length(rack) <= 63),
+	unit integer check (unit between 1 and 100),
+	firmware text not null default 'bios' check (firmware in ('bios', 'uefi')),
+	arch text not null default 'x86_64' check (arch in ('x86_64', 'arm64')),
+	serial text not null default '',
+	uuid uuid,
+	state node_state not null default 'discovered',
+	-- held a tenant's data and has no successful scrub since: sticky, cleared only by the event 'scrubbed'
+	dirty boolean not null default false,
+	tenant_id bigint references tenant,
+	version bigint not null default 1,  -- the ETag
+	created_at timestamptz not null default now(),
+	updated_at timestamptz not null default now(),
+	constraint dirty_node_is_not_free check (not (state = 'free' and dirty)),
+	constraint rented_node_has_tenant_or_operator check (state in ('reserved', 'active', 'scrubbing', 'held', 'broken') or tenant_id is null)
+);
+create index node_state_class on node (state, class);
+alter table node enable row level security;
+create policy node_portald on node for select to portald using (in_scope(tenant_id));
+create policy node_daemon on node for select to bampid, bampi_bootd using (true);
+grant select on node to portald, bampid, bampi_bootd;
+
+create table nic (
+	mac macaddr primary key,
+	node_id bigint not null references node on delete cascade,
+	name text not null check (length(name) between 1 and 15),
+	boot boolean not null default false,
+	unique (node_id, name)
+);
+create unique index nic_one_boot on nic (node_id) where boot;
+grant select on nic to portald, bampid, bampi_bootd;
+
+create table node_inventory (
+	node_id bigint primary key references node on delete cascade,
+	data jsonb not null,
+	deployment_id bigint,
+	at timestamptz not null default now()
+);
+grant select on node_inventory to portald;
+grant select, insert, update on node_inventory to bampid;
+
+create table drive (
+	node_id bigint not null references node on delete cascade,
+	serial text not null,
+	name text not null default '',
+	model text not null default '',
+	kind text not null default '',
+	size_bytes bigint not null check (size_bytes >= 0),
+	verdict text not null default 'unknown' check (verdict in ('unknown', 'erased', 'failed', 'skipped')),
+	method text not null default '',
+	reason text not null default '',
+	verdict_at timestamptz,
+	primary key (node_id, serial)
+);
+grant select on drive to portald;
+grant select, insert, update, delete on drive to bampid;
+
+create table bmc (
+	node_id bigint primary key references node on delete cascade,
+	driver text not null check (driver in ('ipmi', 'sim')),
+	address inet not null,
+	port integer not null default 623 check (port between 1 and 65535),
+	username text not null default '' check (length(username) <= 16),  -- IPMI 2.0 22.29: 16 bytes
+	password_sealed bytea,
+	cipher_suite integer not null default 17 check (cipher_suite between 0 and 19),
+	workarounds text[] not null default '{}',
+	observed_power text not null default 'unknown' check (observed_power in ('unknown', 'on', 'off')),
+	observed_at timestamptz,
+	problem jsonb,
+	unique (address, port)
+);
+grant select (node_id, driver, address, port, username, cipher_suite, workarounds, observed_power, observed_at, problem) on bmc to portald;
+grant select on bmc to bampid;
+grant update (observed_power, observed_at, problem) on bmc to bampid;
+
+-- Every (state, event) cell is written down; next = null is a refusal, logged. `dirties`: what the event does to node.dirty (null = nothing).
+create table node_transition_rule (
+	state node_state,
+	event node_event,
+	next node_state,
+	dirties boolean,
+	primary key (state, event)
+);
+insert into node_transition_rule (state, event, next, dirties)
+select s, e, r.next::node_state, r.dirties
+from unnest(enum_range(null::node_state)) s
+cross join unnest(enum_range(null::node_event)) e
+left join (values
+	('discovered', 'accept',    'free',       null::boolean),
+	('discovered', 'inspect',   'discovered', null),
+	('discovered', 'release',   'scrubbing',  null),
+	('discovered', 'hold',      'held',       null),
+	('discovered', 'break',     'broken',     null),
+	('free',       'inspect',   'free',       null),
+	('free',       'reserve',   'reserved',   true),
+	('free',       'hold',      'held',       null),
+	('free',       'break',     'broken',     null),
+	('reserved',   'activate',  'active',     null),
+	('reserved',   'abandon',   'discovered', null),
+	('reserved',   'hold',      'held',       null),
+	('reserved',   'break',     'broken',     null),
+	('active',     'reinstall', 'reserved',   null),
+	('active',     'release',   'scrubbing',  null),
+	('active',     'hold',      'held',       null),
+	('active',     'break',     'broken',     null),
+	('scrubbing',  'scrubbed',  'free',       false),
+	('scrubbing',  'abandon',   'discovered', null),
+	('scrubbing',  'hold',      'held',       null),
+	('scrubbing',  'break',     'broken',     null),
+	('broken',     'repair',    'discovered', null),
+	('broken',     'hold',      'held',       null),
+	('held',       'unhold',    'discovered', null),
+	('held',       'break',     'broken',     null)
+) r (state, event, next, dirties) on r.state = s::text and r.event = e::text;
+grant select on node_transition_rule to portald, bampid;
+
+-- The one door. Returns the new state, or null when refused; both leave an event. A node leaves its tenant when it becomes free or discovered.
+create function node_transition(p_node bigint, p_event node_event, p_actor text, p_detail jsonb default '{}')
+returns node_state language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	n node%rowtype;
+	r node_transition_rule%rowtype;
+begin
+	select * into n from node where id = p_node for update;
+	if not found then
+		raise exception 'node % does not exist', p_node using errcode = 'HA404';
+	end if;
+	select * into r from node_transition_rule where state = n.state and event = p_event;
+	-- 'accept' is the operator's word that the disks hold nobody's data; it cannot overrule a sticky dirty.
+	if r.next is null or (r.next = 'free' and n.dirty and r.dirties is distinct from false) then
+		perform event_add(p_actor, 'node.refused', 'node', n.name, n.tenant_id,
+				  format('%s refused in state %s%s', p_event, n.state, case when n.dirty then ' (dirty)' else '' end),
+				  p_detail || jsonb_build_object('state', n.state, 'event', p_event));
+		return null;
+	end if;
+	update node set state = r.next, dirty = coalesce(r.dirties, dirty), version = version + 1, updated_at = now(),
+			tenant_id = case when r.next in ('free', 'discovered') then null else tenant_id end
+	where id = p_node;
+	if r.next is distinct from n.state then
+		perform event_add(p_actor, 'node.state', 'node', n.name, n.tenant_id, format('%s -> %s by %s', n.state, r.next, p_event),
+				  p_detail || jsonb_build_object('from', n.state, 'to', r.next, 'event', p_event,
+								 'dirty', coalesce(r.dirties, n.dirty)));
+	end if;
+	return r.next;
+end
+$$;
+grant execute on function node_transition(bigint, node_event, text, jsonb) to bampid;
+
+-- A person's events on a node by name (accept, hold, unhold, break, repair). Null = refused.
+create function node_request(p_node text, p_event node_event, p_actor text, p_reason text)
+returns node_state language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_id bigint;
+begin
+	if not is_operator() then
+		raise exception 'only an operator may change the state of a node' using errcode = 'HA403';
+	end if;
+	if p_event not in ('accept', 'hold', 'unhold', 'break', 'repair') then
+		raise exception 'event % is not for people', p_event using errcode = 'HA422';
+	end if;
+	select id into v_id from node where name = p_node;
+	if not found then
+		raise exception 'node % does not exist', p_node using errcode = 'HA404', hint = 'haasctl node list shows the nodes';
+	end if;
+	return node_transition(v_id, p_event, p_actor, jsonb_build_object('reason', p_reason));
+end
+$$;
+grant execute on function node_request(text, node_event, text, text) to portald;
+
+-- Creates or updates one node from a sheet row or an API body; the caller has validated types and sealed the password. Members of p_spec:
+-- name class rack unit firmware arch serial uuid nics[{name,mac,boot}] bmc{driver,address,port,username,password_sealed(hex),cipher_suite,workarounds[]}.
+-- Returns {"result": created|updated|unchanged, "errors": [{"column","message"}]}; with errors or p_dry_run nothing is written.
+create function node_put(p_spec jsonb, p_dry_run boolean, p_actor text)
+returns jsonb language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_name text := p_spec ->> 'name';
+	v_bmc jsonb := p_spec -> 'bmc';
+	v_id bigint;
+	v_errors jsonb := '[]';
+	v_result text := 'created';
+	v_other text;
+	v_nic jsonb;
+	v_before jsonb;
+	v_after jsonb;
+begin
+	if not is_operator() then
+		raise exception 'only an operator may change nodes' using errcode = 'HA403';
+	end if;
+	select id into v_id from node where name = v_name for update;
+	if found then
+		v_result := 'updated';
+	end if;
+	for v_nic in select * from jsonb_array_elements(coalesce(p_spec -> 'nics', '[]')) loop
+		select n.name into v_other from nic join node n on n.id = nic.node_id
+		where nic.mac = (v_nic ->> 'mac')::macaddr and n.id is distinct from v_id;
+		if found then
+			v_errors := v_errors || jsonb_build_object('column', 'mac', 'message', format('%s belongs to node %s', v_nic ->> 'mac', v_other));
+		end if;
+	end loop;
+	if v_bmc is not null then
+		select n.name into v_other from bmc b join node n on n.id = b.node_id
+		where b.address = (v_bmc ->> 'address')::inet and b.port = coalesce((v_bmc ->> 'port')::integer, 623) and n.id is distinct from v_id;
+		if found then
+			v_errors := v_errors || jsonb_build_object('column', 'bmc_address',
+								   'message', format('%s is the BMC of node %s', v_bmc ->> 'address', v_other));
+		end if;
+	end if;
+	if jsonb_array_length(v_errors) > 0 or p_dry_run then
+		return jsonb_build_object('result', v_result, 'errors', v_errors);
+	end if;
+	v_before := (select to_jsonb(x) - 'version' - 'updated_at' from node x where id = v_id);
+	insert into node (name, class, rack, unit, firmware, arch, serial, uuid)
+	values (v_name, coalesce(p_spec ->> 'class', ''), coalesce(p_spec ->> 'rack', ''), (p_spec ->> 'unit')::integer,
+		coalesce(p_spec ->> 'firmware', 'bios'), coalesce(p_spec ->> 'arch', 'x86_64'), coalesce(p_spec ->> 'serial', ''),
+		(p_spec ->> 'uuid')::uuid)
+	on conflict (name) do update set
+		class = case when p_spec ? 'class' then excluded.class else node.class end,
+		rack = case when p_spec ? 'rack' then excluded.rack else node.rack end,
+		unit = case when p_spec ? 'unit' then excluded.unit else node.unit end,
+		firmware = case when p_spec ? 'firmware' then excluded.firmware else node.firmware end,
+		arch = case when p_spec ? 'arch' then excluded.arch else node.arch end,
+		serial = case when p_spec ? 'serial' then excluded.serial else node.serial end,
+		uuid = case when p_spec ? 'uuid' then excluded.uuid else node.uuid end,
+		version = node.version + 1, updated_at = now()
+	returning id into v_id;
+	if p_spec ? 'nics' then
+		delete from nic where node_id = v_id;
+		insert into nic (mac, node_id, name, boot)
+		select (j ->> 'mac')::macaddr, v_id, j ->> 'name', coalesce((j ->> 'boot')::boolean, false) from jsonb_array_elements(p_spec -> 'nics') j;
+	end if;
+	if v_bmc is not null then
+		insert into bmc (node_id, driver, address, port, username, password_sealed, cipher_suite, workarounds)
+		values (v_id, coalesce(v_bmc ->> 'driver', 'ipmi'), (v_bmc ->> 'address')::inet, coalesce((v_bmc ->> 'port')::integer, 623),
+			coalesce(v_bmc ->> 'username', ''), decode(v_bmc ->> 'password_sealed', 'hex'),
+			coalesce((v_bmc ->> 'cipher_suite')::integer, 17),
+			array(select jsonb_array_elements_text(coalesce(v_bmc -> 'workarounds', '[]'))))
+		on conflict (node_id) do update set driver = excluded.driver, address = excluded.address, port = excluded.port,
+			username = excluded.username, password_sealed = coalesce(excluded.password_sealed, bmc.password_sealed),
+			cipher_suite = excluded.cipher_suite, workarounds = excluded.workarounds;
+	end if;
+	v_after := (select to_jsonb(x) - 'version' - 'updated_at' from node x where id = v_id);
+	perform event_add(p_actor, 'node.' || v_result, 'node', v_name, null, 'node ' || v_result,
+			  jsonb_build_object('before', v_before, 'after', v_after));
+	perform pg_notify('inventory', '');
+	return jsonb_build_object('result', v_result, 'errors', v_errors);
+end
+$$;
+grant execute on function node_put(jsonb, boolean, text) to portald;
+
+-- Removes a node that holds nobody's data and has no history of work under way. Null = done, else why not.
+create function node_delete(p_node text, p_version bigint, p_actor text)
+returns text language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	n node%rowtype;
+begin
+	if not is_operator() then
+		raise exception 'only an operator may delete nodes' using errcode = 'HA403';
+	end if;
+	select * into n from node where name = p_node for update;
+	if not found then
+		raise exception 'node % does not exist', p_node using errcode = 'HA404';
+	elsif n.version <> p_version then
+		raise exception 'node % was changed meanwhile', p_node using errcode = 'HA412', hint = 'read it again and repeat';
+	elsif n.dirty or n.state not in ('discovered', 'free', 'broken') then
+		return format('node %s is %s%s; release it first', n.name, n.state, case when n.dirty then ' and dirty' else '' end);
+	end if;
+	perform event_add(p_actor, 'node.deleted', 'node', n.name, null, 'node deleted', to_jsonb(n));
+	delete from node where id = n.id;
+	perform pg_notify('inventory', '');
+	return null;
+end
+$$;
+grant execute on function node_delete(text, bigint, text) to portald;
