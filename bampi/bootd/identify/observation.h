@@ -1,0 +1,40 @@
+/* What a node was seen to do: the latest per (node, kind), evidence for the steps of a deployment
+ * (table boot_observation). Written by one multi-row upsert at most once a second; agent and
+ * callback at once, together with deployment_touch and a NOTIFY, because a step waits for them.
+ * While PostgreSQL is away the latest values wait in memory. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/db/db.h"
+#include "common/io/loop.h"
+
+#include "bampi/bootd/identify/inventory.h"
+
+enum observation_kind { /* boot_observation.kind, same words */
+			OBSERVATION_DHCP,
+			OBSERVATION_TFTP,
+			OBSERVATION_SCRIPT,
+			OBSERVATION_KERNEL,
+			OBSERVATION_RAMDISK,
+			OBSERVATION_AGENT,
+			OBSERVATION_IMAGE,
+			OBSERVATION_CALLBACK,
+};
+#define OBSERVATION_KINDS 8
+
+struct observations;
+
+/* db is borrowed and must outlive it. */
+MUST_USE int observations_new(struct loop *loop, struct db *db, struct observations **ret);
+/* Submits what waits (a clean stop loses nothing that the database takes before db_free), then
+ * frees. */
+void observations_free(struct observations *observations);
+
+/* Records that `node` did `kind` now, under the token and deployment of its intent at this moment.
+ * detail may be NULL; control characters in it are replaced, it is cut to 127 bytes. bytes: size of
+ * what was sent so far, 0 = none. Cheap enough for each chunk. */
+void observation_record(struct observations *observations, const struct inventory_node *node,
+			enum observation_kind kind, const char *detail, uint64_t bytes);
