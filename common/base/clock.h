@@ -1,4 +1,5 @@
-/* Time: monotonic milliseconds for deadlines, wall-clock microseconds for records. Policies take time as an argument. */
+/* Time: monotonic milliseconds for deadlines, wall-clock microseconds for records. Policies take
+ * time as an argument. */
 #pragma once
 
 #include <stddef.h>

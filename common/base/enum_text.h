@@ -1,4 +1,5 @@
-/* Enum <-> word, from one table of rows: static const char *const words[] = {[NODE_FREE] = "free", ...}; */
+/* Enum <-> word, from one table of rows: static const char *const words[] = {[NODE_FREE] = "free",
+ * ...}; */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Error numbers: 0 is success, -errno the system's reasons, below -1000 our own. One text table for both. */
+/* Error numbers: 0 is success, -errno the system's reasons, below -1000 our own. One text table for
+ * both. */
 #pragma once
 
 enum haas_error {

@@ -1,5 +1,6 @@
 #include "common/base/hex.h"
 
+#include <assert.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 
 #include "common/base/macros.h"
 
-#define DIGEST_SIZE 32      /* BLAKE2b-256 */
+#define DIGEST_SIZE      32 /* BLAKE2b-256 */
 #define DIGEST_TEXT_SIZE 65 /* in hex with NUL */
-#define TOKEN_TEXT_SIZE 33  /* 128 random bits in hex with NUL */
+#define TOKEN_TEXT_SIZE  33 /* 128 random bits in hex with NUL */
 
 /* Lower-case hex with NUL; `ret` holds 2 * size + 1 bytes. */
 void hex_encode(const void *bytes, size_t size, char *ret);

@@ -85,7 +85,7 @@ static void add_quoted(struct text *text, const char *value)
 
 /* The innermost bracket still open, 0 at the root. Reads all of the text: only asserts pay for it.
  */
-static inline char open_bracket(const struct text *text)
+static char open_bracket(const struct text *text)
 {
 	char stack[64];
 	size_t depth = 0;
@@ -112,9 +112,17 @@ static inline char open_bracket(const struct text *text)
 
 #define CHECKED_SIZE 16384 /* beyond it the check would make debug builds quadratic */
 
-static inline bool nesting_fits(const struct text *text, char bracket)
+/* Only asserts call these two, so a build without them must not object. */
+__attribute__((unused)) static bool in_object(const struct text *text, bool expected)
 {
-	return text->failed || text->size > CHECKED_SIZE || open_bracket(text) == bracket;
+	if (text->failed || text->size > CHECKED_SIZE)
+		return expected;
+	return open_bracket(text) == '{';
+}
+
+__attribute__((unused)) static bool in_array(const struct text *text)
+{
+	return text->failed || text->size > CHECKED_SIZE || open_bracket(text) == '[';
 }
 
 /* Separator and key in front of a value. */
@@ -122,8 +130,7 @@ static void begin_value(struct text *text, const char *key)
 {
 	char last = text->size ? text->data[text->size - 1] : '\0';
 
-	assert(!key || nesting_fits(text, '{'));
-	assert(key || !nesting_fits(text, '{') || text->size > CHECKED_SIZE || text->failed);
+	assert(in_object(text, key != NULL) == (key != NULL));
 	/* After an opening bracket, a prefix that ends in blank ("data: ") or a line of JSON lines
 	 * no comma is due. */
 	if (last && !strchr("{[:, \n", last))
@@ -142,7 +149,7 @@ void json_begin_object(struct text *text, const char *key)
 
 void json_end_object(struct text *text)
 {
-	assert(nesting_fits(text, '{'));
+	assert(in_object(text, true));
 	text_add(text, "}");
 }
 
@@ -154,7 +161,7 @@ void json_begin_array(struct text *text, const char *key)
 
 void json_end_array(struct text *text)
 {
-	assert(nesting_fits(text, '['));
+	assert(in_array(text));
 	text_add(text, "]");
 }
 

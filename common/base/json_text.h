@@ -1,5 +1,6 @@
-/* A streaming JSON writer into a text: commas and escapes are ours, nesting is checked in debug builds.
- * json_begin_object(&t, NULL); json_string(&t, "name", "n1"); json_end_object(&t);   key NULL = array element or root. */
+/* A streaming JSON writer into a text: commas and escapes are ours, nesting is checked in debug
+ * builds. json_begin_object(&t, NULL); json_string(&t, "name", "n1"); json_end_object(&t);   key
+ * NULL = array element or root. */
 #pragma once
 
 #include <stdbool.h>

@@ -3,18 +3,19 @@
 
 #include <stddef.h>
 
-#define MUST_USE __attribute__((warn_unused_result))
+#define MUST_USE                   __attribute__((warn_unused_result))
 #define PRINTF_LIKE(string, first) __attribute__((__format__(__printf__, string, first)))
-/* CLEANUP(x_freep) struct x *x = NULL;  frees at the end of the scope; TAKE(x) moves the value out. */
+/* CLEANUP(x_freep) struct x *x = NULL;  frees at the end of the scope; TAKE(x) moves the value out.
+ */
 #define CLEANUP(function) __attribute__((cleanup(function)))
-#define TAKE(pointer)                                                                              \
-	__extension__({                                                                            \
-		__typeof__(pointer) take_value_ = (pointer);                                       \
-		(pointer) = NULL;                                                                  \
-		take_value_;                                                                       \
+#define TAKE(pointer)                                        \
+	__extension__({                                      \
+		__typeof__(pointer) take_value_ = (pointer); \
+		(pointer) = NULL;                            \
+		take_value_;                                 \
 	})
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define CONTAINER_OF(member_pointer, type, member)                                                 \
+#define CONTAINER_OF(member_pointer, type, member) \
 	((type *)(void *)((char *)(member_pointer)-offsetof(type, member)))
 
 /* CLEANUP(freep) for anything that came from malloc. */

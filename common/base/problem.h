@@ -1,5 +1,5 @@
-/* A failure told to a person: message (short fact, lower case, no full stop), detail (what was seen), hint (what to do next).
- * A value: copy it freely. A zeroed problem means none. */
+/* A failure told to a person: message (short fact, lower case, no full stop), detail (what was
+ * seen), hint (what to do next). A value: copy it freely. A zeroed problem means none. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,8 @@ struct problem {
 	char hint[200];
 };
 
-/* Sets code and message; detail and hint are cleared. Returns `code`, so `return problem_set(&p, E_X, "...")` reads well. */
+/* Sets code and message; detail and hint are cleared. Returns `code`, so `return problem_set(&p,
+ * E_X, "...")` reads well. */
 int problem_set(struct problem *problem, int code, const char *format, ...) PRINTF_LIKE(3, 4);
 void problem_detail(struct problem *problem, const char *format, ...) PRINTF_LIKE(2, 3);
 void problem_hint(struct problem *problem, const char *format, ...) PRINTF_LIKE(2, 3);

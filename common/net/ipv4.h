@@ -6,7 +6,7 @@
 
 #include "common/base/macros.h"
 
-#define IPV4_TEXT_SIZE 16
+#define IPV4_TEXT_SIZE   16
 #define PREFIX_TEXT_SIZE 20
 
 struct ipv4_prefix {

@@ -1,4 +1,5 @@
-/* Ethernet addresses. Text is lower case with colons; parsing accepts ':', '-', Cisco dots and bare hex. */
+/* Ethernet addresses. Text is lower case with colons; parsing accepts ':', '-', Cisco dots and bare
+ * hex. */
 #pragma once
 
 #include <stdbool.h>

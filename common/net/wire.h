@@ -1,5 +1,6 @@
-/* Cursors over bytes, with one sticky flag: past the end a reader gives zeros and sets `bad`; a writer drops and sets `bad`.
- * Read or write straight down the layout, check once, publish at the end. Network byte order (big endian). */
+/* Cursors over bytes, with one sticky flag: past the end a reader gives zeros and sets `bad`; a
+ * writer drops and sets `bad`. Read or write straight down the layout, check once, publish at the
+ * end. Network byte order (big endian). */
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +24,8 @@ void wire_skip(struct wire_reader *reader, size_t size);
 const uint8_t *wire_bytes(struct wire_reader *reader, size_t size);
 /* Copies `size` bytes; zeros `ret` when there are fewer. */
 void wire_copy(struct wire_reader *reader, void *ret, size_t size);
-/* A reader over the next `size` bytes, which are consumed; an empty bad reader when there are fewer. */
+/* A reader over the next `size` bytes, which are consumed; an empty bad reader when there are
+ * fewer. */
 struct wire_reader wire_cut(struct wire_reader *reader, size_t size);
 
 struct wire_writer {
