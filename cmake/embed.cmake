@@ -1,0 +1,21 @@
+# haas_embed(TARGET TABLE FILE...): compiles files into TARGET as `const struct embedded TABLE[]` (common/base/embedded.h), ended by a row
+# without a name, in the order given.
+function(haas_embed target table)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${table}.c)
+  set(rows "")
+  set(arrays "")
+  set(number 0)
+  foreach(file ${ARGN})
+    get_filename_component(name ${file} NAME)
+    file(READ ${file} bytes HEX)
+    string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+    string(REGEX REPLACE "((0x..,){32})" "\\1\n" bytes "${bytes}")
+    string(APPEND arrays "static const unsigned char file_${number}[] = {\n${bytes}0x00};\n")
+    string(APPEND rows "\t{\"${name}\", file_${number}, sizeof(file_${number}) - 1},\n")
+    math(EXPR number "${number} + 1")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  endforeach()
+  file(CONFIGURE OUTPUT ${out} CONTENT
+       "#include \"common/base/embedded.h\"\n\n${arrays}\nextern const struct embedded ${table}[];\nconst struct embedded ${table}[] = {\n${rows}\t{0},\n};\n" @ONLY)
+  target_sources(${target} PRIVATE ${out})
+endfunction()

@@ -1,0 +1,50 @@
+/* The database as its administrator sees it: the private cluster, migrations, backup. Blocking
+ * libpq: these are commands of a person, not of a daemon. Every function says with `problem` what
+ * to do next. */
+#pragma once
+
+#include <libpq-fe.h>
+#include <stdio.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+#define DB_DEFAULT_FOLDER   "/var/lib/haas/pg"
+#define DB_DEFAULT_CONNINFO "host=" DB_DEFAULT_FOLDER " dbname=haas user=haas"
+
+/* db_cluster.c: a PostgreSQL of our own in `folder`: Unix socket only, peer authentication, an OS
+ * user per program. `user` runs it. */
+MUST_USE int db_cluster_init(const char *folder, const char *user, struct problem *problem);
+MUST_USE int db_cluster_start(const char *folder, const char *user, struct problem *problem);
+MUST_USE int db_cluster_stop(const char *folder, const char *user, struct problem *problem);
+
+/* db_migrate.c. Connects; *ret is PQfinish'ed by the caller. */
+MUST_USE int db_admin_connect(const char *conninfo, PGconn **ret, struct problem *problem);
+/* One statement without result; the server's message, detail and hint become the problem. */
+MUST_USE int db_admin_exec(PGconn *connection, const char *sql, struct problem *problem);
+/* Applies what is missing, each migration in a transaction of its own, under an advisory lock;
+ * progress to `talk`. */
+MUST_USE int db_migrate(const char *conninfo, FILE *talk, struct problem *problem);
+
+struct db_migration_state {
+	const char *name; /* "001_foundation" */
+	int number;
+	bool applied;
+	char applied_at[32];
+};
+/* One row per migration this program knows; *ret_pending counts those not applied. *ret is freed by
+ * the caller. E_CONFLICT when the database has one that this program does not know, or one that was
+ * changed after it was applied. */
+MUST_USE int db_migration_states(const char *conninfo, struct db_migration_state **ret,
+				 size_t *ret_count, size_t *ret_pending, struct problem *problem);
+/* The highest migration number this program knows. */
+int db_migration_newest(void);
+
+/* db_backup.c: one file (pg_dump's custom format), written beside and renamed when whole. */
+MUST_USE int db_backup(const char *conninfo, const char *path, struct problem *problem);
+/* Into a database without our schema (or with, when `replace`); refuses a schema newer than this
+ * program. */
+MUST_USE int db_restore(const char *conninfo, const char *path, bool replace,
+			struct problem *problem);
+/* Folder of the newest PostgreSQL's programs ("/usr/lib/postgresql/15/bin"). */
+MUST_USE int db_program_folder(char *ret, size_t room, struct problem *problem);

@@ -1,0 +1,185 @@
+/* haasctl db: the one noun that speaks to PostgreSQL itself, because it makes what portald needs.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/cli/output.h"
+
+#include "portal/cli/db_admin.h"
+#include "portal/cli/haasctl.h"
+
+static const char *database_of(const struct command_input *input)
+{
+	const char *given = command_option(input, "--database");
+
+	if (!given)
+		given = getenv("HAAS_DATABASE");
+	return given ? given : DB_DEFAULT_CONNINFO;
+}
+
+static const char *folder_of(const struct command_input *input)
+{
+	const char *given = command_option(input, "--dir");
+
+	return given ? given : DB_DEFAULT_FOLDER;
+}
+
+static const char *user_of(const struct command_input *input)
+{
+	const char *given = command_option(input, "--user");
+
+	return given ? given : "postgres";
+}
+
+static int end(int rc, const struct problem *problem)
+{
+	if (rc == 0)
+		return EXIT_OK;
+	haasctl_problem(problem);
+	return rc == E_CONFLICT      ? EXIT_CONFLICT
+	       : rc == E_NOT_FOUND   ? EXIT_NOT_FOUND
+	       : rc == E_UNAVAILABLE ? EXIT_UNREACHABLE
+				     : EXIT_FAILED;
+}
+
+static int db_init(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text conninfo = {0};
+	struct problem problem = {0};
+	int rc;
+
+	(void)context;
+	if (command_option(input, "--database")) {
+		text_add(&conninfo, command_option(input, "--database"));
+		rc = 0;
+	} else {
+		text_addf(&conninfo, "host=%s dbname=haas user=haas", folder_of(input));
+		rc = db_cluster_init(folder_of(input), user_of(input), &problem);
+	}
+	if (rc == 0)
+		rc = db_migrate(text_get(&conninfo), stderr, &problem);
+	if (rc == 0)
+		printf("%s\n", text_get(&conninfo));
+	return end(rc, &problem);
+}
+
+static int db_start(void *context, const struct command_input *input)
+{
+	struct problem problem = {0};
+
+	(void)context;
+	return end(db_cluster_start(folder_of(input), user_of(input), &problem), &problem);
+}
+
+static int db_stop(void *context, const struct command_input *input)
+{
+	struct problem problem = {0};
+
+	(void)context;
+	return end(db_cluster_stop(folder_of(input), user_of(input), &problem), &problem);
+}
+
+static int db_migrate_run(void *context, const struct command_input *input)
+{
+	struct problem problem = {0};
+
+	(void)context;
+	return end(db_migrate(database_of(input), stderr, &problem), &problem);
+}
+
+static int db_status(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		{.key = "number", .number = true},
+		{.key = "name"              },
+		{.key = "state"},
+		{.key = "applied_at"              },
+	};
+	CLEANUP(freep) struct db_migration_state *states = NULL;
+	struct problem problem = {0};
+	struct output *output = NULL;
+	size_t count = 0;
+	size_t pending = 0;
+	int rc = db_migration_states(database_of(input), &states, &count, &pending, &problem);
+
+	if (rc < 0)
+		return end(rc, &problem);
+	rc = haasctl_output(context, input, columns, COUNT_OF(columns), &output);
+	if (rc != EXIT_OK)
+		return rc;
+	for (size_t i = 0; i < count; i++) {
+		char number[16];
+
+		text_format(number, sizeof(number), "%d", states[i].number);
+		output_row(output, (const char *const[]){number, states[i].name,
+							 states[i].applied ? "applied" : "pending",
+							 states[i].applied_at});
+	}
+	rc = output_end(output);
+	if (pending > 0)
+		fprintf(stderr, "%zu pending; apply: haasctl db migrate\n", pending);
+	return rc == 0 && pending == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+static int db_backup_run(void *context, const struct command_input *input)
+{
+	struct problem problem = {0};
+
+	(void)context;
+	return end(db_backup(database_of(input), input->words[0], &problem), &problem);
+}
+
+static int db_restore_run(void *context, const struct command_input *input)
+{
+	struct problem problem = {0};
+
+	(void)context;
+	return end(db_restore(database_of(input), input->words[0],
+			      command_option(input, "--replace") != NULL, &problem),
+		   &problem);
+}
+
+#define DATABASE_ROW                                                                       \
+	{                                                                                  \
+		"--database", 0, OPTION_VALUE, "CONNINFO",                                 \
+			"any PostgreSQL instead of the private cluster (or HAAS_DATABASE)" \
+	}
+#define FOLDER_ROW                                                                      \
+	{                                                                               \
+		"--dir", 0, OPTION_VALUE, "DIR",                                        \
+			"folder of the private cluster (default " DB_DEFAULT_FOLDER ")" \
+	}
+#define USER_ROW                                                                   \
+	{                                                                          \
+		"--user", 0, OPTION_VALUE, "USER",                                 \
+			"OS user that runs the private cluster (default postgres)" \
+	}
+
+static const struct option_row init_options[] = {DATABASE_ROW, FOLDER_ROW, USER_ROW};
+static const struct option_row cluster_options[] = {FOLDER_ROW, USER_ROW};
+static const struct option_row database_options[] = {DATABASE_ROW};
+static const struct option_row restore_options[] = {
+	DATABASE_ROW,
+	{"--replace", 0, OPTION_FLAG, NULL, "drop what the database holds of ours first"},
+};
+
+static const struct command commands[] = {
+	{"db", "init",    "",
+	 "make the private cluster (or use --database), migrate, print its conninfo",         init_options,
+	 COUNT_OF(init_options),													    0, 0, db_init       },
+	{"db", "start",   "",     "start the private cluster",                                cluster_options,  COUNT_OF(cluster_options),
+	 0,																    0, db_start      },
+	{"db", "stop",    "",     "stop the private cluster",                                 cluster_options,  COUNT_OF(cluster_options),
+	 0,																    0, db_stop       },
+	{"db", "migrate", "",     "apply the migrations that are missing",                    database_options,
+	 COUNT_OF(database_options),													0, 0, db_migrate_run},
+	{"db", "status",  "",     "which migrations are applied; exit 1 when one is pending",
+	 database_options,										      COUNT_OF(database_options), 0, 0, db_status     },
+	{"db", "backup",  "FILE", "write a backup",                                           database_options, COUNT_OF(database_options), 1,
+	 1,																       db_backup_run },
+	{"db", "restore", "FILE", "read a backup into an empty database",                     restore_options,
+	 COUNT_OF(restore_options),													 1, 1, db_restore_run},
+};
+const struct command_group db_group = {commands, COUNT_OF(commands)};

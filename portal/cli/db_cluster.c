@@ -1,0 +1,177 @@
+#include <errno.h>
+#include <glob.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/file.h"
+
+#include "portal/cli/db_admin.h"
+#include "portal/cli/run_program.h"
+
+/* Which OS user logs in as which role; nobody else gets in. Root and the cluster's user
+ * administrate. */
+static const struct {
+	const char *os_user, *role;
+} logins[] = {
+	{"root",         "haas"       },
+	{"haas-bootd",   "bampi_bootd"},
+	{"haas-bampid",  "bampid"     },
+	{"haas-portald", "portald"    },
+};
+
+int db_program_folder(char *ret, size_t room, struct problem *problem)
+{
+	glob_t found = {0};
+	bool fits = false;
+
+	/* glob sorts by name; versions of PostgreSQL have two digits until 100. */
+	if (glob("/usr/lib/postgresql/*/bin", 0, NULL, &found) == 0)
+		fits = text_copy(ret, room, found.gl_pathv[found.gl_pathc - 1]);
+	globfree(&found);
+	if (fits)
+		return 0;
+	problem_set(problem, E_NOT_FOUND, "PostgreSQL's server programs are not installed");
+	problem_hint(problem,
+		     "apt-get install postgresql-15, or use any server by --database CONNINFO");
+	return E_NOT_FOUND;
+}
+
+/* Runs one of PostgreSQL's programs as the cluster's user. */
+static int run(const char *program, const char *const arguments[], const char *folder,
+	       const char *user, struct problem *problem)
+{
+	char path[PATH_MAX];
+	const char *argv[16] = {path};
+	int rc = db_program_folder(path, sizeof(path), problem);
+
+	if (rc < 0)
+		return rc;
+	size_t used = strlen(path);
+	if (!text_format(path + used, sizeof(path) - used, "/%s", program))
+		return problem_set(problem, -ENAMETOOLONG, "path of %s is too long", program);
+	for (size_t i = 0; arguments[i] && i + 2 < COUNT_OF(argv); i++)
+		argv[i + 1] = arguments[i];
+	return run_program(&(struct run_program){.argv = argv, .user = user, .folder = folder},
+			   problem);
+}
+
+static int write_access(const char *folder, const char *user, struct problem *problem)
+{
+	CLEANUP(text_done) struct text ident = {0};
+	static const char hba[] =
+		"# written by haasctl db init: only these OS users, each as its own role (pg_ident.conf)\n"
+		"local all all peer map=haas\n";
+	char path[PATH_MAX];
+	int rc;
+
+	for (size_t i = 0; i < COUNT_OF(logins); i++)
+		text_addf(&ident, "haas %s %s\n", logins[i].os_user, logins[i].role);
+	text_addf(&ident, "haas %s haas\n", user);
+	if (ident.failed || !text_format(path, sizeof(path), "%s/data/pg_hba.conf", folder))
+		return problem_set(problem, -ENOMEM, "cannot write the access files of %s", folder);
+	rc = file_write_atomic(path, hba, strlen(hba), 0644);
+	if (rc == 0 && text_format(path, sizeof(path), "%s/data/pg_ident.conf", folder))
+		rc = file_write_atomic(path, ident.data, ident.size, 0644);
+	if (rc < 0)
+		return problem_set(problem, rc, "cannot write %s: %s", path, error_text(rc));
+	return 0;
+}
+
+static int make_folder(const char *folder, const char *user, struct problem *problem)
+{
+	const struct passwd *owner = getpwnam(user);
+	int rc = file_make_folder(folder, 0755);
+
+	if (rc < 0)
+		return problem_set(problem, rc, "cannot make %s: %s", folder, error_text(rc));
+	if (geteuid() == 0 && owner && chown(folder, owner->pw_uid, owner->pw_gid) < 0)
+		return problem_set(problem, -errno, "cannot give %s to %s: %s", folder, user,
+				   strerror(errno));
+	return 0;
+}
+
+int db_cluster_init(const char *folder, const char *user, struct problem *problem)
+{
+	char data[PATH_MAX];
+	char version[PATH_MAX];
+	struct stat st;
+
+	if (folder[0] != '/' || !text_format(data, sizeof(data), "%s/data", folder) ||
+	    !text_format(version, sizeof(version), "%s/data/PG_VERSION", folder))
+		return problem_set(problem, -EINVAL,
+				   "the folder of the cluster must be an absolute path");
+	int rc = make_folder(folder, user, problem);
+	if (rc == 0 && stat(version, &st) < 0) {
+		rc = run("initdb",
+			 (const char *const[]){"-D", data, "-U", "haas", "--auth=peer", "-E",
+					       "UTF8", "--locale=C", "--data-checksums", NULL},
+			 folder, user, problem);
+		if (rc == 0)
+			rc = write_access(folder, user, problem);
+	}
+	if (rc == 0)
+		rc = db_cluster_start(folder, user, problem);
+	return rc;
+}
+
+int db_cluster_start(const char *folder, const char *user, struct problem *problem)
+{
+	char data[PATH_MAX];
+	char log[PATH_MAX];
+	char options[PATH_MAX];
+	char conninfo[PATH_MAX];
+	CLEANUP(text_done) struct text sql = {0};
+	PGconn *connection = NULL;
+
+	if (!text_format(data, sizeof(data), "%s/data", folder) ||
+	    !text_format(log, sizeof(log), "%s/postgres.log", folder) ||
+	    !text_format(options, sizeof(options),
+			 "-k '%s' -c listen_addresses='' -c unix_socket_permissions=0777",
+			 folder) ||
+	    !text_format(conninfo, sizeof(conninfo), "host=%s dbname=postgres user=haas", folder))
+		return problem_set(problem, -ENAMETOOLONG, "path %s is too long", folder);
+	if (strchr(folder, '\'') || strchr(folder, ' ') || strlen(folder) > 80)
+		return problem_set(problem, -EINVAL,
+				   "the folder %s has quotes, blanks or more than 80 characters",
+				   folder);
+	/* Status 0 = runs already. */
+	if (run("pg_ctl", (const char *const[]){"-D", data, "status", NULL}, folder, user,
+		problem) < 0) {
+		*problem = (struct problem){0};
+		int rc = run("pg_ctl",
+			     (const char *const[]){"-D", data, "-w", "-t", "60", "-l", log, "-o",
+						   options, "start", NULL},
+			     folder, user, problem);
+		if (rc < 0) {
+			problem_hint(problem, "its log is %s", log);
+			return rc;
+		}
+	}
+	int rc = db_admin_connect(conninfo, &connection, problem);
+	if (rc < 0)
+		return rc;
+	PGresult *there = PQexec(connection, "select from pg_database where datname = 'haas'");
+	if (PQresultStatus(there) == PGRES_TUPLES_OK && PQntuples(there) == 0)
+		rc = db_admin_exec(connection, "create database haas", problem);
+	PQclear(there);
+	PQfinish(connection);
+	return rc;
+}
+
+int db_cluster_stop(const char *folder, const char *user, struct problem *problem)
+{
+	char data[PATH_MAX];
+
+	if (!text_format(data, sizeof(data), "%s/data", folder))
+		return problem_set(problem, -ENAMETOOLONG, "path %s is too long", folder);
+	return run("pg_ctl",
+		   (const char *const[]){"-D", data, "-m", "fast", "-w", "-t", "60", "stop", NULL},
+		   folder, user, problem);
+}
