@@ -1,0 +1,43 @@
+insert into node (name) values ('n1');
+insert into bmc (node_id, driver, address, username, password_sealed) select id, 'ipmi', '127.0.1.1', 'admin', '\xab' from node;
+\echo bootd: reads what to boot, never a BMC, an image grant or an idempotency key
+set role bampi_bootd;
+select count(*) from node;
+select count(*) from bmc;
+update node set dirty = false;
+insert into boot_intent (node_id, target, deployment_id, token, nonce) values (1, 'disk', 1, 'x', 'y');
+update agent_task set kind = 'erase';
+insert into event (actor, kind, subject_kind, subject, message) values ('x', 'a.b', 'node', 'n1', 'forged');
+reset role;
+\echo bampid: moves nodes only through the door
+set role bampid;
+update node set state = 'free';
+update node set dirty = false;
+select node_transition(1, 'accept', 'bampid');
+delete from event;
+delete from certificate;
+insert into lease (address, mac, subnet_id, expires_at) values ('10.0.0.1', '52:54:00:00:00:01', 1, now());
+select count(*) from idempotency;
+reset role;
+\echo portald: cannot read a sealed password back, sees no node without saying for whom it asks, moves nothing
+set role portald;
+select username from bmc;
+select password_sealed from bmc;
+select count(*) from node;
+select node_transition(1, 'hold', 'portald');
+select node_request('n1', 'hold', 'portald', 'x');
+update deployment set state = 'done';
+select * from boot_intent;
+select token from agent_task;
+insert into daemon_key values ('bampid', decode(repeat('00', 32), 'hex'));
+select set_config('haas.scope', 'operator', false);
+select count(*) from node;
+select node_request('n1', 'hold', 'portald', 'x');
+reset role;
+\echo nobody else has anything
+create role stranger;
+set role stranger;
+select count(*) from haas.node;
+select haas.node_transition(1, 'accept', 'x');
+reset role;
+drop role stranger;

@@ -1,0 +1,37 @@
+insert into tenant (name) values ('acme'), ('globex');
+insert into node (name, state, dirty, tenant_id) select 'n-' || name, 'active', true, id from tenant;
+insert into node (name, state) values ('spare', 'free');
+insert into image (name, version, manifest, signature, key_id, digest, stored_digest, size_bytes, stored_bytes, root_partition, firmware, state,
+		   received_bytes, tenant_id, public)
+select n, '1', '{}', decode(repeat('00', 64), 'hex'), 'k', repeat('a', 64), repeat('b', 64), 2, 1, 1, '{bios}', 'ready', 1,
+       (select id from tenant where name = o), p
+from (values ('debian', null, true), ('acme-os', 'acme', false), ('secret', null, false), ('shared', null, false)) v (n, o, p);
+insert into image_grant (image_id, tenant_id, granted_by) select i.id, t.id, 'x' from image i, tenant t where i.name = 'shared' and t.name = 'globex';
+select event_add('x', 'node.state', 'node', 'n-acme', (select id from tenant where name = 'acme'), 'theirs');
+select event_add('x', 'node.state', 'node', 'spare', null, 'ours');
+grant select on tenant to public;
+set role portald;
+\echo no scope
+select count(*) from node_view;
+select count(*) from event;
+\echo acme
+select set_config('haas.tenant', '1', false);
+select name from node_view order by 1;
+select name from image_view order by 1;
+select message from event order by 1;
+select name from tenant;
+\echo globex: the shared image too, nothing of acme
+select set_config('haas.tenant', '2', false);
+select name from node_view order by 1;
+select name from image_view order by 1;
+select count(*) from event;
+\echo a tenant makes no image of somebody else and grants nothing
+insert into image (name, version, manifest, signature, key_id, digest, stored_digest, size_bytes, stored_bytes, root_partition, firmware, tenant_id)
+values ('x', '1', '{}', decode(repeat('00', 64), 'hex'), 'k', repeat('a', 64), repeat('b', 64), 2, 1, 1, '{bios}', 1);
+insert into image_grant (image_id, tenant_id, granted_by) values (3, 2, 'globex');
+\echo may acme install what it sees? and what it does not see?
+select name, image_allowed(id, 1) as acme, image_allowed(id, 2) as globex, image_allowed(id, null) as operator from image_view order by name;
+select refused is null from deployment_create('install', array['spare'], 'acme-os', null, '{}', 'globex');
+select node, refused from deployment_create('release', array['n-acme'], null, null, '{}', 'globex');
+select node_request('spare', 'hold', 'globex', 'x');
+select node, refused from node_action_create(array['n-acme'], 'power_off', '{}', true, 'globex');
