@@ -1,4 +1,5 @@
-/* What every daemon's main() shares: --config FILE, --check-config, --print-config, --version, --help; log level; signals. */
+/* What every daemon's main() shares: --config FILE, --check-config, --print-config, --version,
+ * --help; log level; signals. */
 #pragma once
 
 #include <stddef.h>
@@ -15,8 +16,10 @@ struct daemon_spec {
 	size_t row_count;
 	/* Cross-field checks after loading; may be NULL. 0 or a code with the problem set. */
 	int (*check)(const void *values, struct problem *problem);
-	/* Starts everything on the loop; *ret_state is handed to `stop`. Called with privileges; drops them itself when ports are bound. */
-	int (*start)(struct loop *loop, const void *values, void **ret_state, struct problem *problem);
+	/* Starts everything on the loop; *ret_state is handed to `stop`. Called with privileges;
+	 * drops them itself when ports are bound. */
+	int (*start)(struct loop *loop, const void *values, void **ret_state,
+		     struct problem *problem);
 	void (*stop)(void *state);
 	/* SIGHUP; may be NULL. */
 	void (*reload)(void *state);

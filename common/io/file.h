@@ -6,7 +6,8 @@
 
 #include "common/base/macros.h"
 
-/* Reads a whole file of at most `limit` bytes; *ret is NUL-terminated, the caller frees. -errno, E_LIMIT. */
+/* Reads a whole file of at most `limit` bytes; *ret is NUL-terminated, the caller frees. -errno,
+ * E_LIMIT. */
 MUST_USE int file_read(const char *path, size_t limit, char **ret, size_t *ret_size);
 /* Writes a temporary sibling, fsyncs, renames, fsyncs the folder. */
 MUST_USE int file_write_atomic(const char *path, const void *data, size_t size, mode_t mode);

@@ -1,4 +1,5 @@
-/* The event loop: libevent behind a small face. One loop per program, single-threaded; only worker.h crosses threads. */
+/* The event loop: libevent behind a small face. One loop per program, single-threaded; only
+ * worker.h crosses threads. */
 #pragma once
 
 #include <stdint.h>
@@ -34,7 +35,8 @@ void loop_timer_disarm(struct loop_timer *timer);
 void loop_timer_free(struct loop_timer *timer);
 
 /* Level-triggered readiness of `fd` (not owned). */
-MUST_USE int loop_watch_new(struct loop *loop, int fd, int events, loop_watch_fn fn, void *context, struct loop_watch **ret);
+MUST_USE int loop_watch_new(struct loop *loop, int fd, int events, loop_watch_fn fn, void *context,
+			    struct loop_watch **ret);
 void loop_watch_set(struct loop_watch *watch, int events);
 void loop_watch_free(struct loop_watch *watch);
 

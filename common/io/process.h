@@ -4,7 +4,8 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
-/* From root to `user` and its groups, for good, all capabilities gone. No-op when `user` is NULL, empty or already ours. */
+/* From root to `user` and its groups, for good, all capabilities gone. No-op when `user` is NULL,
+ * empty or already ours. */
 MUST_USE int process_drop_privileges(const char *user, struct problem *problem);
 /* sd_notify without the library: "READY=1", "STOPPING=1". Nothing when NOTIFY_SOCKET is unset. */
 void process_notify(const char *state);

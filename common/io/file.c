@@ -1,0 +1,147 @@
+#include "common/io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+#define PIECE_SIZE 65536
+
+/* Sizes told by fstat are not believed: /proc says 0, and a file may grow meanwhile. */
+int file_read(const char *path, size_t limit, char **ret, size_t *ret_size)
+{
+	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct text text = {0};
+	ssize_t got = 1;
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (got > 0) {
+		char piece[PIECE_SIZE];
+
+		got = read(fd, piece, sizeof(piece));
+		if (got < 0 && errno == EINTR) {
+			got = 1;
+			continue;
+		}
+		if (got < 0)
+			rc = -errno;
+		else if ((size_t)got > limit - text.size)
+			rc = E_LIMIT;
+		else
+			text_add_bytes(&text, piece, (size_t)got);
+		if (rc == 0 && text.failed)
+			rc = -ENOMEM;
+		if (rc != 0)
+			break;
+	}
+	if (rc == 0) {
+		size_t size = text.size;
+
+		*ret = text_take(&text);
+		if (!*ret)
+			return -ENOMEM;
+		if (ret_size)
+			*ret_size = size;
+	}
+	text_done(&text);
+	return rc;
+}
+
+static int write_all(int fd, const char *data, size_t size)
+{
+	while (size > 0) {
+		ssize_t written = write(fd, data, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return -errno;
+		data += written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+/* Without this a rename may be lost with the power (fsync(2), "the directory ... has also reached
+ * disk"). */
+static int sync_folder_of(const char *path)
+{
+	CLEANUP(freep) char *folder = strdup(path);
+	CLEANUP(closep) int fd = -1;
+	char *slash;
+
+	if (!folder)
+		return -ENOMEM;
+	slash = strrchr(folder, '/');
+	if (slash)
+		slash[slash == folder ? 1 : 0] = '\0';
+	fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fsync(fd) != 0)
+		return -errno;
+	return 0;
+}
+
+int file_write_atomic(const char *path, const void *data, size_t size, mode_t mode)
+{
+	CLEANUP(freep) char *temporary = NULL;
+	CLEANUP(closep) int fd = -1;
+	int rc;
+
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
+		temporary = NULL;
+		return -ENOMEM;
+	}
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = write_all(fd, data, size);
+	if (rc == 0 && (fchmod(fd, mode) != 0 || fsync(fd) != 0))
+		rc = -errno;
+	if (rc == 0 && rename(temporary, path) != 0)
+		rc = -errno;
+	if (rc != 0) {
+		(void)unlink(temporary);
+		return rc;
+	}
+	return sync_folder_of(path);
+}
+
+static int make_one(const char *path, mode_t mode)
+{
+	struct stat status;
+
+	if (mkdir(path, mode) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return -errno;
+	if (stat(path, &status) != 0)
+		return -errno;
+	return S_ISDIR(status.st_mode) ? 0 : -ENOTDIR;
+}
+
+int file_make_folder(const char *path, mode_t mode)
+{
+	CLEANUP(freep) char *copy = strdup(path);
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *slash = copy; (slash = strchr(slash + 1, '/')) != NULL;) {
+		int rc;
+
+		*slash = '\0';
+		rc = make_one(copy, mode);
+		if (rc != 0)
+			return rc;
+		*slash = '/';
+	}
+	return make_one(copy, mode);
+}

@@ -1,0 +1,98 @@
+#include "common/io/process.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+
+#define PASSWD_SIZE 16384
+
+static int find_user(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct problem *problem)
+{
+	CLEANUP(freep) char *buffer = malloc(PASSWD_SIZE);
+	struct passwd row;
+	struct passwd *found = NULL;
+	int rc = buffer ? getpwnam_r(user, &row, buffer, PASSWD_SIZE, &found) : ENOMEM;
+
+	if (rc != 0)
+		return problem_set(problem, -rc, "cannot look up user %s: %s", user,
+				   error_text(-rc));
+	if (!found) {
+		(void)problem_set(problem, E_NOT_FOUND, "user %s does not exist", user);
+		problem_hint(problem, "create it (useradd --system %s) or set another in `user`",
+			     user);
+		return E_NOT_FOUND;
+	}
+	*ret_uid = row.pw_uid;
+	*ret_gid = row.pw_gid;
+	return 0;
+}
+
+/* The order of credentials(7): groups while still root, the user last; each change is read back. */
+static int become(const char *user, uid_t uid, gid_t gid)
+{
+	uid_t real;
+	uid_t effective;
+	uid_t saved;
+
+	if (initgroups(user, gid) != 0 || setresgid(gid, gid, gid) != 0 ||
+	    setresuid(uid, uid, uid) != 0 || getresuid(&real, &effective, &saved) != 0)
+		return -errno;
+	if (real != uid || effective != uid || saved != uid || getegid() != gid)
+		return -EPERM;
+	if (uid != 0 && setuid(0) == 0) /* a capability was left that lets us back */
+		return -EPERM;
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -errno;
+	return 0;
+}
+
+int process_drop_privileges(const char *user, struct problem *problem)
+{
+	uid_t uid;
+	gid_t gid;
+	int rc;
+
+	if (!user || user[0] == '\0')
+		return 0;
+	rc = find_user(user, &uid, &gid, problem);
+	if (rc != 0)
+		return rc;
+	if (geteuid() == uid && getuid() == uid)
+		return 0;
+	rc = become(user, uid, gid);
+	if (rc != 0) {
+		(void)problem_set(problem, rc, "cannot become user %s: %s", user, error_text(rc));
+		problem_hint(problem, "start as root, or as %s with the ports' capability", user);
+	}
+	return rc;
+}
+
+void process_notify(const char *state)
+{
+	const char *path = getenv("NOTIFY_SOCKET"); // NOLINT(concurrency-mt-unsafe): nobody sets it
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t length = path ? strlen(path) : 0;
+	CLEANUP(closep) int fd = -1;
+
+	if (length < 2 || length >= sizeof(address.sun_path))
+		return;
+	memcpy(address.sun_path, path, length);
+	if (address.sun_path[0] == '@') /* abstract */
+		address.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	(void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+}
