@@ -15,16 +15,18 @@
 #define NODE_NAME_SIZE 64
 #define SUBNET_DNS_MAX 4
 
-enum node_state { /* node_state of the schema, same words */
-		  NODE_DISCOVERED,
-		  NODE_FREE,
-		  NODE_RESERVED,
-		  NODE_ACTIVE,
-		  NODE_SCRUBBING,
-		  NODE_BROKEN,
-		  NODE_HELD,
+/* node_state of the schema, same words */
+enum node_state {
+	NODE_DISCOVERED,
+	NODE_FREE,
+	NODE_RESERVED,
+	NODE_ACTIVE,
+	NODE_SCRUBBING,
+	NODE_BROKEN,
+	NODE_HELD,
 };
 const char *node_state_text(enum node_state state);
+MUST_USE int node_state_parse(const char *text, enum node_state *ret); /* E_MALFORMED */
 
 enum node_firmware { FIRMWARE_BIOS, FIRMWARE_UEFI };
 enum node_arch { ARCH_X86_64, ARCH_ARM64 };

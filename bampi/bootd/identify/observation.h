@@ -13,25 +13,27 @@
 
 #include "bampi/bootd/identify/inventory.h"
 
-enum observation_kind { /* boot_observation.kind, same words */
-			OBSERVATION_DHCP,
-			OBSERVATION_TFTP,
-			OBSERVATION_SCRIPT,
-			OBSERVATION_KERNEL,
-			OBSERVATION_RAMDISK,
-			OBSERVATION_AGENT,
-			OBSERVATION_IMAGE,
-			OBSERVATION_CALLBACK,
+/* boot_observation.kind, same words */
+enum observation_kind {
+	OBSERVATION_DHCP,
+	OBSERVATION_TFTP,
+	OBSERVATION_SCRIPT,
+	OBSERVATION_KERNEL,
+	OBSERVATION_RAMDISK,
+	OBSERVATION_AGENT,
+	OBSERVATION_IMAGE,
+	OBSERVATION_CALLBACK,
 };
 #define OBSERVATION_KINDS 8
 
 struct observations;
 
-/* db is borrowed and must outlive it. */
+/* db is borrowed. */
 MUST_USE int observations_new(struct loop *loop, struct db *db, struct observations **ret);
-/* Submits what waits (a clean stop loses nothing that the database takes before db_free), then
- * frees. */
+/* After db_free, which calls back what is in flight. */
 void observations_free(struct observations *observations);
+/* Submits what waits now (before a clean stop). */
+void observations_flush(struct observations *observations);
 
 /* Records that `node` did `kind` now, under the token and deployment of its intent at this moment.
  * detail may be NULL; control characters in it are replaced, it is cut to 127 bytes. bytes: size of

@@ -1,0 +1,438 @@
+#include "bampi/bootd/identify/inventory.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/enum_text.h"
+#include "common/base/error.h"
+
+#define ROWS_MAX (1U << 22) /* of one kind; a database that says more is not ours */
+
+struct nic_row {
+	uint64_t mac; /* mac_key */
+	int64_t node_id;
+	const struct inventory_node *node; /* NULL until the picture is complete */
+};
+
+struct reservation_row {
+	uint64_t mac;
+	int64_t subnet_id;
+	uint32_t address;
+	struct mac owner;
+};
+
+/* A secret finds its node by a keyed hash, so that the time of a search tells nothing about it. */
+struct secret_row {
+	uint64_t hash;
+	const struct inventory_node *node;
+};
+
+struct rows {
+	void *data;
+	size_t count;
+	size_t room;
+};
+
+/* Everything read at one time; arrays sorted for binary search by their first words. */
+struct picture {
+	struct rows nodes;        /* struct inventory_node by id */
+	struct rows nics;         /* struct nic_row by mac */
+	struct rows subnets;      /* struct inventory_subnet by prefix.address */
+	struct rows reservations; /* struct reservation_row by (mac, subnet_id) */
+	struct rows addresses;    /* the same by address */
+	struct rows tokens;       /* struct secret_row by hash */
+	struct rows nonces;
+};
+
+struct inventory {
+	struct picture current, next;
+	bool ready;
+	unsigned char hash_key[crypto_shorthash_KEYBYTES];
+	inventory_lease_fn lease_fn;
+	void *lease_context;
+};
+
+static const char *const state_words[] = {
+	[NODE_DISCOVERED] = "discovered",
+	[NODE_FREE] = "free",
+	[NODE_RESERVED] = "reserved",
+	[NODE_ACTIVE] = "active",
+	[NODE_SCRUBBING] = "scrubbing",
+	[NODE_BROKEN] = "broken",
+	[NODE_HELD] = "held",
+};
+
+const char *node_state_text(enum node_state state)
+{
+	return enum_text(state_words, COUNT_OF(state_words), (int)state);
+}
+
+int node_state_parse(const char *text, enum node_state *ret)
+{
+	int value = enum_value(state_words, COUNT_OF(state_words), text);
+
+	if (value < 0)
+		return E_MALFORMED;
+	*ret = (enum node_state)value;
+	return 0;
+}
+
+static void picture_clear(struct picture *picture)
+{
+	struct rows *all[] = {
+		&picture->nodes,     &picture->nics,   &picture->subnets, &picture->reservations,
+		&picture->addresses, &picture->tokens, &picture->nonces,
+	};
+
+	for (size_t i = 0; i < COUNT_OF(all); i++)
+		all[i]->count = 0;
+}
+
+static void picture_done(struct picture *picture)
+{
+	free(picture->nodes.data);
+	free(picture->nics.data);
+	free(picture->subnets.data);
+	free(picture->reservations.data);
+	free(picture->addresses.data);
+	free(picture->tokens.data);
+	free(picture->nonces.data);
+	*picture = (struct picture){0};
+}
+
+int inventory_new(struct inventory **ret)
+{
+	struct inventory *inventory = calloc(1, sizeof(*inventory));
+
+	if (!inventory)
+		return -ENOMEM;
+	crypto_shorthash_keygen(inventory->hash_key);
+	*ret = inventory;
+	return 0;
+}
+
+void inventory_free(struct inventory *inventory)
+{
+	if (!inventory)
+		return;
+	picture_done(&inventory->current);
+	picture_done(&inventory->next);
+	free(inventory);
+}
+
+bool inventory_ready(const struct inventory *inventory)
+{
+	return inventory->ready;
+}
+
+/* By the leading member of each kind of row. */
+
+static int by_node_id(const void *a, const void *b)
+{
+	int64_t x = ((const struct inventory_node *)a)->id;
+	int64_t y = ((const struct inventory_node *)b)->id;
+
+	return (x > y) - (x < y);
+}
+
+static int by_nic_mac(const void *a, const void *b)
+{
+	uint64_t x = ((const struct nic_row *)a)->mac;
+	uint64_t y = ((const struct nic_row *)b)->mac;
+
+	return (x > y) - (x < y);
+}
+
+static int by_prefix(const void *a, const void *b)
+{
+	uint32_t x = ((const struct inventory_subnet *)a)->prefix.address;
+	uint32_t y = ((const struct inventory_subnet *)b)->prefix.address;
+
+	return (x > y) - (x < y);
+}
+
+static int by_reservation_mac(const void *a, const void *b)
+{
+	const struct reservation_row *x = a;
+	const struct reservation_row *y = b;
+
+	if (x->mac != y->mac)
+		return x->mac > y->mac ? 1 : -1;
+	return (x->subnet_id > y->subnet_id) - (x->subnet_id < y->subnet_id);
+}
+
+static int by_reservation_address(const void *a, const void *b)
+{
+	uint32_t x = ((const struct reservation_row *)a)->address;
+	uint32_t y = ((const struct reservation_row *)b)->address;
+
+	return (x > y) - (x < y);
+}
+
+static int by_hash(const void *a, const void *b)
+{
+	uint64_t x = ((const struct secret_row *)a)->hash;
+	uint64_t y = ((const struct secret_row *)b)->hash;
+
+	return (x > y) - (x < y);
+}
+
+static const void *find(const struct rows *rows, size_t size, const void *key,
+			int (*compare)(const void *, const void *))
+{
+	return rows->count ? bsearch(key, rows->data, rows->count, size, compare) : NULL;
+}
+
+static void sort(struct rows *rows, size_t size, int (*compare)(const void *, const void *))
+{
+	if (rows->count)
+		qsort(rows->data, rows->count, size, compare);
+}
+
+const struct inventory_node *inventory_by_id(const struct inventory *inventory, int64_t id)
+{
+	struct inventory_node key = {.id = id};
+
+	return find(&inventory->current.nodes, sizeof(key), &key, by_node_id);
+}
+
+const struct inventory_node *inventory_by_mac(const struct inventory *inventory, struct mac mac)
+{
+	struct nic_row key = {.mac = mac_key(mac)};
+	const struct nic_row *row = find(&inventory->current.nics, sizeof(key), &key, by_nic_mac);
+
+	return row ? row->node : NULL;
+}
+
+static uint64_t secret_hash(const struct inventory *inventory, const char *secret)
+{
+	unsigned char hash[crypto_shorthash_BYTES];
+	uint64_t ret;
+
+	static_assert(sizeof(hash) == sizeof(ret), "one word");
+	(void)crypto_shorthash(hash, (const unsigned char *)secret, TOKEN_TEXT_SIZE - 1,
+			       inventory->hash_key);
+	memcpy(&ret, hash, sizeof(ret));
+	return ret;
+}
+
+static const struct inventory_node *by_secret(const struct inventory *inventory,
+					      const struct rows *rows, const char *secret,
+					      size_t offset)
+{
+	const struct secret_row *row;
+
+	if (!secret || strlen(secret) != TOKEN_TEXT_SIZE - 1)
+		return NULL;
+	row = find(rows, sizeof(*row), &(struct secret_row){.hash = secret_hash(inventory, secret)},
+		   by_hash);
+	if (!row || sodium_memcmp((const char *)&row->node->intent + offset, secret,
+				  TOKEN_TEXT_SIZE - 1) != 0)
+		return NULL;
+	return row->node;
+}
+
+const struct inventory_node *inventory_by_token(const struct inventory *inventory,
+						const char *token)
+{
+	return by_secret(inventory, &inventory->current.tokens, token,
+			 offsetof(struct boot_intent, token));
+}
+
+const struct inventory_node *inventory_by_nonce(const struct inventory *inventory,
+						const char *nonce)
+{
+	return by_secret(inventory, &inventory->current.nonces, nonce,
+			 offsetof(struct boot_intent, nonce));
+}
+
+void inventory_set_lease_source(struct inventory *inventory, inventory_lease_fn fn, void *context)
+{
+	inventory->lease_fn = fn;
+	inventory->lease_context = context;
+}
+
+bool inventory_mac_of(const struct inventory *inventory, uint32_t address, struct mac *ret)
+{
+	return inventory->lease_fn && inventory->lease_fn(inventory->lease_context, address, ret);
+}
+
+const struct inventory_node *inventory_by_address(const struct inventory *inventory,
+						  uint32_t address)
+{
+	struct mac mac;
+
+	return inventory_mac_of(inventory, address, &mac) ? inventory_by_mac(inventory, mac) : NULL;
+}
+
+const struct inventory_subnet *inventory_subnet_of(const struct inventory *inventory,
+						   uint32_t address)
+{
+	const struct rows *rows = &inventory->current.subnets;
+	const struct inventory_subnet *subnets = rows->data;
+	size_t low = 0;
+	size_t high = rows->count;
+
+	/* Prefixes are disjoint (a constraint of the schema), so only the last one that begins at
+	 * or below can hold it. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (subnets[middle].prefix.address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || !ipv4_in_prefix(address, subnets[low - 1].prefix))
+		return NULL;
+	return &subnets[low - 1];
+}
+
+const struct inventory_subnet *inventory_subnet_by_id(const struct inventory *inventory, int64_t id)
+{
+	const struct inventory_subnet *subnets = inventory->current.subnets.data;
+
+	for (size_t i = 0; i < inventory->current.subnets.count; i++) {
+		if (subnets[i].id == id)
+			return &subnets[i];
+	}
+	return NULL;
+}
+
+uint32_t inventory_reservation(const struct inventory *inventory, int64_t subnet_id, struct mac mac)
+{
+	struct reservation_row key = {.mac = mac_key(mac), .subnet_id = subnet_id};
+	const struct reservation_row *row =
+		find(&inventory->current.reservations, sizeof(key), &key, by_reservation_mac);
+
+	return row ? row->address : 0;
+}
+
+bool inventory_reserved_for(const struct inventory *inventory, uint32_t address, struct mac *ret)
+{
+	struct reservation_row key = {.address = address};
+	const struct reservation_row *row =
+		find(&inventory->current.addresses, sizeof(key), &key, by_reservation_address);
+
+	if (row)
+		*ret = row->owner;
+	return row != NULL;
+}
+
+size_t inventory_node_count(const struct inventory *inventory)
+{
+	return inventory->current.nodes.count;
+}
+
+size_t inventory_subnet_count(const struct inventory *inventory)
+{
+	return inventory->current.subnets.count;
+}
+
+const struct inventory_subnet *inventory_subnet_at(const struct inventory *inventory, size_t index)
+{
+	const struct inventory_subnet *subnets = inventory->current.subnets.data;
+
+	return index < inventory->current.subnets.count ? &subnets[index] : NULL;
+}
+
+static int append(struct rows *rows, const void *row, size_t size)
+{
+	if (rows->count == rows->room) {
+		size_t room = rows->room ? rows->room * 2 : 64;
+		void *data = room <= ROWS_MAX ? reallocarray(rows->data, room, size) : NULL;
+
+		if (!data)
+			return room <= ROWS_MAX ? -ENOMEM : E_LIMIT;
+		rows->data = data;
+		rows->room = room;
+	}
+	memcpy((char *)rows->data + rows->count++ * size, row, size);
+	return 0;
+}
+
+int inventory_begin(struct inventory *inventory)
+{
+	picture_clear(&inventory->next);
+	return 0;
+}
+
+int inventory_add_node(struct inventory *inventory, const struct inventory_node *node)
+{
+	return append(&inventory->next.nodes, node, sizeof(*node));
+}
+
+int inventory_add_nic(struct inventory *inventory, struct mac mac, int64_t node_id)
+{
+	struct nic_row row = {.mac = mac_key(mac), .node_id = node_id};
+
+	return append(&inventory->next.nics, &row, sizeof(row));
+}
+
+int inventory_add_subnet(struct inventory *inventory, const struct inventory_subnet *subnet)
+{
+	return append(&inventory->next.subnets, subnet, sizeof(*subnet));
+}
+
+int inventory_add_reservation(struct inventory *inventory, struct mac mac, int64_t subnet_id,
+			      uint32_t address)
+{
+	struct reservation_row row = {
+		.mac = mac_key(mac), .subnet_id = subnet_id, .address = address, .owner = mac};
+	int rc = append(&inventory->next.reservations, &row, sizeof(row));
+
+	return rc ? rc : append(&inventory->next.addresses, &row, sizeof(row));
+}
+
+static int index_secrets(const struct inventory *inventory, struct picture *picture)
+{
+	const struct inventory_node *nodes = picture->nodes.data;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < picture->nodes.count; i++) {
+		const struct boot_intent *intent = &nodes[i].intent;
+		struct secret_row token = {.node = &nodes[i]};
+		struct secret_row nonce = {.node = &nodes[i]};
+
+		if (intent->target == INTENT_NONE)
+			continue;
+		token.hash = secret_hash(inventory, intent->token);
+		nonce.hash = secret_hash(inventory, intent->nonce);
+		rc = append(&picture->tokens, &token, sizeof(token));
+		if (rc == 0)
+			rc = append(&picture->nonces, &nonce, sizeof(nonce));
+	}
+	sort(&picture->tokens, sizeof(struct secret_row), by_hash);
+	sort(&picture->nonces, sizeof(struct secret_row), by_hash);
+	return rc;
+}
+
+int inventory_commit(struct inventory *inventory)
+{
+	struct picture *next = &inventory->next;
+	struct nic_row *nics = next->nics.data;
+	struct picture old = inventory->current;
+	int rc;
+
+	sort(&next->nodes, sizeof(struct inventory_node), by_node_id);
+	sort(&next->nics, sizeof(struct nic_row), by_nic_mac);
+	sort(&next->subnets, sizeof(struct inventory_subnet), by_prefix);
+	sort(&next->reservations, sizeof(struct reservation_row), by_reservation_mac);
+	sort(&next->addresses, sizeof(struct reservation_row), by_reservation_address);
+	rc = index_secrets(inventory, next);
+	if (rc)
+		return rc;
+	/* Pointers into the nodes are taken last, when the array no longer moves. A NIC whose node
+	 * was deleted between the two statements keeps NULL, so it is unknown. */
+	for (size_t i = 0; i < next->nics.count; i++)
+		nics[i].node = find(&next->nodes, sizeof(struct inventory_node),
+				    &(struct inventory_node){.id = nics[i].node_id}, by_node_id);
+
+	inventory->current = *next;
+	*next = old;
+	inventory->ready = true;
+	return 0;
+}

@@ -1,0 +1,296 @@
+#include "bampi/bootd/identify/inventory_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/enum_text.h"
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+
+#define GAP_MS    100   /* between the starts of two reads */
+#define PERIOD_MS 30000 /* without a notification */
+#define GAP_SHARE 10    /* a read may take a tenth of the time, however large the site */
+#define SUBJECT   "inventory"
+
+const char *const inventory_channels[] = {"inventory", "deployment", "boot_intent", "address",
+					  NULL};
+
+enum part { PART_NODES, PART_NICS, PART_SUBNETS, PART_RESERVATIONS, PARTS };
+
+static const struct db_query queries[PARTS] = {
+	[PART_NODES] =
+		{"inventory_nodes",
+			      "select n.id, n.name, n.firmware, n.arch, n.state, n.dirty, i.target, i.deployment_id, i.token, "
+		 "i.nonce, i.stored_digest from haas.node n left join haas.boot_intent i on i.node_id = n.id",
+			      0										  },
+	[PART_NICS] = {"inventory_nics",         "select mac, node_id from haas.nic",                    0},
+	[PART_SUBNETS] =
+		{"inventory_subnets",
+			      "select id, name, prefix, host(gateway), array_to_string(array(select host(d) from unnest(dns) d), ' '), "
+		 "host(boot_server), host(pool_low), host(pool_high), reserved_only, lease_s from haas.subnet",
+			      0										  },
+	[PART_RESERVATIONS] = {"inventory_reservations",
+                              "select mac, subnet_id, host(address) from haas.reservation",                     0},
+};
+
+struct inventory_store {
+	struct loop *loop;
+	struct db *db;
+	struct inventory *inventory;
+	inventory_change_fn fn;
+	void *context;
+	struct loop_timer *timer;
+	int64_t started_ms;
+	int64_t took_ms;
+	unsigned reading; /* parts still to come */
+	bool again;       /* woken while reading */
+	int rc;           /* of the read under way */
+};
+
+static const char *const firmware_words[] = {[FIRMWARE_BIOS] = "bios", [FIRMWARE_UEFI] = "uefi"};
+static const char *const arch_words[] = {[ARCH_X86_64] = "x86_64", [ARCH_ARM64] = "arm64"};
+static const char *const target_words[] = {
+	[INTENT_NONE] = "", [INTENT_AGENT] = "agent", [INTENT_DISK] = "disk"};
+/* The value of a word column; a word that this build does not know makes the read fail, never a
+ * guess. */
+static int word(const char *const words[], size_t count, const PGresult *result, int row,
+		int column, int *ret)
+{
+	int value = enum_value(words, count, db_text(result, row, column, ""));
+
+	if (value < 0)
+		return E_MALFORMED;
+	*ret = value;
+	return 0;
+}
+
+static int read_node(struct inventory *inventory, const PGresult *result, int row)
+{
+	struct inventory_node node = {.id = db_int(result, row, 0, 0),
+				      .dirty = db_bool(result, row, 5)};
+	int firmware;
+	int arch;
+	int target;
+
+	if (word(firmware_words, COUNT_OF(firmware_words), result, row, 2, &firmware) ||
+	    word(arch_words, COUNT_OF(arch_words), result, row, 3, &arch) ||
+	    node_state_parse(db_text(result, row, 4, ""), &node.state) ||
+	    word(target_words, COUNT_OF(target_words), result, row, 6, &target))
+		return E_MALFORMED;
+	node.firmware = (enum node_firmware)firmware;
+	node.arch = (enum node_arch)arch;
+	node.intent.target = (enum intent_target)target;
+	node.intent.deployment_id = db_int(result, row, 7, 0);
+	if (!text_copy(node.name, sizeof(node.name), db_text(result, row, 1, "")) ||
+	    !text_copy(node.intent.token, sizeof(node.intent.token), db_text(result, row, 8, "")) ||
+	    !text_copy(node.intent.nonce, sizeof(node.intent.nonce), db_text(result, row, 9, "")) ||
+	    !text_copy(node.intent.stored_digest, sizeof(node.intent.stored_digest),
+		       db_text(result, row, 10, "")))
+		return E_MALFORMED;
+	return inventory_add_node(inventory, &node);
+}
+
+static int read_nic(struct inventory *inventory, const PGresult *result, int row)
+{
+	struct mac mac;
+	int rc = mac_parse(db_text(result, row, 0, ""), &mac);
+
+	return rc ? rc : inventory_add_nic(inventory, mac, db_int(result, row, 1, 0));
+}
+
+/* NULL is 0. */
+static int read_address(const PGresult *result, int row, int column, uint32_t *ret)
+{
+	const char *text = db_text(result, row, column, NULL);
+
+	if (!text) {
+		*ret = 0;
+		return 0;
+	}
+	return ipv4_parse(text, ret);
+}
+
+static int read_dns(char *list, struct inventory_subnet *subnet)
+{
+	char *rest = NULL;
+
+	for (char *word_at = strtok_r(list, " ", &rest); word_at;
+	     word_at = strtok_r(NULL, " ", &rest)) {
+		int rc;
+
+		if (subnet->dns_count == COUNT_OF(subnet->dns))
+			return 0; /* the first four are enough for any client */
+		rc = ipv4_parse(word_at, &subnet->dns[subnet->dns_count]);
+		if (rc)
+			return rc;
+		subnet->dns_count++;
+	}
+	return 0;
+}
+
+static int read_subnet(struct inventory *inventory, const PGresult *result, int row)
+{
+	struct inventory_subnet subnet = {.id = db_int(result, row, 0, 0),
+					  .reserved_only = db_bool(result, row, 8),
+					  .lease_s = (uint32_t)db_int(result, row, 9, 3600)};
+	char dns[256];
+	int rc;
+
+	if (!text_copy(subnet.name, sizeof(subnet.name), db_text(result, row, 1, "")))
+		return E_MALFORMED;
+	(void)text_copy(dns, sizeof(dns), db_text(result, row, 4, ""));
+	rc = ipv4_prefix_parse(db_text(result, row, 2, ""), &subnet.prefix);
+	if (rc == 0)
+		rc = read_address(result, row, 3, &subnet.gateway);
+	if (rc == 0)
+		rc = read_dns(dns, &subnet);
+	if (rc == 0)
+		rc = read_address(result, row, 5, &subnet.boot_server);
+	if (rc == 0)
+		rc = read_address(result, row, 6, &subnet.pool_low);
+	if (rc == 0)
+		rc = read_address(result, row, 7, &subnet.pool_high);
+	return rc ? rc : inventory_add_subnet(inventory, &subnet);
+}
+
+static int read_reservation(struct inventory *inventory, const PGresult *result, int row)
+{
+	struct mac mac;
+	uint32_t address;
+	int rc = mac_parse(db_text(result, row, 0, ""), &mac);
+
+	if (rc == 0)
+		rc = read_address(result, row, 2, &address);
+	return rc ? rc
+		  : inventory_add_reservation(inventory, mac, db_int(result, row, 1, 0), address);
+}
+
+/* From the start of one read to the start of the next. */
+static int64_t gap_ms(const struct inventory_store *store)
+{
+	int64_t share = store->took_ms * GAP_SHARE;
+
+	return share > GAP_MS ? share : GAP_MS;
+}
+
+static void ended(struct inventory_store *store)
+{
+	store->took_ms = loop_now_ms(store->loop) - store->started_ms;
+	if (store->rc == 0)
+		store->rc = inventory_commit(store->inventory);
+	if (store->rc && store->rc != E_UNAVAILABLE)
+		log_warn(SUBJECT, "not read, the last picture stays (%s)", error_text(store->rc));
+	if (store->rc == 0 && store->fn)
+		store->fn(store->context);
+
+	loop_timer_arm(store->timer, store->again ? gap_ms(store) : PERIOD_MS);
+	store->again = false;
+}
+
+static void take(struct inventory_store *store, int rc, const PGresult *result,
+		 int (*read_row)(struct inventory *, const PGresult *, int))
+{
+	int count = rc ? 0 : PQntuples(result);
+
+	for (int row = 0; rc == 0 && row < count; row++)
+		rc = read_row(store->inventory, result, row);
+	if (store->rc == 0)
+		store->rc = rc;
+	if (--store->reading == 0)
+		ended(store);
+}
+
+static void on_nodes(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	(void)problem;
+	take(context, rc, result, read_node);
+}
+
+static void on_nics(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	(void)problem;
+	take(context, rc, result, read_nic);
+}
+
+static void on_subnets(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	(void)problem;
+	take(context, rc, result, read_subnet);
+}
+
+static void on_reservations(void *context, int rc, const PGresult *result,
+			    const struct problem *problem)
+{
+	(void)problem;
+	take(context, rc, result, read_reservation);
+}
+
+static const db_result_fn readers[PARTS] = {
+	[PART_NODES] = on_nodes,
+	[PART_NICS] = on_nics,
+	[PART_SUBNETS] = on_subnets,
+	[PART_RESERVATIONS] = on_reservations,
+};
+
+static void start(void *context)
+{
+	struct inventory_store *store = context;
+	struct db_call calls[PARTS];
+
+	if (store->reading > 0)
+		return;
+	for (size_t i = 0; i < PARTS; i++)
+		calls[i] =
+			(struct db_call){.query = &queries[i], .fn = readers[i], .context = store};
+	store->started_ms = loop_now_ms(store->loop);
+	store->again = false;
+	store->rc = inventory_begin(store->inventory);
+	store->reading = PARTS;
+	if (db_submit_all(store->db, calls, PARTS)) {
+		store->reading = 0;
+		loop_timer_arm(store->timer, PERIOD_MS);
+	}
+}
+
+void inventory_store_wake(struct inventory_store *store)
+{
+	int64_t due_in = store->started_ms + gap_ms(store) - loop_now_ms(store->loop);
+
+	if (store->reading > 0)
+		store->again = true;
+	else if (due_in <= 0)
+		start(store);
+	else
+		loop_timer_arm(store->timer, due_in);
+}
+
+int inventory_store_new(struct loop *loop, struct db *db, struct inventory *inventory,
+			inventory_change_fn fn, void *context, struct inventory_store **ret)
+{
+	struct inventory_store *store = calloc(1, sizeof(*store));
+	int rc;
+
+	if (!store)
+		return -ENOMEM;
+	*store = (struct inventory_store){
+		.loop = loop, .db = db, .inventory = inventory, .fn = fn, .context = context};
+	store->started_ms = loop_now_ms(loop) - PERIOD_MS;
+	rc = loop_timer_new(loop, start, store, &store->timer);
+	if (rc) {
+		free(store);
+		return rc;
+	}
+	loop_timer_arm(store->timer, PERIOD_MS);
+	*ret = store;
+	return 0;
+}
+
+void inventory_store_free(struct inventory_store *store)
+{
+	if (!store)
+		return;
+	loop_timer_free(store->timer);
+	free(store);
+}

@@ -1,0 +1,26 @@
+/* Keeps the inventory equal to PostgreSQL: a full read on connect, on NOTIFY (at most one per 100
+ * ms) and every 30 s. */
+#pragma once
+
+#include "common/base/macros.h"
+#include "common/db/db.h"
+#include "common/io/loop.h"
+
+#include "bampi/bootd/identify/inventory.h"
+
+struct inventory_store;
+
+/* Called after each read that became the current picture. */
+typedef void (*inventory_change_fn)(void *context);
+
+/* Channels whose notifications call inventory_store_wake; NULL-ended, for db_options. */
+extern const char *const inventory_channels[];
+
+/* All borrowed. fn may be NULL. */
+MUST_USE int inventory_store_new(struct loop *loop, struct db *db, struct inventory *inventory,
+				 inventory_change_fn fn, void *context,
+				 struct inventory_store **ret);
+/* After db_free, which calls back what is in flight. */
+void inventory_store_free(struct inventory_store *store);
+/* Something may have changed: read again soon. */
+void inventory_store_wake(struct inventory_store *store);

@@ -1,0 +1,300 @@
+#include "bampi/bootd/identify/observation.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "common/base/clock.h"
+#include "common/base/enum_text.h"
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/db/array.h"
+#include "common/io/log.h"
+
+#define FLUSH_MS    1000
+#define DETAIL_SIZE 128
+#define WAITING_MAX 65536 /* (node, kind) pairs while PostgreSQL is away */
+#define NUMBER_SIZE 24
+#define SUBJECT     "observation"
+
+struct observation_key {
+	int64_t node_id;
+	int64_t kind; /* wide, so that the key has no padding */
+};
+
+struct observation {
+	struct observation_key key;
+	int64_t at_us;
+	int64_t deployment_id;
+	uint64_t bytes;
+	char token[TOKEN_TEXT_SIZE];
+	char detail[DETAIL_SIZE];
+	UT_hash_handle hh;
+};
+
+struct observations {
+	struct loop *loop;
+	struct db *db;
+	struct loop_timer *timer;
+	struct observation *waiting; /* the latest per key, not sent yet */
+	struct observation *flying;  /* in the statement under way */
+	bool urgent;                 /* a step waits for something in `waiting` */
+	bool armed;
+	bool failed; /* of the statement under way */
+	unsigned calls;
+};
+
+static const char *const kind_words[OBSERVATION_KINDS] = {
+	[OBSERVATION_DHCP] = "dhcp",       [OBSERVATION_TFTP] = "tftp",
+	[OBSERVATION_SCRIPT] = "script",   [OBSERVATION_KERNEL] = "kernel",
+	[OBSERVATION_RAMDISK] = "ramdisk", [OBSERVATION_AGENT] = "agent",
+	[OBSERVATION_IMAGE] = "image",     [OBSERVATION_CALLBACK] = "callback",
+};
+
+/* What a step of a deployment waits for. */
+static const bool kind_urgent[OBSERVATION_KINDS] = {
+	[OBSERVATION_AGENT] = true,
+	[OBSERVATION_CALLBACK] = true,
+};
+
+/* A node deleted meanwhile is left out; an older value never replaces a newer one. */
+static const struct db_query put_query = {
+	"observation_put",
+	"insert into haas.boot_observation (node_id, kind, at, token, detail, bytes) "
+	"select w.node_id, w.kind, to_timestamp(w.at_us / 1e6), w.token, w.detail, w.bytes "
+	"from unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[]) "
+	"as w (node_id, kind, at_us, token, detail, bytes) join haas.node n on n.id = w.node_id "
+	"on conflict (node_id, kind) do update set at = excluded.at, token = excluded.token, detail = excluded.detail, "
+	"bytes = excluded.bytes where boot_observation.at <= excluded.at",
+	6};
+static const struct db_query touch_query = {"observation_touch",
+					    "select haas.deployment_touch($1::bigint[])", 1};
+static const struct db_query notify_query = {"observation_notify",
+					     "select pg_notify('deployment', '')", 0};
+
+enum column {
+	COLUMN_NODE,
+	COLUMN_KIND,
+	COLUMN_AT,
+	COLUMN_TOKEN,
+	COLUMN_DETAIL,
+	COLUMN_BYTES,
+	COLUMN_TOUCHED,
+	COLUMNS
+};
+
+static struct observation *find(struct observation *table, const struct observation_key *key)
+{
+	struct observation *found;
+
+	HASH_FIND(hh, table, key, sizeof(*key), found);
+	return found;
+}
+
+static void drop_all(struct observation **table)
+{
+	struct observation *each;
+	struct observation *next;
+
+	HASH_ITER(hh, *table, each, next)
+	{
+		HASH_DEL(*table, each);
+		free(each);
+	}
+}
+
+/* What did not reach the database waits again, unless something newer does. */
+static void put_back(struct observations *observations)
+{
+	struct observation *each;
+	struct observation *next;
+
+	HASH_ITER(hh, observations->flying, each, next)
+	{
+		HASH_DEL(observations->flying, each);
+		if (find(observations->waiting, &each->key)) {
+			free(each);
+			continue;
+		}
+		HASH_ADD(hh, observations->waiting, key, sizeof(each->key), each);
+		observations->urgent |= kind_urgent[each->key.kind];
+	}
+}
+
+static void arm(struct observations *observations)
+{
+	if (observations->armed || !observations->waiting)
+		return;
+	loop_timer_arm(observations->timer, FLUSH_MS);
+	observations->armed = true;
+}
+
+static void on_result(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct observations *observations = context;
+
+	(void)result;
+	if (rc) {
+		observations->failed = true;
+		if (rc != E_UNAVAILABLE)
+			log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+	}
+	if (--observations->calls > 0)
+		return;
+
+	if (observations->failed) {
+		put_back(observations);
+		arm(observations);
+		return;
+	}
+	drop_all(&observations->flying);
+	if (observations->urgent)
+		observations_flush(observations);
+	else
+		arm(observations);
+}
+
+/* The parameters of a batch, in the order of enum column. */
+static void build(const struct observations *observations, struct text columns[COLUMNS])
+{
+	char number[NUMBER_SIZE];
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		array_begin(&columns[i]);
+	for (const struct observation *each = observations->flying; each; each = each->hh.next) {
+		array_add_int(&columns[COLUMN_NODE], each->key.node_id);
+		array_add(&columns[COLUMN_KIND], kind_words[each->key.kind]);
+		array_add_int(&columns[COLUMN_AT], each->at_us);
+		array_add(&columns[COLUMN_TOKEN], each->token);
+		array_add(&columns[COLUMN_DETAIL], each->detail);
+		(void)text_format(number, sizeof(number), "%llu", (unsigned long long)each->bytes);
+		array_add(&columns[COLUMN_BYTES], number);
+		if (kind_urgent[each->key.kind] && each->deployment_id)
+			array_add_int(&columns[COLUMN_TOUCHED], each->deployment_id);
+	}
+	for (size_t i = 0; i < COLUMNS; i++)
+		array_end(&columns[i]);
+}
+
+static int submit(struct observations *observations, bool urgent)
+{
+	struct text columns[COLUMNS] = {0};
+	const char *params[COLUMNS];
+	bool failed = false;
+	int rc = -ENOMEM;
+
+	build(observations, columns);
+	for (size_t i = 0; i < COLUMNS; i++) {
+		params[i] = text_get(&columns[i]);
+		failed |= columns[i].failed;
+	}
+	if (!failed) {
+		const struct db_call calls[] = {
+			{&put_query,    params,                  on_result, observations},
+			{&touch_query,  &params[COLUMN_TOUCHED], on_result, observations},
+			{&notify_query, NULL,                    on_result, observations},
+		};
+
+		observations->calls = urgent ? 3 : 1;
+		observations->failed = false;
+		rc = db_submit_all(observations->db, calls, observations->calls);
+	}
+	for (size_t i = 0; i < COLUMNS; i++)
+		text_done(&columns[i]);
+	return rc;
+}
+
+void observations_flush(struct observations *observations)
+{
+	bool urgent = observations->urgent;
+
+	/* One statement at a time; what comes meanwhile forms the next one. */
+	if (observations->flying || !observations->waiting)
+		return;
+	if (!db_connected(observations->db)) {
+		arm(observations);
+		return;
+	}
+	observations->flying = observations->waiting;
+	observations->waiting = NULL;
+	observations->urgent = false;
+	if (submit(observations, urgent)) {
+		put_back(observations);
+		arm(observations);
+	}
+}
+
+static void on_timer(void *context)
+{
+	struct observations *observations = context;
+
+	observations->armed = false;
+	observations_flush(observations);
+}
+
+static void copy_detail(char ret[DETAIL_SIZE], const char *detail)
+{
+	(void)text_copy(ret, DETAIL_SIZE, detail ? detail : "");
+	for (char *at = ret; *at; at++) {
+		/* Names and paths come from the wire: only what is safe in any encoding and
+		 * terminal is kept. */
+		if (!isascii((unsigned char)*at) || iscntrl((unsigned char)*at))
+			*at = '?';
+	}
+}
+
+void observation_record(struct observations *observations, const struct inventory_node *node,
+			enum observation_kind kind, const char *detail, uint64_t bytes)
+{
+	struct observation_key key = {.node_id = node->id, .kind = (int64_t)kind};
+	struct observation *seen = find(observations->waiting, &key);
+
+	if (!seen) {
+		seen = HASH_COUNT(observations->waiting) < WAITING_MAX ? calloc(1, sizeof(*seen))
+								       : NULL;
+		if (!seen)
+			return;
+		seen->key = key;
+		HASH_ADD(hh, observations->waiting, key, sizeof(seen->key), seen);
+	}
+	seen->at_us = clock_wall_us();
+	seen->deployment_id = node->intent.deployment_id;
+	seen->bytes = bytes;
+	(void)text_copy(seen->token, sizeof(seen->token), node->intent.token);
+	copy_detail(seen->detail, detail);
+
+	if (kind_urgent[kind]) {
+		observations->urgent = true;
+		observations_flush(observations);
+	}
+	arm(observations);
+}
+
+int observations_new(struct loop *loop, struct db *db, struct observations **ret)
+{
+	struct observations *observations = calloc(1, sizeof(*observations));
+	int rc;
+
+	if (!observations)
+		return -ENOMEM;
+	*observations = (struct observations){.loop = loop, .db = db};
+	rc = loop_timer_new(loop, on_timer, observations, &observations->timer);
+	if (rc) {
+		free(observations);
+		return rc;
+	}
+	*ret = observations;
+	return 0;
+}
+
+void observations_free(struct observations *observations)
+{
+	if (!observations)
+		return;
+	drop_all(&observations->waiting);
+	drop_all(&observations->flying);
+	loop_timer_free(observations->timer);
+	free(observations);
+}
