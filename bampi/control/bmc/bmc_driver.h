@@ -15,24 +15,22 @@
  * -------------------------------------------------------------------------------------------------------
  */
 
-/* Deviations of real BMCs that the ipmi driver allows for; words in bmc_endpoint.c
- * ("open-session-privilege"). Bits. */
+/* Deviations of real BMCs that the ipmi driver allows for. Bits; the words are FreeIPMI's (-W of
+ * its tools), which people know. */
 enum bmc_workaround {
-	BMC_WORKAROUND_OPEN_SESSION_PRIVILEGE =
-		1 << 0, /* ask for "highest privilege" at open (OpenIPMI's ipmi_sim) */
-	BMC_WORKAROUND_INTEGRITY_CHECK_VALUE =
-		1 << 1, /* iDRAC of old: status codes without an integrity check */
-	BMC_WORKAROUND_INTEL_SESSION = 1 << 2,
-	BMC_WORKAROUND_SUPERMICRO_SESSION = 1 << 3,
-	BMC_WORKAROUND_SUN_SESSION = 1 << 4,
-	BMC_WORKAROUND_AUTHENTICATION_CAPABILITIES =
-		1 << 5, /* wrong answer to Get Channel Authentication Capabilities */
-	BMC_WORKAROUND_NO_CHECKSUM_CHECK = 1 << 6,
+	BMC_WORKAROUND_AUTHCAP =
+		1 << 0, /* "authcap": wrong Get Channel Authentication Capabilities */
+	BMC_WORKAROUND_INTEL20 = 1 << 1,             /* "intel20" */
+	BMC_WORKAROUND_SUPERMICRO20 = 1 << 2,        /* "supermicro20" */
+	BMC_WORKAROUND_SUN20 = 1 << 3,               /* "sun20" */
+	BMC_WORKAROUND_OPENSESSPRIV = 1 << 4,        /* "opensesspriv": also OpenIPMI's ipmi_sim */
+	BMC_WORKAROUND_INTEGRITYCHECKVALUE = 1 << 5, /* "integritycheckvalue" */
+	BMC_WORKAROUND_NOCHECKSUMCHECK = 1 << 6,     /* "nochecksumcheck" */
 };
 
 /* A value: copy it freely, but end every copy with bmc_endpoint_wipe. */
 struct bmc_endpoint {
-	int64_t id;             /* haas.bmc row (see bmc_store.h); the key of the queue */
+	int64_t id;             /* bmc.node_id (one BMC per node); the key of the queue */
 	char node[64];          /* node name, for problems and log lines */
 	char driver[16];        /* bmc_driver_table name: "ipmi" or "sim" */
 	char address[64];       /* literal IPv4 or IPv6 address, or a name */
@@ -231,6 +229,7 @@ struct bmc_op_row {
 };
 extern const struct bmc_op_row bmc_op_table[BMC_OP_COUNT];
 const char *bmc_op_text(enum bmc_op op);
+bool bmc_op_is_power(enum bmc_op op);
 const char *bmc_boot_device_text(enum bmc_boot_device device);
 const char *bmc_confirm_text(enum bmc_confirm confirm);
 
@@ -240,15 +239,15 @@ const char *bmc_confirm_text(enum bmc_confirm confirm);
 
 struct bmc_driver {
 	const char *name;
-	/* Runs in the worker: the call may block (the sim's never does; the queue uses a timer for
-	 * its delays). */
-	bool blocks;
 	/* Makes the state kept for one BMC; no I/O. The endpoint is copied. -ENOMEM or -EINVAL with
 	 * a problem. `shared` is what the queue was given for this driver (sim: struct sim_rack);
 	 * NULL for ipmi. */
 	int (*open)(const struct bmc_endpoint *endpoint, void *shared, void **ret_session,
 		    struct problem *problem);
-	/* One call; may block until `deadline_ms` (clock_monotonic_ms), not longer. Opens the
+	/* NULL: run() blocks and belongs in the worker. Else run() returns at once, in the loop,
+	 * and its answer counts as having arrived after so many milliseconds. */
+	int64_t (*latency_ms)(void *session, const struct bmc_request *request);
+	/* One call; may block until about `deadline_ms` (clock_monotonic_ms), not longer. Opens the
 	 * session when it is not, keeps it open after. *ret is written only on 0. Never two at once
 	 * for one session. Errors, always with a problem: E_AUTHENTICATION  wrong name, password or
 	 * privilege: do not ask again before the endpoint changed (lock-out) E_TIMEOUT         no
@@ -259,8 +258,8 @@ struct bmc_driver {
 	 * E_PROTOCOL        anything else it answered */
 	int (*run)(void *session, const struct bmc_request *request, int64_t deadline_ms,
 		   struct bmc_result *ret, struct problem *problem);
-	/* Ends the session at the BMC (it has few) and frees. May block for one short exchange.
-	 * NULL is fine. */
+	/* Ends the session at the BMC (it has few) and frees; may block like run(). NULL is fine.
+	 */
 	void (*close)(void *session);
 };
 

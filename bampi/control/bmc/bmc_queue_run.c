@@ -1,0 +1,395 @@
+/* The moving half of the queue: what a BMC does next, who gets a worker, and what an answer
+ * changes. */
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+
+#include "bampi/control/bmc/bmc_queue_private.h"
+
+/* --- ends of operations
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static void operation_detach(struct operation *operation)
+{
+	struct bmc *bmc = operation->bmc;
+
+	if (bmc->current == operation) {
+		bmc->current = NULL;
+		if (bmc->in_flight)
+			bmc->in_flight->operation = NULL;
+	} else {
+		DL_DELETE(bmc->waiting[operation->priority], operation);
+	}
+	operation->bmc = NULL;
+	loop_timer_arm(bmc->wake, 0);
+}
+
+static void operation_free(struct operation *operation)
+{
+	bmc_result_done(&operation->result);
+	bmc_result_done(&operation->confirm.result);
+	sodium_memzero(&operation->request, sizeof(operation->request));
+	free(operation);
+}
+
+void operation_finish(struct operation *operation, int rc, const struct problem *problem)
+{
+	struct bmc_queue *queue = operation->queue;
+
+	operation_detach(operation);
+	operation->rc = rc;
+	if (rc == 0) {
+		operation->result = operation->confirm.result;
+		operation->confirm.result = (struct bmc_result){0};
+	} else if (problem != &operation->problem) {
+		operation->problem = *problem;
+	}
+	DL_APPEND(queue->finished, operation);
+	loop_timer_arm(queue->deliver, 0);
+}
+
+void operation_drop(struct operation *operation)
+{
+	operation_detach(operation);
+	operation_free(operation);
+}
+
+void finished_deliver(void *context)
+{
+	struct bmc_queue *queue = context;
+	struct operation *batch = queue->finished;
+
+	/* Callbacks may ask again: what they finish belongs to the next turn. */
+	queue->finished = NULL;
+	while (batch) {
+		struct operation *operation = batch;
+
+		DL_DELETE(batch, operation);
+		while (operation->asks) {
+			bmc_done_fn done = operation->asks->done;
+			void *done_context = operation->asks->context;
+
+			ask_free(operation->asks);
+			done(done_context, operation->rc, operation->rc ? NULL : &operation->result,
+			     operation->rc ? &operation->problem : NULL);
+		}
+		operation_free(operation);
+	}
+}
+
+/* --- calls
+ * -----------------------------------------------------------------------------------------------------------------
+ */
+
+static void call_free(struct call *call)
+{
+	loop_timer_free(call->latency);
+	bmc_result_done(&call->result);
+	sodium_memzero(&call->request, sizeof(call->request));
+	free(call);
+}
+
+static void call_run(void *context)
+{
+	struct call *call = context;
+
+	call->ran = true;
+	if (call->closes) {
+		call->session.driver->close(call->session.state);
+		return;
+	}
+	call->rc = call->session.driver->run(call->session.state, &call->request, call->deadline_ms,
+					     &call->result, &call->problem);
+}
+
+static void close_done(void *context)
+{
+	struct call *call = context;
+
+	if (!call->ran)
+		call->session.driver->close(call->session.state);
+	call_free(call);
+}
+
+void session_close(struct bmc_queue *queue, struct session *session)
+{
+	struct call *call;
+
+	if (!session->state)
+		return;
+	call = session->driver->latency_ms ? NULL : calloc(1, sizeof(*call));
+	if (call) {
+		*call = (struct call){.queue = queue, .session = *session, .closes = true};
+		if (worker_submit(queue->worker, call_run, close_done, call) == 0) {
+			*session = (struct session){0};
+			return;
+		}
+		free(call);
+	}
+	session->driver->close(session->state);
+	*session = (struct session){0};
+}
+
+static void observe(struct bmc *bmc, const struct call *call)
+{
+	struct bmc_observation *seen = &bmc->observation;
+	int64_t now_us = clock_wall_us();
+	int64_t now_ms = loop_now_ms(bmc->queue->loop);
+
+	if (call->rc == E_TIMEOUT || call->rc == E_AUTHENTICATION) {
+		seen->problem = call->problem;
+		seen->problem_at_us = now_us;
+	} else {
+		seen->problem = (struct problem){0};
+		seen->answered_at_us = now_us;
+	}
+	if (call->rc == 0 && call->request.op == BMC_POWER_STATUS) {
+		seen->power_known = true;
+		seen->power_on = call->result.power.on;
+		seen->power_at_us = now_us;
+		seen->power_by = call->operation ? call->operation->request.op : BMC_POWER_STATUS;
+	} else if (call->rc == 0 && call->request.op == BMC_BOOT_GET) {
+		seen->boot_known = true;
+		seen->boot = call->result.boot.flags;
+		seen->boot_at_us = now_us;
+	}
+	seen->breaker = bmc->breaker.open ? BMC_BREAKER_OPEN : BMC_BREAKER_CLOSED;
+	seen->retry_at_us =
+		bmc->breaker.open ? now_us + (bmc->breaker.retry_ms - now_ms) * 1000 : 0;
+	seen->version = ++bmc->queue->next_version;
+}
+
+/* What waits behind a BMC that was just found dead is told so now, not at its deadline. */
+static void refuse_waiting(struct bmc *bmc)
+{
+	struct operation *operation = NULL;
+	struct operation *next = NULL;
+	struct problem problem = {0};
+
+	text_breaker_open(bmc, loop_now_ms(bmc->queue->loop), &problem);
+	for (int priority = 0; priority < BMC_PRIORITY_COUNT; priority++) {
+		DL_FOREACH_SAFE(bmc->waiting[priority], operation, next)
+		{
+			bmc->queue->stats.refused_open++;
+			operation_finish(operation, problem.code, &problem);
+		}
+	}
+}
+
+static void call_heard(struct bmc *bmc, struct call *call)
+{
+	struct operation *operation = call->operation;
+	int64_t now_ms = loop_now_ms(bmc->queue->loop);
+
+	bmc->breaker = breaker_after(&bmc->breaker, call->rc,
+				     (unsigned)((uint64_t)bmc->id * 2654435761U % 100), now_ms);
+	observe(bmc, call);
+	if (operation) {
+		if (call->rc)
+			operation->problem = call->problem;
+		confirm_heard(&operation->confirm, call->request.op, call->rc, &call->result,
+			      now_ms);
+		if (operation->confirm.phase != CONFIRM_END && bmc->breaker.open)
+			operation_finish(operation, call->rc, &operation->problem);
+	}
+	if (bmc->breaker.open)
+		refuse_waiting(bmc);
+}
+
+static void dispatch(struct bmc_queue *queue);
+
+static void call_done(void *context)
+{
+	struct call *call = context;
+	struct bmc_queue *queue = call->queue;
+	struct bmc *bmc = call->bmc;
+
+	queue->in_flight--;
+	queue->in_flight_failing -= call->failing;
+	queue->in_flight_poll -= call->poll;
+	if (!call->ran)
+		call->rc = problem_set(&call->problem, E_UNAVAILABLE, "the BMC queue is closing");
+	queue->stats.failed_calls += call->rc != 0;
+	if (bmc) {
+		bmc->in_flight = NULL;
+		bmc->session = call->session;
+		call_heard(bmc, call);
+		bmc_pump(bmc);
+	} else {
+		session_close(queue, &call->session);
+	}
+	call_free(call);
+	dispatch(queue);
+}
+
+static void latency_over(void *context)
+{
+	struct call *call = context;
+
+	call_run(call);
+	call_done(call);
+}
+
+/* Hands the call to a thread, or for a driver that never blocks to a timer. */
+static int call_start(struct call *call)
+{
+	const struct bmc_driver *driver = call->session.driver;
+	int rc;
+
+	if (!driver->latency_ms)
+		return worker_submit(call->queue->worker, call_run, call_done, call);
+	rc = loop_timer_new(call->queue->loop, latency_over, call, &call->latency);
+	if (rc == 0)
+		loop_timer_arm(call->latency,
+			       driver->latency_ms(call->session.state, &call->request));
+	return rc;
+}
+
+static void bmc_call(struct bmc *bmc, enum ready_list list)
+{
+	struct bmc_queue *queue = bmc->queue;
+	struct operation *operation = bmc->current;
+	struct call *call = calloc(1, sizeof(*call));
+	int rc = call ? 0 : -ENOMEM;
+
+	if (call) {
+		*call = (struct call){
+			.queue = queue,
+			.bmc = bmc,
+			.operation = operation,
+			.session = bmc->session,
+			.failing = list == READY_ACTION_FAILING || list == READY_POLL_FAILING,
+			.poll = list == READY_POLL || list == READY_POLL_FAILING,
+			.request = operation->request,
+			.deadline_ms = operation->confirm.deadline_ms,
+		};
+		call->request.op = bmc->next_call;
+		rc = call_start(call);
+	}
+	if (rc) {
+		problem_set(&operation->problem, E_UNAVAILABLE, "node %s: no room for a BMC call",
+			    bmc->endpoint.node);
+		operation_finish(operation, E_UNAVAILABLE, &operation->problem);
+		if (call)
+			call_free(call);
+		return;
+	}
+	bmc->in_flight = call;
+	queue->stats.calls++;
+	queue->stats.retries += operation->confirm.failures > 0;
+	queue->in_flight++;
+	queue->in_flight_failing += call->failing;
+	queue->in_flight_poll += call->poll;
+	if (bmc->breaker.open)
+		bmc->observation.breaker = BMC_BREAKER_HALF_OPEN;
+}
+
+/* --- who is next
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+/* May a BMC of this list be served now? Order: actions before polling, within one list the longest
+ * waiting first, so that everyone gets a turn (a BMC goes to the end after each call). */
+static bool has_room(const struct bmc_queue *queue, enum ready_list list)
+{
+	bool failing = list == READY_ACTION_FAILING || list == READY_POLL_FAILING;
+	bool poll = list == READY_POLL || list == READY_POLL_FAILING;
+
+	return queue->in_flight < queue->workers &&
+	       (!failing || queue->in_flight_failing < queue->failing_workers) &&
+	       (!poll || queue->in_flight_poll < queue->poll_workers);
+}
+
+static void bmc_unready(struct bmc *bmc)
+{
+	if (bmc->ready == READY_NONE)
+		return;
+	DL_DELETE(bmc->queue->ready[bmc->ready], bmc);
+	bmc->ready = READY_NONE;
+}
+
+static void dispatch(struct bmc_queue *queue)
+{
+	for (enum ready_list list = READY_ACTION; list < READY_COUNT; list++) {
+		while (queue->ready[list] && has_room(queue, list)) {
+			struct bmc *bmc = queue->ready[list];
+
+			bmc_unready(bmc);
+			bmc_call(bmc, list);
+		}
+	}
+}
+
+static void bmc_ready(struct bmc *bmc)
+{
+	bool failing = bmc->breaker.failures > 0;
+
+	if (bmc->current->priority == BMC_PRIORITY_ACTION)
+		bmc->ready = failing ? READY_ACTION_FAILING : READY_ACTION;
+	else
+		bmc->ready = failing ? READY_POLL_FAILING : READY_POLL;
+	DL_APPEND(bmc->queue->ready[bmc->ready], bmc);
+}
+
+static int64_t operation_deadline_ms(const struct operation *operation)
+{
+	const struct ask *ask = NULL;
+	int64_t deadline_ms = 0;
+
+	DL_FOREACH(operation->asks, ask)
+	{
+		if (ask->deadline_ms > deadline_ms)
+			deadline_ms = ask->deadline_ms;
+	}
+	return deadline_ms;
+}
+
+static bool bmc_take_next(struct bmc *bmc)
+{
+	for (int priority = 0; priority < BMC_PRIORITY_COUNT && !bmc->current; priority++) {
+		struct operation *operation = bmc->waiting[priority];
+
+		if (!operation)
+			continue;
+		DL_DELETE(bmc->waiting[priority], operation);
+		bmc->current = operation;
+		operation->confirm =
+			confirm_begin(&operation->request, loop_now_ms(bmc->queue->loop),
+				      operation_deadline_ms(operation));
+	}
+	return bmc->current != NULL;
+}
+
+void bmc_pump(struct bmc *bmc)
+{
+	int64_t now_ms = loop_now_ms(bmc->queue->loop);
+
+	bmc_unready(bmc);
+	while (!bmc->in_flight && bmc_take_next(bmc)) {
+		struct operation *operation = bmc->current;
+		struct confirm_next next = confirm_next(&operation->confirm, now_ms);
+
+		if (next.kind == CONFIRM_WAIT) {
+			loop_timer_arm(bmc->wake, next.until_ms - now_ms);
+			return;
+		}
+		if (next.kind == CONFIRM_FINISHED) {
+			operation_finish(operation, operation->confirm.rc, &operation->problem);
+			continue;
+		}
+		if (breaker_ask(&bmc->breaker, now_ms) == BREAKER_REFUSE) {
+			bmc->queue->stats.refused_open++;
+			text_breaker_open(bmc, now_ms, &operation->problem);
+			operation_finish(operation, operation->problem.code, &operation->problem);
+			continue;
+		}
+		bmc->next_call = next.call;
+		bmc_ready(bmc);
+		dispatch(bmc->queue);
+		return;
+	}
+}
