@@ -20,6 +20,8 @@ static const struct {
 	{E_UNSUPPORTED,    "not supported by peer"    },
 	{E_AUTHENTICATION, "wrong name or password"   },
 	{E_LIMIT,          "too large"                },
+	{E_STALE,          "changed meanwhile"        },
+	{E_INVALID,        "not acceptable"           },
 };
 
 const char *error_text(int rc)

@@ -14,6 +14,8 @@ enum haas_error {
 	E_UNSUPPORTED = -1009,    /* the peer says that it cannot do this */
 	E_AUTHENTICATION = -1010, /* wrong name or password */
 	E_LIMIT = -1011,          /* larger than what we accept */
+	E_STALE = -1012,          /* changed since the caller read it */
+	E_INVALID = -1013,        /* well-formed, but not a value that makes sense here */
 };
 
 /* Text of an error number, ours or the system's; never NULL, static. */

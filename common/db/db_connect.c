@@ -1,0 +1,176 @@
+/* The connection's life: attempt, deadline, LISTEN, loss, back-off. libpq's non-blocking connect
+ * (PostgreSQL 15 manual, 34.1). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/db/db_private.h"
+
+#define RETRY_FIRST_MS      100
+#define RETRY_LAST_MS       2000
+#define CONNECT_DEADLINE_MS 10000
+
+/* The first line: libpq repeats itself for each address. */
+static void note_away(struct db *db)
+{
+	const char *reason = db->connection ? PQerrorMessage(db->connection) : "";
+	int length = (int)strcspn(reason, "\n");
+
+	(void)problem_set(&db->away, E_UNAVAILABLE, "the database is away");
+	if (length > 0)
+		problem_detail(&db->away, "%.*s", length, reason);
+	else
+		problem_detail(&db->away, "no answer within %d s", CONNECT_DEADLINE_MS / 1000);
+	problem_hint(&db->away, "it is asked again every %d s at most", RETRY_LAST_MS / 1000);
+}
+
+void db_connect_close(struct db *db)
+{
+	loop_watch_free(db->watch); /* before libpq closes the descriptor under it */
+	db->watch = NULL;
+	PQfinish(db->connection);
+	db->connection = NULL;
+	db->phase = PHASE_WAITING;
+	db->broken = false;
+	for (struct db_statement *s = db->statements; s; s = s->next) {
+		s->prepared = false;
+		s->version = 0;
+	}
+}
+
+void db_connect_lost(struct db *db)
+{
+	struct db_queue lost = {0};
+	struct db_segment *segment;
+	struct problem away;
+
+	note_away(db);
+	away = db->away;
+	db_connect_close(db);
+	loop_timer_arm(db->attempt, db->retry_ms);
+	db->retry_ms = db->retry_ms * 2 < RETRY_LAST_MS ? db->retry_ms * 2 : RETRY_LAST_MS;
+
+	/* Callbacks may submit again, which lands among the refused: only what was sent is failed
+	 * here. */
+	lost.first = db->sent.first;
+	lost.last = lost.first ? db->sent.last : &lost.first;
+	db->sent = (struct db_queue){.last = &db->sent.first};
+	while ((segment = db_queue_take(&lost)) != NULL)
+		db_segment_fail(db, segment, E_UNAVAILABLE, &away);
+	if (!db->reported) {
+		db->reported = true;
+		if (db->on_state)
+			db->on_state(db->context, false);
+	}
+}
+
+void db_connect_ready(struct db *db)
+{
+	db->phase = PHASE_READY;
+	db->retry_ms = RETRY_FIRST_MS;
+	db->reported = false;
+	loop_timer_disarm(db->attempt);
+	if (db->on_state)
+		db->on_state(db->context, true);
+}
+
+static int send_listen(struct db *db, const char *channel)
+{
+	char *quoted = PQescapeIdentifier(db->connection, channel, strlen(channel));
+	char statement[256] = "";
+	bool fits = quoted && text_format(statement, sizeof(statement), "LISTEN %s", quoted);
+
+	PQfreemem(quoted);
+	if (!fits || !PQsendQueryParams(db->connection, statement, 0, NULL, NULL, NULL, NULL, 0))
+		return E_UNAVAILABLE;
+	return 0;
+}
+
+/* All LISTENs are one transaction; without channels the empty one still proves that the server
+ * answers. */
+static int begin_setup(struct db *db)
+{
+	struct db_segment *segment;
+	size_t count = 0;
+	int rc = 0;
+
+	if (PQsetnonblocking(db->connection, 1) != 0 || !PQenterPipelineMode(db->connection))
+		return E_UNAVAILABLE;
+	while (db->channels[count])
+		count++;
+	rc = db_segment_new(SEGMENT_SETUP, count, &segment);
+	if (rc != 0)
+		return rc;
+	db_queue_add(&db->sent, segment);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = send_listen(db, db->channels[i]);
+	if (rc == 0 && !PQpipelineSync(db->connection))
+		rc = E_UNAVAILABLE;
+	return rc;
+}
+
+static void connect_step(void *context, int events);
+
+/* libpq may have closed the descriptor and opened another with the same number, so each step gets a
+ * new watch. */
+static void watch_connect(struct db *db, int events)
+{
+	if (loop_watch_new(db->loop, PQsocket(db->connection), events, connect_step, db,
+			   &db->watch) != 0)
+		db_connect_lost(db);
+}
+
+static void connected(struct db *db)
+{
+	db->phase = PHASE_SETUP;
+	if (begin_setup(db) != 0 || loop_watch_new(db->loop, PQsocket(db->connection), LOOP_READ,
+						   db_pipeline_ready, db, &db->watch) != 0) {
+		db_connect_lost(db);
+		return;
+	}
+	db_pipeline_flush(db);
+}
+
+static void connect_step(void *context, int events)
+{
+	struct db *db = context;
+
+	(void)events;
+	loop_watch_free(db->watch);
+	db->watch = NULL;
+	switch (PQconnectPoll(db->connection)) {
+	case PGRES_POLLING_READING: watch_connect(db, LOOP_READ); break;
+	case PGRES_POLLING_WRITING: watch_connect(db, LOOP_WRITE); break;
+	case PGRES_POLLING_OK: connected(db); break;
+	case PGRES_POLLING_ACTIVE: /* unused by libpq */
+	case PGRES_POLLING_FAILED: db_connect_lost(db); break;
+	}
+}
+
+static void drop_notice(void *context, const PGresult *result)
+{
+	(void)context;
+	(void)result; /* only programs log; libpq would print to stderr */
+}
+
+void db_connect_start(void *context)
+{
+	struct db *db = context;
+	const char *const keys[] = {"dbname", "application_name", "client_encoding", NULL};
+	const char *const values[] = {db->conninfo, db->application, "UTF8", NULL};
+
+	if (db->phase != PHASE_WAITING) { /* the deadline of an attempt */
+		db_connect_lost(db);
+		return;
+	}
+	db->connection = PQconnectStartParams(keys, values, 1);
+	if (!db->connection || PQstatus(db->connection) == CONNECTION_BAD) {
+		db_connect_lost(db);
+		return;
+	}
+	(void)PQsetNoticeReceiver(db->connection, drop_notice, NULL);
+	db->phase = PHASE_CONNECTING;
+	loop_timer_arm(db->attempt, CONNECT_DEADLINE_MS);
+	watch_connect(db, LOOP_WRITE);
+}

@@ -1,0 +1,94 @@
+/* What db.c (statements and results) and db_connect.c (the connection's life) share. */
+#pragma once
+
+#include "common/db/db.h"
+
+/* A statement as this connection knows it. Lives as long as the db, so results in flight may point
+ * here. */
+struct db_statement {
+	struct db_statement *next;
+	char *name;       /* of the query */
+	unsigned version; /* grows when the server's copy became useless; part of the prepared name
+			   */
+	bool prepared;    /* sent, and not known to have failed */
+	struct problem problem; /* why the last attempt to prepare it failed */
+};
+
+struct db_pending {
+	db_result_fn fn;
+	void *context;
+	struct db_statement *statement; /* NULL for LISTEN */
+	PGresult *result;
+};
+
+enum db_segment_kind { SEGMENT_CALLS, SEGMENT_PREPARE, SEGMENT_SETUP };
+
+/* What lies between two syncs of the pipeline: one transaction. Its callbacks wait for the sync,
+ * because only then is it committed. */
+struct db_segment {
+	struct db_segment *next;
+	enum db_segment_kind kind;
+	PGresult
+		*commit_failure; /* an error that came instead of the sync (deferred constraints) */
+	size_t at;               /* the call whose result comes next */
+	size_t count;
+	struct db_pending calls[];
+};
+
+struct db_queue {
+	struct db_segment *first;
+	struct db_segment **last;
+};
+
+enum db_phase {
+	PHASE_WAITING,    /* until the next attempt */
+	PHASE_CONNECTING, /* PQconnectPoll */
+	PHASE_SETUP,      /* LISTEN under way */
+	PHASE_READY,
+};
+
+struct db {
+	struct loop *loop;
+	char *conninfo;
+	char *application;
+	char **channels; /* NULL-ended */
+	db_state_fn on_state;
+	db_notify_fn on_notify;
+	void *context;
+
+	enum db_phase phase;
+	PGconn *connection;
+	struct loop_watch *watch;
+	struct loop_timer *attempt; /* next attempt, or the deadline of this one */
+	struct loop_timer *chores;  /* what must not happen inside a caller's call */
+	int64_t retry_ms;
+	bool broken;   /* lost, to be handled in the loop */
+	bool closing;  /* nothing new is taken */
+	bool reported; /* on_state(false) was called and nothing has changed since */
+	struct problem away;
+
+	struct db_statement *statements;
+	struct db_queue sent;    /* in the pipeline, in order */
+	struct db_queue refused; /* submitted while away */
+	size_t in_flight;
+};
+
+void db_queue_add(struct db_queue *queue, struct db_segment *segment);
+struct db_segment *db_queue_take(struct db_queue *queue);
+MUST_USE int db_segment_new(enum db_segment_kind kind, size_t count, struct db_segment **ret);
+/* Calls back each call of the segment with `rc`, frees it. */
+void db_segment_fail(struct db *db, struct db_segment *segment, int rc,
+		     const struct problem *problem);
+
+/* Starts the next attempt (loop). */
+void db_connect_start(void *context);
+/* Ends the connection, fails everything in flight, plans the next attempt. */
+void db_connect_lost(struct db *db);
+/* LISTEN is committed. */
+void db_connect_ready(struct db *db);
+void db_connect_close(struct db *db);
+
+/* Reads what came; the connection is in pipeline mode. */
+void db_pipeline_ready(void *context, int events);
+/* After something was queued: writes, and watches for room when the socket is full. */
+void db_pipeline_flush(struct db *db);

@@ -1,0 +1,91 @@
+/* Reading a PGresult: columns, and the server's error as a problem. SQLSTATEs: PostgreSQL 15
+ * manual, appendix A; HAxxx are ours and follow HTTP's numbers (db/schema). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/db/db.h"
+
+/* The first row whose prefix fits decides. */
+static const struct {
+	const char *prefix;
+	int code;
+} states[] = {
+  /* clang-format off */
+	{"HA403", E_DENIED},
+	{"HA404", E_NOT_FOUND},
+	{"HA409", E_CONFLICT},
+	{"HA412", E_STALE},
+	{"HA422", E_INVALID},
+	{"42501", E_DENIED},
+	{"22", E_INVALID},
+	{"23", E_CONFLICT},
+	{"40", E_CONFLICT},
+	{"57014", E_TIMEOUT},
+	{"08", E_UNAVAILABLE},
+	{"53", E_UNAVAILABLE},
+	{"57P", E_UNAVAILABLE},
+  /* clang-format on */
+};
+
+static int state_code(const char *state)
+{
+	for (size_t i = 0; i < COUNT_OF(states); i++) {
+		if (strncmp(state, states[i].prefix, strlen(states[i].prefix)) == 0)
+			return states[i].code;
+	}
+	return -EINVAL;
+}
+
+static const char *field(const PGresult *result, int code)
+{
+	const char *value = PQresultErrorField(result, code);
+
+	return value ? value : "";
+}
+
+int db_problem(const PGresult *result, struct problem *ret)
+{
+	int code = state_code(field(result, PG_DIAG_SQLSTATE));
+
+	if (PQresultStatus(result) == PGRES_PIPELINE_ABORTED)
+		return problem_set(ret, E_CONFLICT, "aborted");
+	(void)problem_set(ret, code, "%s", field(result, PG_DIAG_MESSAGE_PRIMARY));
+	if (ret->message[0] == '\0') /* made by libpq, without fields */
+		(void)problem_set(ret, code, "%s", PQresultErrorMessage(result));
+	problem_detail(ret, "%s", field(result, PG_DIAG_MESSAGE_DETAIL));
+	problem_hint(ret, "%s", field(result, PG_DIAG_MESSAGE_HINT));
+	return code;
+}
+
+const char *db_text(const PGresult *result, int row, int column, const char *fallback)
+{
+	return PQgetisnull(result, row, column) ? fallback : PQgetvalue(result, row, column);
+}
+
+int64_t db_int(const PGresult *result, int row, int column, int64_t fallback)
+{
+	const char *text = db_text(result, row, column, NULL);
+	char *end = NULL;
+	int64_t value;
+
+	if (!text)
+		return fallback;
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	return errno != 0 || end == text ? fallback : value;
+}
+
+bool db_bool(const PGresult *result, int row, int column)
+{
+	const char *text = db_text(result, row, column, "f");
+
+	return text[0] == 't';
+}
+
+bool db_is_null(const PGresult *result, int row, int column)
+{
+	return PQgetisnull(result, row, column) != 0;
+}
