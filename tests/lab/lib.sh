@@ -1,0 +1,61 @@
+# What stories and benchmarks use of a virtual rack. Source it, then `rack_load DIR`; nothing here changes the rack.
+# shellcheck shell=bash
+
+rack_load() { # DIR: the variables of lab.env: HAAS_NS, HAAS_DIR, HAAS_GATEWAY, HAAS_SUBNET, HAAS_NODES
+	[ -s "$1/lab.env" ] || {
+		echo "lab: $1: no rack there" >&2
+		return 1
+	}
+	# shellcheck disable=SC1091
+	. "$1/lab.env"
+}
+
+rack_exec() { # COMMAND...: runs it where the daemons of the product run
+	ip netns exec "$HAAS_NS" "$@"
+}
+
+rack_nodes() { # the nodes' folders in order
+	local n
+	for n in $(seq "$HAAS_NODES"); do
+		echo "$HAAS_DIR/node/n$n"
+	done
+}
+
+is_alive() { # PIDFILE: a zombie is not alive
+	local pid state
+	pid=$(cat "$1" 2>/dev/null) && [ -n "$pid" ] && read -r _ _ state _ 2>/dev/null <"/proc/$pid/stat" && [ "$state" != Z ]
+}
+
+ipmi() { # NODE COMMAND...: ipmitool beside the product; -C 3, because without it every command waits 10 s
+	local d=$HAAS_DIR/node/$1
+	shift
+	# shellcheck disable=SC1091
+	(. "$d/node.env" && rack_exec ipmitool -I lanplus -C 3 -H "$BMC_ADDRESS" -U admin -f "$d/password" "$@")
+}
+
+node_digest() { # NODE [BYTES]: BLAKE2b-256 of the disk, or of its first BYTES
+	local disk=$HAAS_DIR/node/$1/disk.raw
+	head -c "${2:-$(stat -c %s "$disk")}" "$disk" | b2sum -l 256 | cut -d' ' -f1
+}
+
+node_mac() { # NODE
+	# shellcheck disable=SC1091
+	(. "$HAAS_DIR/node/$1/node.env" && echo "$MAC")
+}
+
+chassis_log() { # NODE: `<time> get|set parameter value...` and `<time> start device=D`, a line each
+	cat "$HAAS_DIR/node/$1/chassis.log" 2>/dev/null || true
+}
+
+serial() { # NODE: what its console has said, over all power cycles
+	cat "$HAAS_DIR/node/$1/serial.log" 2>/dev/null || true
+}
+
+wait_for() { # SECONDS COMMAND...: true as soon as the command is, false when the time is up
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.2
+	done
+}

@@ -1,0 +1,179 @@
+# The parts that `rack` puts together: namespace, bridge, BMCs; and what takes them down. Sourced by it only; uses its variables.
+# shellcheck shell=bash disable=SC2154
+
+address_of() { # the BMC of node N: all of 127/8 is the namespace's own
+	echo "127.0.$((1 + ($1 - 1) / 250)).$((1 + ($1 - 1) % 250))"
+}
+
+rack_namespace() {
+	ip netns add "$ns" || fail "the namespace $ns exists already, or none can be made here"
+	ip -n "$ns" link set lo up
+	cat >"$dir/lab.env" <<-END
+		HAAS_NS=$ns
+		HAAS_DIR=$dir
+		HAAS_NODES=$count
+		HAAS_GATEWAY=192.168.77.1
+		HAAS_SUBNET=192.168.77.0/24
+		HAAS_INTERFACE=br0
+		HAAS_FIRMWARE=$firmware
+		export OVS_RUNDIR=$dir/ovs OVS_LOGDIR=$dir/ovs OVS_DBDIR=$dir/ovs
+	END
+	# shellcheck disable=SC1091
+	. "$dir/lab.env"
+}
+
+rack_bridge() {
+	local n
+	mkdir -p "$dir/ovs"
+	ovsdb-tool create "$dir/ovs/conf.db" /usr/share/openvswitch/vswitch.ovsschema
+	rack_exec ovsdb-server "$dir/ovs/conf.db" --remote="punix:$dir/ovs/db.sock" --pidfile --detach --log-file -vconsole:off 9>&-
+	ovs-vsctl --db="unix:$dir/ovs/db.sock" --no-wait init
+	rack_exec ovs-vswitchd "unix:$dir/ovs/db.sock" --pidfile --detach --log-file --disable-system -vconsole:off 9>&-
+	local ports=(add-br br0 -- set bridge br0 datapath_type=netdev)
+	for n in $(seq "$count"); do
+		ip -n "$ns" tuntap add "tap$n" mode tap
+		ip -n "$ns" link set "tap$n" up
+		ports+=(-- add-port br0 "tap$n")
+	done
+	ovs-vsctl --db="unix:$dir/ovs/db.sock" "${ports[@]}"
+	ip -n "$ns" addr add 192.168.77.1/24 dev br0
+	ip -n "$ns" addr add fd77::1/64 dev br0 nodad
+	ip -n "$ns" link set br0 up
+}
+
+bmc_config() { # NODE_DIR PASSWORD: what ipmi_sim reads; the password is nowhere but in files of mode 0600
+	local d=$1
+	cat >"$d/lan.conf" <<-END
+		name "$NODE_NAME"
+		set_working_mc 0x20
+		  startlan 1
+		    addr $BMC_ADDRESS 623
+		    priv_limit admin
+		    allowed_auths_callback none md2 md5 straight
+		    allowed_auths_user none md2 md5 straight
+		    allowed_auths_operator none md2 md5 straight
+		    allowed_auths_admin none md2 md5 straight
+		    guid $(echo "$UUID" | tr -d -)
+		    lan_config_program "$here/bmc/lan_config $d"
+		  endlan
+		  chassis_control "$here/bmc/chassis $d"
+		  serial 15 $BMC_ADDRESS 9002 codec VM
+		  console $BMC_ADDRESS 9004
+		  user 1 false "" "" user 10 none md2 md5 straight
+		  user 2 true "admin" "$2" admin 10 none md2 md5 straight
+		  sol "telnet:$BMC_ADDRESS:9003" 115200 history=16384
+	END
+	cat >"$d/sim.emu" <<-END
+		mc_setbmc 0x20
+		mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 persist_sdr
+		sel_enable 0x20 1000 0x0a
+		sensor_add 0x20 0 1 0x01 0x01
+		sensor_set_value 0x20 0 1 0x1e 0
+		sensor_set_threshold 0x20 0 1 settable 111000 0xa0 0x90 0x70 00 00 00
+		sensor_set_event_support 0x20 0 1 enable scanning per-state 000111111000000 000111111000000 000111111000000 000111111000000
+		mc_enable 0x20
+		mc_add_fru_data 0x20 0 256 file 0 "$d/fru.bin"
+	END
+}
+
+bmc_start() { # NODE_DIR, inside the namespace already or not
+	local d=$1
+	setsid ip netns exec "$ns" ipmi_sim -n -c "$d/lan.conf" -f "$d/sim.emu" -s "$d/state" >"$d/bmc.log" 2>&1 </dev/null &
+	echo $! >"$d/bmc.pid"
+}
+
+bmc_listens() { # NODE_DIR
+	# shellcheck disable=SC1091
+	(. "$1/node.env" && ip netns exec "$ns" ss -Huln "src $BMC_ADDRESS:623" | grep -q .)
+}
+
+rack_bmcs() {
+	local n d password sdr=$dir/sensors.bin
+	sdrcomp -o "$sdr" "$here/bmc/sensors.sdrs"
+	mkdir -p "$dir/node"
+	echo "name,class,rack,unit,firmware,serial,nic,mac,bmc_driver,bmc_address,bmc_port,bmc_username,bmc_password,bmc_cipher_suite,bmc_workarounds" \
+		>"$dir/inventory.csv"
+	for n in $(seq "$count"); do
+		d=$dir/node/n$n
+		mkdir -p "$d/state/ipmi_sim/n$n"
+		cp "$sdr" "$d/state/ipmi_sim/n$n/sdr.20.main"
+		password=$(head -c 8 /dev/urandom | xxd -p)
+		printf '%s' "$password" >"$d/password"
+		cat >"$d/node.env" <<-END
+			NODE_NAME=n$n
+			NODE_KIND=$node_kind
+			FIRMWARE=$firmware
+			ACCEL=$accel
+			MEMORY_MIB=$memory_mib
+			CPUS=$cpus
+			BOOT_ORDER=$order
+			BOOT_MODE=$boot_mode
+			BMC_ADDRESS=$(address_of "$n")
+			TAP=tap$n
+			MAC=$(printf '52:54:00:77:%02x:%02x' $((n / 256)) $((n % 256)))
+			SERIAL=$(printf 'HAAS%05d' "$n")
+			DISK_SERIAL=$(printf 'DISK%05d' "$n")
+			UUID=$(printf '68616173-6c61-4000-8000-%012d' "$n")
+		END
+		# shellcheck disable=SC1091
+		. "$d/node.env"
+		"$here/bmc/fru" "$SERIAL" "$NODE_NAME" >"$d/fru.bin"
+		cp "$here/bmc/start" "$d/start"
+		: >"$d/chassis.log"
+		[ "$node_kind" = bare ] || truncate -s "${disk_mib}M" "$d/disk.raw"
+		bmc_config "$d" "$password"
+		bmc_start "$d"
+		echo "n$n,demo,r1,$n,$firmware,$SERIAL,eth0,$MAC,ipmi,$BMC_ADDRESS,623,admin,$password,3,opensesspriv" >>"$dir/inventory.csv"
+	done
+	for d in $(rack_nodes); do
+		wait_for 20 bmc_listens "$d" || fail "the BMC of $(basename "$d") does not listen: $(tail -n 3 "$d/bmc.log")"
+	done
+}
+
+bmc_fault() { # NODE FAULT
+	local d=$HAAS_DIR/node/$1
+	ns=$HAAS_NS
+	[ -d "$d" ] || fail "$1: no such node"
+	# shellcheck disable=SC1091
+	. "$d/node.env"
+	case $2 in
+	slow=*) echo "${2#slow=}" >"$d/slow" ;; # every chassis request takes so long
+	dead) kill -9 "$(cat "$d/bmc.pid")" ;;  # its port answers "unreachable"
+	hung) kill -STOP "$(cat "$d/bmc.pid")" ;; # silence
+	password | none)
+		rm -f "$d/slow"
+		if is_alive "$d/bmc.pid"; then
+			kill -9 "$(cat "$d/bmc.pid")"
+			wait_for 5 bmc_gone "$d"
+		fi
+		rm -f "$d/state/ipmi_sim/$1/"lan* "$d/state/ipmi_sim/$1/"user* # what was persisted would win over the file
+		bmc_config "$d" "$([ "$2" = none ] && cat "$d/password" || echo another-password)"
+		bmc_start "$d"
+		wait_for 10 bmc_listens "$d" || fail "$1: the BMC does not come back"
+		;;
+	*) fail "no fault '$2'" ;;
+	esac
+}
+
+bmc_gone() {
+	! is_alive "$1/bmc.pid"
+}
+
+rack_down() { # NAMESPACE DIR
+	local ns=$1 pids signal
+	[ -e "/run/netns/$ns" ] || return 0
+	for signal in TERM KILL KILL; do
+		pids=$(ip netns pids "$ns")
+		[ -n "$pids" ] || break
+		# shellcheck disable=SC2086
+		kill -CONT $pids 2>/dev/null || true
+		# shellcheck disable=SC2086
+		kill -"$signal" $pids 2>/dev/null || true
+		for _ in $(seq 30); do
+			[ -n "$(ip netns pids "$ns")" ] || break
+			sleep 0.1
+		done
+	done
+	ip netns del "$ns"
+	rm -rf "$2/ovs"
+}
