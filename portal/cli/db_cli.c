@@ -92,10 +92,10 @@ static int db_migrate_run(void *context, const struct command_input *input)
 static int db_status(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
-		{.key = "number", .number = true},
-		{.key = "name"              },
-		{.key = "state"},
-		{.key = "applied_at"              },
+		NUMBER("number"),
+		{.key = "name"},
+		COLUMN("state"),
+		{.key = "applied_at"},
 	};
 	CLEANUP(freep) struct db_migration_state *states = NULL;
 	struct problem problem = {0};
@@ -166,20 +166,20 @@ static const struct option_row restore_options[] = {
 };
 
 static const struct command commands[] = {
-	{"db", "init",    "",
-	 "make the private cluster (or use --database), migrate, print its conninfo",         init_options,
-	 COUNT_OF(init_options),													    0, 0, db_init       },
-	{"db", "start",   "",     "start the private cluster",                                cluster_options,  COUNT_OF(cluster_options),
-	 0,																    0, db_start      },
-	{"db", "stop",    "",     "stop the private cluster",                                 cluster_options,  COUNT_OF(cluster_options),
-	 0,																    0, db_stop       },
-	{"db", "migrate", "",     "apply the migrations that are missing",                    database_options,
-	 COUNT_OF(database_options),													0, 0, db_migrate_run},
-	{"db", "status",  "",     "which migrations are applied; exit 1 when one is pending",
-	 database_options,										      COUNT_OF(database_options), 0, 0, db_status     },
-	{"db", "backup",  "FILE", "write a backup",                                           database_options, COUNT_OF(database_options), 1,
-	 1,																       db_backup_run },
-	{"db", "restore", "FILE", "read a backup into an empty database",                     restore_options,
-	 COUNT_OF(restore_options),													 1, 1, db_restore_run},
+	{"db", "init", "",
+	 "make the private cluster (or use --database), migrate, print its conninfo", init_options,
+	 COUNT_OF(init_options), 0, 0, db_init},
+	{"db", "start", "", "start the private cluster", cluster_options, COUNT_OF(cluster_options),
+	 0, 0, db_start},
+	{"db", "stop", "", "stop the private cluster", cluster_options, COUNT_OF(cluster_options),
+	 0, 0, db_stop},
+	{"db", "migrate", "", "apply the migrations that are missing", database_options,
+	 COUNT_OF(database_options), 0, 0, db_migrate_run},
+	{"db", "status", "", "which migrations are applied; exit 1 when one is pending",
+	 database_options, COUNT_OF(database_options), 0, 0, db_status},
+	{"db", "backup", "FILE", "write a backup", database_options, COUNT_OF(database_options), 1,
+	 1, db_backup_run},
+	{"db", "restore", "FILE", "read a backup into an empty database", restore_options,
+	 COUNT_OF(restore_options), 1, 1, db_restore_run},
 };
 const struct command_group db_group = {commands, COUNT_OF(commands)};

@@ -20,10 +20,10 @@
 static const struct {
 	const char *os_user, *role;
 } logins[] = {
-	{"root",         "haas"       },
-	{"haas-bootd",   "bampi_bootd"},
-	{"haas-bampid",  "bampid"     },
-	{"haas-portald", "portald"    },
+	{"root", "haas"},
+	{"haas-bootd", "bampi_bootd"},
+	{"haas-bampid", "bampid"},
+	{"haas-portald", "portald"},
 };
 
 int db_program_folder(char *ret, size_t room, struct problem *problem)

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <pwd.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,10 +56,7 @@ static bool drain(int fd, struct text *text, size_t limit)
 
 static void collect(int out, struct text *output, int talk, struct text *words)
 {
-	struct pollfd fds[] = {
-		{.fd = out,  .events = POLLIN},
-                {.fd = talk, .events = POLLIN}
-        };
+	struct pollfd fds[] = {{.fd = out, .events = POLLIN}, {.fd = talk, .events = POLLIN}};
 
 	while (fds[0].fd >= 0 || fds[1].fd >= 0) {
 		if (poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR)
