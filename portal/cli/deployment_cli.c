@@ -267,7 +267,7 @@ static const struct option_row act_options[] = {
 static const struct command commands[] = {
 	{"deployment", "list", "", "deployments, newest first", OPTIONS(list_options), 0, 0,
 	 deployment_list},
-	{"deployment", "show", "ID", "one deployment with its steps", NULL, 0, 1, 1,
+	{"deployment", "show", "ID", "one deployment with its steps", NO_OPTIONS, 1, 1,
 	 deployment_show},
 	{"deployment", "create", "", "execute a plan on nodes, all or none",
 	 OPTIONS(create_options), 0, 0, deployment_create},
