@@ -1,9 +1,8 @@
 #include "bampi/agent/agent.h"
 
 #include <errno.h>
-#include <stdlib.h>
-
 #include <sodium.h>
+#include <stdlib.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -15,6 +14,7 @@
 #include "bampi/agent/retry_policy.h"
 
 #define POLL_WAIT_S         20
+#define POLL_GAP_MS         1000
 #define POLL_TIMEOUT_MS     (40 * 1000)
 #define REPORT_TIMEOUT_MS   (10 * 1000)
 #define PROGRESS_EVERY_MS   1000
@@ -41,6 +41,7 @@ struct agent {
 	struct task *task;
 	struct text body; /* of the POST that is out */
 	int64_t task_began_ms;
+	int64_t poll_began_ms;
 };
 
 static void agent_enter(struct agent *agent, enum agent_state state);
@@ -69,22 +70,25 @@ static int call(struct agent *agent, const char *method, const char *target, int
 static void retry_later(struct agent *agent, int rc, int status, const char *what)
 {
 	bool refused = rc == 0 && (status == 401 || status == 403);
-	int64_t delay_ms = retry_delay_ms(refused ? RETRY_REFUSED : RETRY_AWAY, agent->attempt, randombytes_random());
+	int64_t delay_ms = retry_delay_ms(refused ? RETRY_REFUSED : RETRY_AWAY, agent->attempt,
+					  randombytes_random());
 
 	if (refused)
-		log_error(SUBJECT,
-			  "the server refuses our token (status=%d); a reboot over the network would bring a new one; next %s in %lld s",
-			  status, what, (long long)(delay_ms / 1000));
+		log_error(
+			SUBJECT,
+			"the server refuses our token (status=%d); a reboot over the network would bring a new one; next %s in %lld s",
+			status, what, (long long)(delay_ms / 1000));
 	else if (agent->attempt == 0 || agent->attempt % 20 == 0)
-		log_warn(SUBJECT, "no %s: %s (status=%d attempt=%u); going on", what, rc ? error_text(rc) : "not served", status,
-			 agent->attempt + 1);
+		log_warn(SUBJECT, "no %s: %s (status=%d attempt=%u); going on", what,
+			 rc ? error_text(rc) : "not served", status, agent->attempt + 1);
 	agent->attempt++;
 	loop_timer_arm(agent->timer, delay_ms);
 }
 
 /* --- polling --- */
 
-static void poll_done(void *context, int rc, const struct http_response *response, const struct problem *problem)
+static void poll_done(void *context, int rc, const struct http_response *response,
+		      const struct problem *problem)
 {
 	struct agent *agent = context;
 	struct problem why = {0};
@@ -93,8 +97,12 @@ static void poll_done(void *context, int rc, const struct http_response *respons
 	(void)problem;
 	agent->call = NULL;
 	if (status == 204) {
+		/* A server that does not hold the poll is asked once a second, no more. */
+		int64_t elapsed_ms = loop_now_ms(agent->loop) - agent->poll_began_ms;
+
 		agent->attempt = 0;
-		loop_timer_arm(agent->timer, 0);
+		loop_timer_arm(agent->timer,
+			       elapsed_ms < POLL_GAP_MS ? POLL_GAP_MS - elapsed_ms : 0);
 		return;
 	}
 	if (status != 200) {
@@ -116,6 +124,7 @@ static void poll_send(struct agent *agent)
 	char target[64];
 	int rc;
 
+	agent->poll_began_ms = loop_now_ms(agent->loop);
 	text_clear(&agent->body);
 	(void)text_format(target, sizeof(target), "/agent/v1/task?wait=%d", POLL_WAIT_S);
 	rc = call(agent, "GET", target, POLL_TIMEOUT_MS, poll_done);
@@ -125,29 +134,18 @@ static void poll_send(struct agent *agent)
 
 /* --- working --- */
 
-static void work(void *context)
-{
-	task_run(context);
-}
-
-/* The worker hands back the task, not the agent: the agent is found by the pointer that the task's owner keeps. */
-struct work_item {
-	struct agent *agent;
-	struct task *task;
-};
-
+/* On the worker's thread: touches the task only. */
 static void work_thread(void *context)
 {
-	struct work_item *item = context;
+	const struct agent *agent = context;
 
-	work(item->task);
+	task_run(agent->task);
 }
 
 static void work_done(void *context)
 {
-	CLEANUP(freep) struct work_item *item = context;
-	struct agent *agent = item->agent;
-	struct task *task = item->task;
+	struct agent *agent = context;
+	struct task *task = agent->task;
 	const char *kind = task->row ? task->row->kind : "unknown";
 	double seconds = (double)(clock_monotonic_ms() - agent->task_began_ms) / 1000.0;
 
@@ -158,7 +156,8 @@ static void work_done(void *context)
 	if (task->rc == 0)
 		log_info(SUBJECT, "task %s: %s is done (seconds=%.1f)", task->id, kind, seconds);
 	else if (!task_wanted(task))
-		log_info(SUBJECT, "task %s: %s stopped, nobody wants it any more (seconds=%.1f)", task->id, kind, seconds);
+		log_info(SUBJECT, "task %s: %s stopped, nobody wants it any more (seconds=%.1f)",
+			 task->id, kind, seconds);
 	else
 		log_problem(LOG_LEVEL_ERROR, SUBJECT, &task->problem);
 
@@ -170,7 +169,8 @@ static void work_done(void *context)
 	agent_enter(agent, AGENT_REPORTING);
 }
 
-static void progress_done(void *context, int rc, const struct http_response *response, const struct problem *problem)
+static void progress_done(void *context, int rc, const struct http_response *response,
+			  const struct problem *problem)
 {
 	struct agent *agent = context;
 
@@ -178,7 +178,8 @@ static void progress_done(void *context, int rc, const struct http_response *res
 	agent->call = NULL;
 	/* A report that was lost needs no retry: the next one says more. */
 	if (rc == 0 && response->status == 410) {
-		log_warn(SUBJECT, "task %s: the server wants it no more, stopping", agent->task->id);
+		log_warn(SUBJECT, "task %s: the server wants it no more, stopping",
+			 agent->task->id);
 		atomic_store(&agent->task->unwanted, true);
 	}
 }
@@ -202,18 +203,15 @@ static void progress_send(struct agent *agent)
 
 static void work_start(struct agent *agent)
 {
-	struct work_item *item = malloc(sizeof(*item));
-	int rc = -ENOMEM;
+	int rc;
 
 	agent->task_began_ms = clock_monotonic_ms();
-	log_info(SUBJECT, "task %s: %s begins", agent->task->id, agent->task->row ? agent->task->row->kind : "unknown");
-	if (item) {
-		*item = (struct work_item){agent, agent->task};
-		rc = worker_submit(agent->worker, work_thread, work_done, item);
-	}
+	log_info(SUBJECT, "task %s: %s begins", agent->task->id,
+		 agent->task->row ? agent->task->row->kind : "unknown");
+	rc = worker_submit(agent->worker, work_thread, work_done, agent);
 	if (rc) {
-		free(item);
-		agent->task->rc = problem_set(&agent->task->problem, rc, "the task could not be started: %s", error_text(rc));
+		agent->task->rc = problem_set(&agent->task->problem, rc,
+					      "the task could not be started: %s", error_text(rc));
 		agent_enter(agent, AGENT_REPORTING);
 		return;
 	}
@@ -233,7 +231,8 @@ static void power_off(struct agent *agent)
 	log_error(SUBJECT, "the kernel does not power off: %s", error_text(power_off_now()));
 }
 
-static void result_done(void *context, int rc, const struct http_response *response, const struct problem *problem)
+static void result_done(void *context, int rc, const struct http_response *response,
+			const struct problem *problem)
 {
 	struct agent *agent = context;
 	int status = rc == 0 ? response->status : 0;
@@ -241,13 +240,16 @@ static void result_done(void *context, int rc, const struct http_response *respo
 
 	(void)problem;
 	agent->call = NULL;
-	/* 4xx other than a refused token or "slow down": asking again would not change the answer. */
-	if (rc || status >= 500 || status == 401 || status == 403 || status == 408 || status == 429) {
+	/* 4xx other than a refused token or "slow down": asking again would not change the answer.
+	 */
+	if (rc || status >= 500 || status == 401 || status == 403 || status == 408 ||
+	    status == 429) {
 		retry_later(agent, rc, status, "place for the result");
 		return;
 	}
 	if (status >= 300)
-		log_warn(SUBJECT, "task %s: the server does not take the result (status=%d)", agent->task->id, status);
+		log_warn(SUBJECT, "task %s: the server does not take the result (status=%d)",
+			 agent->task->id, status);
 	powers_off = agent->task->row && agent->task->row->powers_off && status < 300;
 	task_free(TAKE(agent->task));
 	if (powers_off)
@@ -277,18 +279,10 @@ static void agent_enter(struct agent *agent, enum agent_state state)
 	agent->attempt = 0;
 	loop_timer_disarm(agent->timer);
 	switch (state) {
-	case AGENT_POLLING:
-		poll_send(agent);
-		break;
-	case AGENT_WORKING:
-		work_start(agent);
-		break;
-	case AGENT_REPORTING:
-		result_send(agent);
-		break;
-	case AGENT_STOPPED:
-		loop_stop(agent->loop);
-		break;
+	case AGENT_POLLING: poll_send(agent); break;
+	case AGENT_WORKING: work_start(agent); break;
+	case AGENT_REPORTING: result_send(agent); break;
+	case AGENT_STOPPED: loop_stop(agent->loop); break;
 	}
 }
 
@@ -297,17 +291,10 @@ static void on_timer(void *context)
 	struct agent *agent = context;
 
 	switch (agent->state) {
-	case AGENT_POLLING:
-		poll_send(agent);
-		break;
-	case AGENT_WORKING:
-		progress_send(agent);
-		break;
-	case AGENT_REPORTING:
-		result_send(agent);
-		break;
-	case AGENT_STOPPED:
-		break;
+	case AGENT_POLLING: poll_send(agent); break;
+	case AGENT_WORKING: progress_send(agent); break;
+	case AGENT_REPORTING: result_send(agent); break;
+	case AGENT_STOPPED: break;
 	}
 }
 
@@ -325,7 +312,8 @@ int agent_new(struct loop *loop, const struct agent_env *env, struct agent **ret
 		return -ENOMEM;
 	agent->loop = loop;
 	agent->env = env;
-	if (!text_format(agent->authorization, sizeof(agent->authorization), "Bearer %s", env->token))
+	if (!text_format(agent->authorization, sizeof(agent->authorization), "Bearer %s",
+			 env->token))
 		return E_LIMIT;
 	rc = http_client_new(loop, env->url, &agent->client);
 	if (rc)

@@ -1,5 +1,6 @@
-/* The mailbox: asks for a task, has it done, tells how it goes, delivers the result. Survives every restart of bampi-bootd: it never
- * gives up asking, and a result is kept until the server took it or says that nobody wants it. */
+/* The mailbox: asks for a task, has it done, tells how it goes, delivers the result. Survives every
+ * restart of bampi-bootd: it never gives up asking, and a result is kept until the server took it
+ * or says that nobody wants it. */
 #pragma once
 
 #include "common/base/macros.h"

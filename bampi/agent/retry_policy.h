@@ -8,6 +8,7 @@ enum retry_reason {
 	RETRY_REFUSED, /* 401, 403: our token is not valid (any more) */
 };
 
-/* Milliseconds until attempt number `attempt` (0 = the first retry). Away: 0.5, 1, 2, 4, 8, then 15 s; refused: 60 s. `random`
- * (any 32 bits) takes up to a quarter off, so that a rack does not return as one. */
+/* Milliseconds until attempt number `attempt` (0 = the first retry). Away: 0.5, 1, 2, 4, 8, then 15
+ * s; refused: 60 s. `random` (any 32 bits) takes up to a quarter off, so that a rack does not
+ * return as one. */
 int64_t retry_delay_ms(enum retry_reason reason, unsigned attempt, uint32_t random);

@@ -26,7 +26,8 @@ static int read_id(const json_t *id, char ret[TASK_ID_SIZE])
 	if (!text || !*text || !text_copy(ret, TASK_ID_SIZE, text))
 		return E_MALFORMED;
 	for (const char *c = text; *c; c++) {
-		bool plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '-';
+		bool plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
+			     (*c >= 'A' && *c <= 'Z') || *c == '-';
 
 		if (!plain)
 			return E_MALFORMED;
@@ -34,7 +35,8 @@ static int read_id(const json_t *id, char ret[TASK_ID_SIZE])
 	return 0;
 }
 
-int task_new(const char *body, size_t size, const struct agent_env *env, struct task **ret, struct problem *problem)
+int task_new(const char *body, size_t size, const struct agent_env *env, struct task **ret,
+	     struct problem *problem)
 {
 	CLEANUP(json_decrefp) json_t *json = NULL;
 	CLEANUP(task_freep) struct task *task = NULL;
@@ -69,12 +71,15 @@ int task_new(const char *body, size_t size, const struct agent_env *env, struct 
 		return problem_set(problem, E_MALFORMED, "the task has no usable id");
 	task->env = env;
 	task->row = task_table_find(kind);
-	task->params = json_is_object(params) ? json_incref(json_object_get(json, "params")) : json_object();
+	task->params = json_is_object(params) ? json_incref(json_object_get(json, "params"))
+					      : json_object();
 	if (!task->params)
 		return -ENOMEM;
 	if (!task->row) {
-		task->rc = problem_set(&task->problem, E_UNSUPPORTED, "this agent knows no task '%s'", kind);
-		problem_hint(&task->problem, "the ramdisk is older than the controller; build it again");
+		task->rc = problem_set(&task->problem, E_UNSUPPORTED,
+				       "this agent knows no task '%s'", kind);
+		problem_hint(&task->problem,
+			     "the ramdisk is older than the controller; build it again");
 	}
 
 	*ret = TAKE(task);
@@ -104,7 +109,8 @@ void task_run(struct task *task)
 	if (!task->rc && task->data.failed)
 		task->rc = -ENOMEM;
 	if (task->rc && !problem_is_set(&task->problem))
-		(void)problem_set(&task->problem, task->rc, "%s failed: %s", task->row->kind, error_text(task->rc));
+		(void)problem_set(&task->problem, task->rc, "%s failed: %s", task->row->kind,
+				  error_text(task->rc));
 }
 
 void task_say(struct task *task, int64_t done_bytes, int64_t total_bytes, const char *format, ...)
@@ -113,7 +119,10 @@ void task_say(struct task *task, int64_t done_bytes, int64_t total_bytes, const 
 	va_list arguments;
 
 	if (total_bytes > 0 && done_bytes > 0)
-		progress.percent = done_bytes >= total_bytes ? 100 : (int)((double)done_bytes * 100.0 / (double)total_bytes);
+		progress.percent =
+			done_bytes >= total_bytes
+				? 100
+				: (int)((double)done_bytes * 100.0 / (double)total_bytes);
 	va_start(arguments, format);
 	(void)vsnprintf(progress.text, sizeof(progress.text), format, arguments);
 	va_end(arguments);

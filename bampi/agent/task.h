@@ -1,5 +1,5 @@
-/* One task as its handler sees it. Handlers block: they run on the agent's worker thread, the mailbox (agent.h) lives on the loop;
- * progress and the wish to stop are all that the two share. */
+/* One task as its handler sees it. Handlers block: they run on the agent's worker thread, the
+ * mailbox (agent.h) lives on the loop; progress and the wish to stop are all that the two share. */
 #pragma once
 
 #include <pthread.h>
@@ -7,11 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 #include "common/base/text.h"
+#include "common/http/json_reader.h"
 
 #define TASK_ID_SIZE 40
 
@@ -35,7 +34,8 @@ struct task_progress {
 
 struct task;
 
-/* Fills `data` with one JSON object. 0, or a code with the problem set. -ECANCELED when it stopped because nobody wants it. */
+/* Fills `data` with one JSON object. 0, or a code with the problem set. -ECANCELED when it stopped
+ * because nobody wants it. */
 typedef int (*task_run_fn)(struct task *task, struct text *data, struct problem *problem);
 
 struct task_row {
@@ -60,16 +60,19 @@ struct task {
 	struct problem problem;
 };
 
-/* Takes what GET /agent/v1/task answered: {"id":..,"kind":..,"params":{..}}. A kind that the table lacks is a task all the same
- * (row NULL), so that its problem can be reported. E_MALFORMED, E_LIMIT. */
-MUST_USE int task_new(const char *body, size_t size, const struct agent_env *env, struct task **ret, struct problem *problem);
+/* Takes what GET /agent/v1/task answered: {"id":..,"kind":..,"params":{..}}. A kind that the table
+ * lacks is a task all the same (row NULL), so that its problem can be reported. E_MALFORMED,
+ * E_LIMIT. */
+MUST_USE int task_new(const char *body, size_t size, const struct agent_env *env, struct task **ret,
+		      struct problem *problem);
 void task_free(struct task *task);
 void task_freep(struct task **task);
 /* Runs the handler and keeps the outcome. */
 void task_run(struct task *task);
 
 /* From any thread. `percent` follows from the bytes; total 0 = unknown. */
-void task_say(struct task *task, int64_t done_bytes, int64_t total_bytes, const char *format, ...) PRINTF_LIKE(4, 5);
+void task_say(struct task *task, int64_t done_bytes, int64_t total_bytes, const char *format, ...)
+	PRINTF_LIKE(4, 5);
 struct task_progress task_progress(struct task *task);
 /* False once the server answered 410: stop at the next safe point and return -ECANCELED. */
 bool task_wanted(const struct task *task);

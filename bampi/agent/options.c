@@ -1,0 +1,174 @@
+#include "bampi/agent/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/file.h"
+
+#define EXIT_USAGE   2
+#define GO_ON        (-1)
+#define CMDLINE_SIZE 4096
+#define TOKEN_SIZE   256
+
+enum {
+	OPTION_URL = 1000,
+	OPTION_TOKEN_FILE,
+	OPTION_MAC,
+	OPTION_ROOT,
+	OPTION_SANDBOX,
+	OPTION_HELP,
+	OPTION_VERSION
+};
+
+static const char usage[] =
+	"Usage: bampi-agent [OPTION...]\n"
+	"Works on the node it runs on: asks bampi-bootd for tasks, does them, reports.\n"
+	"Without options everything comes from the kernel command line (haas.url=, haas.token=, haas.mac=).\n"
+	"\n"
+	"  --url URL          where bampi-bootd is, http://ADDRESS:PORT\n"
+	"  --token-file FILE  holds the token of this boot\n"
+	"  --mac MAC          the NIC this node was booted from\n"
+	"  --root DIR         read DIR/sys, DIR/proc, DIR/dev, DIR/etc instead of the node's\n"
+	"  --sandbox          tests: regular files may be disks, power_off only ends the program\n"
+	"  --help, --version\n";
+
+int options_read_cmdline(const char *cmdline, struct options *options)
+{
+	const struct {
+		const char *key;
+		char *value;
+		size_t room;
+	} rows[] = {
+		{"haas.url=", options->url, sizeof(options->url)},
+		{"haas.token=", options->token, sizeof(options->token)},
+		{"haas.mac=", options->mac, sizeof(options->mac)},
+	};
+
+	for (const char *word = cmdline; *word;) {
+		size_t size = strcspn(word, " \t\n");
+
+		for (size_t i = 0; i < COUNT_OF(rows); i++) {
+			size_t key = strlen(rows[i].key);
+
+			if (size < key || strncmp(word, rows[i].key, key) != 0)
+				continue;
+			if (size - key >= rows[i].room)
+				return E_LIMIT;
+			memcpy(rows[i].value, word + key, size - key);
+			rows[i].value[size - key] = '\0';
+		}
+		word += size;
+		word += strspn(word, " \t\n");
+	}
+	return 0;
+}
+
+static bool set(char *ret, size_t room, const char *value)
+{
+	if (text_copy(ret, room, value))
+		return true;
+	(void)fprintf(stderr, "bampi-agent: a value is too long: %s\n", value);
+	return false;
+}
+
+static bool read_token(const char *path, struct options *options)
+{
+	CLEANUP(freep) char *content = NULL;
+	size_t size = 0;
+	int rc = file_read(path, TOKEN_SIZE, &content, &size);
+
+	if (!rc) {
+		content[strcspn(content, " \t\r\n")] = '\0';
+		rc = text_copy(options->token, sizeof(options->token), content) ? 0 : E_LIMIT;
+	}
+	if (rc)
+		(void)fprintf(stderr, "bampi-agent: %s: %s\n", path, error_text(rc));
+	return rc == 0;
+}
+
+static bool take(int option, const char *value, struct options *options)
+{
+	switch (option) {
+	case OPTION_URL: return set(options->url, sizeof(options->url), value);
+	case OPTION_TOKEN_FILE: return read_token(value, options);
+	case OPTION_MAC: return set(options->mac, sizeof(options->mac), value);
+	case OPTION_ROOT: return set(options->root, sizeof(options->root), value);
+	case OPTION_SANDBOX: options->sandbox = true; return true;
+	default: (void)fputs(usage, stderr); return false;
+	}
+}
+
+static int read_arguments(int argc, char **argv, struct options *options)
+{
+	static const struct option rows[] = {
+		{"url", required_argument, NULL, OPTION_URL},
+		{"token-file", required_argument, NULL, OPTION_TOKEN_FILE},
+		{"mac", required_argument, NULL, OPTION_MAC},
+		{"root", required_argument, NULL, OPTION_ROOT},
+		{"sandbox", no_argument, NULL, OPTION_SANDBOX},
+		{"help", no_argument, NULL, OPTION_HELP},
+		{"version", no_argument, NULL, OPTION_VERSION},
+		{NULL, 0, NULL, 0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", rows, NULL)) != -1) {
+		if (option == OPTION_HELP) {
+			(void)fputs(usage, stdout);
+			return EXIT_SUCCESS;
+		}
+		if (option == OPTION_VERSION) {
+			(void)puts("bampi-agent " HAAS_VERSION);
+			return EXIT_SUCCESS;
+		}
+		if (!take(option, optarg, options))
+			return EXIT_USAGE;
+	}
+	if (optind < argc) {
+		(void)fputs(usage, stderr);
+		return EXIT_USAGE;
+	}
+	return GO_ON;
+}
+
+int options_read(int argc, char **argv, struct options *ret)
+{
+	CLEANUP(freep) char *cmdline = NULL;
+	struct options given = {0};
+	struct options options = {0};
+	char path[300];
+	size_t size;
+	int rc = read_arguments(argc, argv, &given);
+
+	if (rc != GO_ON)
+		return rc;
+	(void)text_format(path, sizeof(path), "%s/proc/cmdline", given.root);
+	if (file_read(path, CMDLINE_SIZE, &cmdline, &size) == 0 &&
+	    options_read_cmdline(cmdline, &options)) {
+		(void)fprintf(
+			stderr,
+			"bampi-agent: a haas. value of the kernel command line is too long\n");
+		return EXIT_USAGE;
+	}
+	/* What was given by hand wins. */
+	(void)text_copy(options.root, sizeof(options.root), given.root);
+	options.sandbox = given.sandbox;
+	if (given.url[0])
+		(void)text_copy(options.url, sizeof(options.url), given.url);
+	if (given.token[0])
+		(void)text_copy(options.token, sizeof(options.token), given.token);
+	if (given.mac[0])
+		(void)text_copy(options.mac, sizeof(options.mac), given.mac);
+	if (!options.url[0] || !options.token[0]) {
+		(void)fprintf(
+			stderr,
+			"bampi-agent: neither the kernel command line nor an option says haas.url and haas.token\n");
+		return EXIT_USAGE;
+	}
+	*ret = options;
+	return GO_ON;
+}
