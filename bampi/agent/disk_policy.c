@@ -1,0 +1,111 @@
+#include "bampi/agent/disk_policy.h"
+
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+#include "bampi/agent/sysfs.h"
+
+#define MIB (1024.0 * 1024.0)
+
+static const char *why_not(const struct disk *disk, uint64_t size_bytes)
+{
+	if (disk->read_only)
+		return "read-only";
+	if (disk->removable)
+		return "removable";
+	if (disk->usb)
+		return "USB";
+	if (disk->size_bytes < size_bytes)
+		return "too small";
+	return NULL;
+}
+
+static bool better(const struct disk *a, const struct disk *b)
+{
+	if (a->size_bytes != b->size_bytes)
+		return a->size_bytes < b->size_bytes;
+	return sysfs_name_compare(a->name, b->name) < 0;
+}
+
+static int choose_auto(const struct disk disks[], size_t count, uint64_t size_bytes, size_t *ret,
+		       char ret_reason[160], struct problem *problem)
+{
+	CLEANUP(text_done) struct text refused = {0};
+	size_t best = count;
+	size_t fit = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *reason = why_not(&disks[i], size_bytes);
+
+		if (reason) {
+			text_addf(&refused, "%s%s %s", refused.size ? ", " : "", disks[i].name,
+				  reason);
+			continue;
+		}
+		fit++;
+		if (best == count || better(&disks[i], &disks[best]))
+			best = i;
+	}
+	if (best == count) {
+		(void)problem_set(problem, E_NOT_FOUND, "no disk can take an image of %.0f MiB",
+				  (double)size_bytes / MIB);
+		problem_detail(problem, "%zu disks: %s", count,
+			       count ? text_get(&refused) : "none was found");
+		problem_hint(
+			problem,
+			"name a disk in the deployment, or check that the drives and their controller are seen by the node");
+		return problem->code;
+	}
+	(void)text_format(ret_reason, 160, "the smallest of %zu disks that fit (of %zu in all)",
+			  fit, count);
+	*ret = best;
+	return 0;
+}
+
+int disk_choose(const struct disk disks[], size_t count, const char *wanted, uint64_t size_bytes,
+		size_t *ret, char ret_reason[160], struct problem *problem)
+{
+	size_t found = count;
+	bool by_name = false;
+
+	if (!*wanted || strcmp(wanted, "auto") == 0)
+		return choose_auto(disks, count, size_bytes, ret, ret_reason, problem);
+	for (size_t i = 0; i < count; i++) {
+		bool name = strcmp(disks[i].name, wanted) == 0;
+
+		if (!name && strcmp(disks[i].serial, wanted) != 0)
+			continue;
+		/* Two drives with one serial are two paths to one drive, or a liar: a person has to
+		 * look. */
+		if (!name && found < count && !by_name) {
+			(void)problem_set(problem, E_CONFLICT, "two disks have the serial %s",
+					  wanted);
+			problem_detail(problem, "%s and %s", disks[found].name, disks[i].name);
+			problem_hint(problem, "choose the disk by its name");
+			return problem->code;
+		}
+		if (name || !by_name)
+			found = i;
+		by_name = by_name || name;
+	}
+	if (found == count) {
+		(void)problem_set(problem, E_NOT_FOUND, "the node has no disk '%s'", wanted);
+		problem_hint(problem,
+			     "see the node's inventory for the names and serials of its disks");
+		return problem->code;
+	}
+	if (disks[found].read_only)
+		return problem_set(problem, E_CONFLICT, "disk %s is read-only", disks[found].name);
+	if (disks[found].size_bytes < size_bytes) {
+		(void)problem_set(problem, E_LIMIT, "disk %s is too small for the image",
+				  disks[found].name);
+		problem_detail(problem, "disk %.0f MiB, image %.0f MiB",
+			       (double)disks[found].size_bytes / MIB, (double)size_bytes / MIB);
+		return problem->code;
+	}
+	(void)text_format(ret_reason, 160, "asked for by %s", by_name ? "name" : "serial");
+	*ret = found;
+	return 0;
+}

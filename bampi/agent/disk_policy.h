@@ -1,0 +1,19 @@
+/* Which disk an image goes to. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+#include "bampi/agent/disk.h"
+
+/* `wanted` is "auto", a name or a serial. auto = the smallest disk that is large enough, writable,
+ * not removable and not on USB; of equal ones the first by name, so that the same node always
+ * chooses the same. By name or serial a person decided: only what cannot work is refused.
+ * `ret_reason` says why, for the log. E_NOT_FOUND, E_CONFLICT, E_LIMIT with the problem set. */
+MUST_USE int disk_choose(const struct disk disks[], size_t count, const char *wanted,
+			 uint64_t size_bytes, size_t *ret, char ret_reason[160],
+			 struct problem *problem);
