@@ -1,0 +1,302 @@
+#include "bampi/agent/configure_os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+
+#include "bampi/agent/disk.h"
+#include "bampi/agent/disk_policy.h"
+#include "bampi/agent/rooted.h"
+#include "bampi/agent/sysfs.h"
+
+#define SUBJECT         "os"
+#define PARTITION_TRIES 100 /* of 100 ms: devtmpfs follows BLKRRPART */
+#define NIC_LIMIT       256
+
+/* --- the mount: detached, gone with its descriptor, nowhere to be found by name --- */
+
+/* What the file system says about itself comes back line by line, "e text" (fsopen(2)). */
+static void read_complaint(int context_fd, char *ret, size_t room)
+{
+	ssize_t size = read(context_fd, ret, room - 1);
+
+	ret[size > 0 ? size : 0] = '\0';
+}
+
+static int mount_ext4(const char *device, int *ret, struct problem *problem)
+{
+	CLEANUP(closep) int context_fd = fsopen("ext4", FSOPEN_CLOEXEC);
+	char complaint[256];
+	int fd;
+
+	if (context_fd < 0)
+		return problem_set(problem, -errno, "the agent's kernel has no ext4: %s",
+				   error_text(-errno));
+	if (fsconfig(context_fd, FSCONFIG_SET_STRING, "source", device, 0) < 0 ||
+	    fsconfig(context_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0) {
+		int rc = -errno;
+
+		read_complaint(context_fd, complaint, sizeof(complaint));
+		(void)problem_set(problem, rc,
+				  "the image's root partition %s cannot be mounted: %s", device,
+				  error_text(rc));
+		problem_detail(problem, "%s", complaint);
+		problem_hint(
+			problem,
+			"the root partition must be ext4; see root_partition in the image's manifest");
+		return rc;
+	}
+	fd = fsmount(context_fd, FSMOUNT_CLOEXEC,
+		     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOATIME);
+	if (fd < 0)
+		return problem_set(problem, -errno, "mounting %s: %s", device, error_text(-errno));
+	*ret = fd;
+	return 0;
+}
+
+static int find_disk(const struct task *task, const char *wanted, struct disk *ret,
+		     struct problem *problem)
+{
+	CLEANUP(freep) struct disk *disks = NULL;
+	char reason[160];
+	size_t count = 0;
+	size_t chosen = 0;
+	int rc = disk_list(task->env, &disks, &count);
+
+	if (!rc)
+		rc = disk_choose(disks, count, wanted, 0, &chosen, reason, problem);
+	if (rc)
+		return rc;
+	*ret = disks[chosen];
+	return 0;
+}
+
+static int find_partition(const struct task *task, const struct disk *disk, uint32_t number,
+			  char ret[SYSFS_PATH_SIZE], struct problem *problem)
+{
+	char last = disk->name[strlen(disk->name) - 1];
+	const char *between = last >= '0' && last <= '9' ? "p" : "";
+	struct stat st;
+
+	if (!sysfs_path(task->env, ret, "/dev/%s%s%u", disk->name, between, number))
+		return problem_set(problem, E_LIMIT, "the path of disk %s is too long", disk->name);
+	for (int i = 0; i < PARTITION_TRIES && task_wanted(task); i++) {
+		if (stat(ret, &st) == 0 && S_ISBLK(st.st_mode))
+			return 0;
+		usleep(100 * 1000);
+	}
+	if (!task_wanted(task))
+		return -ECANCELED;
+	(void)problem_set(problem, E_NOT_FOUND, "disk %s has no partition %u", disk->name, number);
+	problem_hint(problem,
+		     "root_partition of the image's manifest does not fit its partition table");
+	return problem->code;
+}
+
+/* --- the files --- */
+
+static bool has_udev(int root_fd)
+{
+	static const char *const programs[] = {"/lib/systemd/systemd-udevd",
+					       "/usr/lib/systemd/systemd-udevd", "/sbin/udevd",
+					       "/usr/sbin/udevd"};
+
+	for (size_t i = 0; i < COUNT_OF(programs); i++)
+		if (rooted_exists(root_fd, programs[i]))
+			return true;
+	return false;
+}
+
+static int find_nic(const struct agent_env *env, char (*names)[64], size_t count, struct mac wanted,
+		    const char **ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		char line[32];
+		struct mac mac;
+
+		/* A bridge or bond has the MAC of its member: only what has a device is a NIC. */
+		if (mac_parse(sysfs_line(env, line, sizeof(line), "/sys/class/net/%s/address",
+					 names[i]),
+			      &mac) == 0 &&
+		    mac_equal(mac, wanted) &&
+		    *sysfs_link_name(env, line, sizeof(line), "/sys/class/net/%s/device",
+				     names[i])) {
+			*ret = names[i];
+			return 0;
+		}
+	}
+	return E_NOT_FOUND;
+}
+
+int configure_os_name_nics(const struct agent_env *env, int root_fd, struct os_settings *settings,
+			   struct problem *problem)
+{
+	CLEANUP(freep) char(*names)[64] = calloc(NIC_LIMIT, sizeof(*names));
+	bool udev = has_udev(root_fd);
+	size_t count;
+
+	if (!names)
+		return -ENOMEM;
+	count = sysfs_names(env, "/sys/class/net", names, NIC_LIMIT);
+	for (size_t i = 0; i < settings->nic_count; i++) {
+		struct os_nic *nic = &settings->nics[i];
+		const char *name = "";
+		char mac[MAC_TEXT_SIZE];
+
+		if (find_nic(env, names, count, nic->mac, &name)) {
+			(void)problem_set(problem, E_NOT_FOUND, "the node has no NIC %s",
+					  mac_text(nic->mac, mac));
+			problem_hint(
+				problem,
+				"compare the node's NICs in the database with a fresh inventory");
+			return problem->code;
+		}
+		/* Names of the kernel's own pattern (eth0) must not be given out by udev: two could
+		 * swap and block each other. */
+		if (udev)
+			(void)text_format(nic->name, sizeof(nic->name), "net%zu", i);
+		else
+			(void)text_copy(nic->name, sizeof(nic->name), name);
+	}
+	return 0;
+}
+
+struct os_tree {
+	int root_fd;
+	struct problem *problem;
+	int rc; /* of the first that failed */
+};
+
+static void folder(struct os_tree *tree, const char *path, mode_t mode)
+{
+	int rc = tree->rc ? 0 : rooted_make_folder(tree->root_fd, path, mode);
+
+	if (rc)
+		tree->rc = problem_set(tree->problem, rc, "%s in the image cannot be made: %s",
+				       path, error_text(rc));
+}
+
+static void file(struct os_tree *tree, const char *path, mode_t mode, const struct text *content)
+{
+	int rc;
+
+	if (tree->rc)
+		return;
+	rc = content->failed
+		     ? -ENOMEM
+		     : rooted_write(tree->root_fd, path, text_get(content), content->size, mode);
+	if (rc)
+		tree->rc = problem_set(tree->problem, rc, "%s in the image cannot be written: %s",
+				       path, error_text(rc));
+}
+
+static void network_files(struct os_tree *tree, const struct os_settings *settings)
+{
+	CLEANUP(text_done) struct text content = {0};
+
+	if (settings->nic_count == 0)
+		return; /* the image's own default stays */
+	os_interfaces_text(settings, &content);
+	folder(tree, "/etc/network", 0755);
+	file(tree, "/etc/network/interfaces", 0644, &content);
+	if (!has_udev(tree->root_fd))
+		return;
+	folder(tree, "/etc/systemd/network", 0755);
+	for (size_t i = 0; i < settings->nic_count; i++) {
+		char path[64];
+
+		text_clear(&content);
+		os_link_text(&settings->nics[i], &content);
+		(void)text_format(path, sizeof(path), "/etc/systemd/network/10-haas-%s.link",
+				  settings->nics[i].name);
+		file(tree, path, 0644, &content);
+	}
+}
+
+static void access_files(struct os_tree *tree, const struct os_settings *settings)
+{
+	CLEANUP(text_done) struct text content = {0};
+
+	folder(tree, "/root", 0700);
+	folder(tree, "/root/.ssh", 0700);
+	os_keys_text(settings, &content);
+	file(tree, "/root/.ssh/authorized_keys", 0600, &content);
+}
+
+static void haas_files(struct os_tree *tree, const struct os_settings *settings)
+{
+	CLEANUP(text_done) struct text content = {0};
+
+	folder(tree, "/etc/haas", 0755);
+	if (settings->callback) {
+		text_addf(&content, "%s\n", settings->callback);
+		file(tree, "/etc/haas/callback", 0600, &content);
+	}
+	if (!settings->user_data)
+		return;
+	text_clear(&content);
+	text_add(&content, settings->user_data);
+	file(tree, "/etc/haas/user-data", 0700, &content);
+	/* The OS runs user-data once and removes this first. */
+	text_clear(&content);
+	file(tree, "/etc/haas/user-data.pending", 0600, &content);
+}
+
+int configure_os_tree(int root_fd, const struct os_settings *settings, struct problem *problem)
+{
+	CLEANUP(text_done) struct text content = {0};
+	struct os_tree tree = {.root_fd = root_fd, .problem = problem};
+
+	folder(&tree, "/etc", 0755);
+	text_addf(&content, "%s\n", settings->hostname);
+	file(&tree, "/etc/hostname", 0644, &content);
+	text_clear(&content);
+	os_hosts_text(settings, &content);
+	file(&tree, "/etc/hosts", 0644, &content);
+	network_files(&tree, settings);
+	access_files(&tree, settings);
+	haas_files(&tree, settings);
+	if (!tree.rc && syncfs(root_fd) < 0)
+		tree.rc = problem_set(problem, -errno, "the root partition cannot be flushed: %s",
+				      error_text(-errno));
+	return tree.rc;
+}
+
+int configure_os_run(struct task *task, struct text *data, struct problem *problem)
+{
+	CLEANUP(freep) struct os_settings *settings = calloc(1, sizeof(*settings));
+	CLEANUP(closep) int root_fd = -1;
+	char partition[SYSFS_PATH_SIZE];
+	struct disk disk;
+	int rc;
+
+	if (!settings)
+		return -ENOMEM;
+	rc = os_settings_read(task->params, settings, problem);
+	if (!rc)
+		rc = find_disk(task, settings->disk, &disk, problem);
+	if (!rc)
+		rc = find_partition(task, &disk, settings->root_partition, partition, problem);
+	if (rc)
+		return rc;
+	task_say(task, 0, 0, "configuring the OS on %s", partition);
+	rc = mount_ext4(partition, &root_fd, problem);
+	if (!rc)
+		rc = configure_os_name_nics(task->env, root_fd, settings, problem);
+	if (!rc)
+		rc = configure_os_tree(root_fd, settings, problem);
+	if (rc)
+		return rc;
+	log_info(SUBJECT, "%s is %s now (nics=%zu keys=%zu)", partition, settings->hostname,
+		 settings->nic_count, json_array_size(settings->ssh_keys));
+	text_add(data, "{}");
+	return 0;
+}

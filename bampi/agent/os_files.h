@@ -1,0 +1,49 @@
+/* The texts that an installed OS is configured by. Pure; every value that comes from the network is
+ * checked here. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+#include "common/base/text.h"
+#include "common/http/json_reader.h"
+#include "common/net/mac.h"
+
+#define OS_NIC_LIMIT 64
+#define OS_NAME_SIZE 16 /* IFNAMSIZ */
+
+struct os_nic {
+	struct mac mac;
+	char name[OS_NAME_SIZE];
+	bool dhcp;
+	uint32_t address; /* host byte order */
+	uint8_t length;
+	bool has_gateway;
+	uint32_t gateway;
+};
+
+struct os_settings {
+	const char *hostname; /* borrowed from the params, like all texts here */
+	struct os_nic nics[OS_NIC_LIMIT];
+	size_t nic_count;
+	const json_t *ssh_keys; /* array of strings, or NULL */
+	const char *user_data;  /* or NULL */
+	const char *callback;   /* or NULL */
+	uint32_t root_partition;
+	const char *disk;
+};
+
+/* The params of configure_os; names of NICs stay empty. E_MALFORMED with the problem naming the
+ * member. */
+MUST_USE int os_settings_read(const json_t *params, struct os_settings *ret,
+			      struct problem *problem);
+
+void os_hosts_text(const struct os_settings *settings, struct text *ret);
+/* interfaces(5) of ifupdown and busybox. */
+void os_interfaces_text(const struct os_settings *settings, struct text *ret);
+/* systemd.link(5): the NIC with this MAC has this name, whatever order the kernel found it in. */
+void os_link_text(const struct os_nic *nic, struct text *ret);
+void os_keys_text(const struct os_settings *settings, struct text *ret);

@@ -1,0 +1,160 @@
+#include "bampi/agent/rooted.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/base/text.h"
+
+#define PATH_SIZE 512
+
+static int open_in_root(int root_fd, const char *path, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = flags | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd;
+	int tries = 8;
+
+	/* EAGAIN: something was renamed while the kernel looked, which it cannot tell from an
+	 * escape. */
+	do
+		fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && --tries > 0);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* "/etc/haas/callback" -> "/etc/haas", "callback". */
+static int split(const char *path, char ret_folder[PATH_SIZE], const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash || !slash[1] || !text_copy(ret_folder, PATH_SIZE, path))
+		return -EINVAL;
+	ret_folder[slash == path ? 1 : slash - path] = '\0';
+	*ret_name = slash + 1;
+	return 0;
+}
+
+static int open_folder_of(int root_fd, const char *path, int *ret, const char **ret_name)
+{
+	char folder[PATH_SIZE];
+	int fd;
+	int rc = split(path, folder, ret_name);
+
+	if (rc)
+		return rc;
+	fd = open_in_root(root_fd, folder, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	*ret = fd;
+	return 0;
+}
+
+int rooted_make_folder(int root_fd, const char *path, mode_t mode)
+{
+	char partial[PATH_SIZE];
+	size_t size = strlen(path);
+
+	if (path[0] != '/' || size >= sizeof(partial))
+		return -EINVAL;
+	for (size_t at = 1; at <= size; at++) {
+		CLEANUP(closep) int folder_fd = -1;
+		const char *name;
+		int rc;
+
+		if (path[at] != '/' && path[at] != '\0')
+			continue;
+		memcpy(partial, path, at);
+		partial[at] = '\0';
+		rc = open_folder_of(root_fd, partial, &folder_fd, &name);
+		if (rc)
+			return rc;
+		if (mkdirat(folder_fd, name, at == size ? mode : 0755) < 0 && errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+static int write_all(int fd, const void *data, size_t size)
+{
+	const char *at = data;
+
+	while (size > 0) {
+		ssize_t done = write(fd, at, size);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done < 0 ? -errno : -ENOSPC;
+		at += done;
+		size -= (size_t)done;
+	}
+	return 0;
+}
+
+static int write_new(int folder_fd, const char *name, const void *data, size_t size, mode_t mode)
+{
+	CLEANUP(closep)
+	int fd =
+		openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = write_all(fd, data, size);
+	if (!rc && fchmod(fd, mode) < 0)
+		rc = -errno;
+	if (!rc && fsync(fd) < 0)
+		rc = -errno;
+	return rc;
+}
+
+int rooted_write(int root_fd, const char *path, const void *data, size_t size, mode_t mode)
+{
+	CLEANUP(closep) int folder_fd = -1;
+	char temporary[NAME_MAX + 1];
+	const char *name;
+	int rc = open_folder_of(root_fd, path, &folder_fd, &name);
+
+	if (rc)
+		return rc;
+	if (!text_format(temporary, sizeof(temporary), ".%s.haas", name))
+		return -ENAMETOOLONG;
+	/* What an agent that died left behind. */
+	if (unlinkat(folder_fd, temporary, 0) < 0 && errno != ENOENT)
+		return -errno;
+	rc = write_new(folder_fd, temporary, data, size, mode);
+	if (!rc && renameat(folder_fd, temporary, folder_fd, name) < 0)
+		rc = -errno;
+	if (rc)
+		(void)unlinkat(folder_fd, temporary, 0);
+	return rc;
+}
+
+int rooted_remove(int root_fd, const char *path)
+{
+	CLEANUP(closep) int folder_fd = -1;
+	const char *name;
+	int rc = open_folder_of(root_fd, path, &folder_fd, &name);
+
+	if (rc)
+		return rc;
+	return unlinkat(folder_fd, name, 0) < 0 ? -errno : 0;
+}
+
+bool rooted_exists(int root_fd, const char *path)
+{
+	CLEANUP(closep) int fd = open_in_root(root_fd, path, O_PATH);
+
+	return fd >= 0;
+}

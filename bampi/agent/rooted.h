@@ -1,0 +1,19 @@
+/* Files inside another system's root. Its owner made every link in there, so no path is followed
+ * out of it (openat2(2), RESOLVE_IN_ROOT) and a file is replaced, never written through. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/base/macros.h"
+
+/* Makes a folder and those above it, root-owned; those that exist stay as they are. */
+MUST_USE int rooted_make_folder(int root_fd, const char *path, mode_t mode);
+/* Writes a sibling and renames it over `path`: whatever was there, link or file, is replaced. The
+ * folder must exist. */
+MUST_USE int rooted_write(int root_fd, const char *path, const void *data, size_t size,
+			  mode_t mode);
+/* 0 or -ENOENT. */
+MUST_USE int rooted_remove(int root_fd, const char *path);
+bool rooted_exists(int root_fd, const char *path);
