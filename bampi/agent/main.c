@@ -1,0 +1,70 @@
+/* bampi-agent: in memory on a node being worked on. Wiring only. */
+#include <signal.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/io/log.h"
+#include "common/io/loop.h"
+
+#include "bampi/agent/agent.h"
+#include "bampi/agent/neighbor.h"
+#include "bampi/agent/options.h"
+
+static void on_stop(void *context)
+{
+	loop_stop(context);
+}
+
+static int start(struct loop *loop, struct agent_env *env, struct agent **ret)
+{
+	int rc = loop_on_signal(loop, SIGTERM, on_stop, loop);
+
+	if (!rc)
+		rc = loop_on_signal(loop, SIGINT, on_stop, loop);
+	if (rc)
+		return rc;
+	/* Without the right to listen (tests) an inventory has no neighbours; all else works. */
+	rc = neighbor_table_new(loop, &env->neighbors);
+	if (rc)
+		log_warn("agent", "no LLDP: %s", error_text(rc));
+	rc = agent_new(loop, env, ret);
+	if (rc)
+		return rc;
+	agent_start(*ret);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct agent_env env = {0};
+	struct agent *agent = NULL;
+	struct loop *loop = NULL;
+	int rc = options_read(argc, argv, &options);
+
+	if (rc >= 0)
+		return rc;
+	log_setup(LOG_LEVEL_INFO);
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (sodium_init() < 0 || loop_new(&loop)) {
+		log_error("agent", "cannot start");
+		return EXIT_FAILURE;
+	}
+	env = (struct agent_env){.root = options.root,
+				 .url = options.url,
+				 .token = options.token,
+				 .sandbox = options.sandbox};
+	log_info("agent", "bampi-agent " HAAS_VERSION " works for %s (mac=%s)", options.url,
+		 options.mac);
+	rc = start(loop, &env, &agent);
+	if (rc)
+		log_error("agent", "cannot start: %s", error_text(rc));
+	else
+		loop_run(loop);
+	agent_free(agent);
+	neighbor_table_free(env.neighbors);
+	loop_free(loop);
+	sodium_memzero(options.token, sizeof(options.token));
+	return rc ? EXIT_FAILURE : EXIT_SUCCESS;
+}
