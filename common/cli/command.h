@@ -19,16 +19,16 @@ struct option_row {
 struct command_input {
 	const struct option_row *options;
 	size_t option_count;
-	const char **values;     /* one per option row: last value, "1" for a flag, NULL when absent */
+	const char **values; /* one per option row: last value, "1" for a flag, NULL when absent */
 	const char *(*repeats)[64]; /* OPTION_REPEAT values per row, NULL-ended */
-	const char *const *words;  /* positional */
+	const char *const *words;   /* positional */
 	size_t word_count;
 };
 
 struct command {
 	const char *noun, *verb;
-	const char *arguments; /* "FILE", "NODE..." */
-	const char *help;      /* one line */
+	const char *arguments;            /* "FILE", "NODE..." */
+	const char *help;                 /* one line */
 	const struct option_row *options; /* of its own; globals come from command_set */
 	size_t option_count;
 	size_t min_words, max_words;
@@ -46,11 +46,20 @@ struct command_set {
 
 /* Exit statuses of every tool of ours (docs: haasctl(1)). */
 enum exit_status {
-	EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOT_FOUND = 3, EXIT_DENIED = 4, EXIT_CONFLICT = 5, EXIT_PARTIAL = 6, EXIT_TIMEOUT = 7,
-	EXIT_UNREACHABLE = 8, EXIT_INTERRUPTED = 130
+	EXIT_OK = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_NOT_FOUND = 3,
+	EXIT_DENIED = 4,
+	EXIT_CONFLICT = 5,
+	EXIT_PARTIAL = 6,
+	EXIT_TIMEOUT = 7,
+	EXIT_UNREACHABLE = 8,
+	EXIT_INTERRUPTED = 130
 };
 
-/* Finds the command (unique prefixes are enough), parses, runs. `help`, `--help`, `NOUN --help`, `--version`, `completion SHELL` built in. */
+/* Finds the command (unique prefixes are enough), parses, runs. `help`, `--help`, `NOUN --help`,
+ * `--version`, `completion SHELL` built in. */
 int command_main(const struct command_set *set, int argc, char **argv);
 /* Value of an option in the input, by name; NULL when absent. Globals included. */
 const char *command_option(const struct command_input *input, const char *name);

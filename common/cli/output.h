@@ -1,4 +1,5 @@
-/* One writer, several formats: rows of cells as table, JSON, JSON lines or CSV (RFC 4180). Data goes to stdout, talk to stderr. */
+/* One writer, several formats: rows of cells as table, JSON, JSON lines or CSV (RFC 4180). Data
+ * goes to stdout, talk to stderr. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,8 +22,9 @@ struct output;
 /* -1 when the word is not a format. */
 int output_format_parse(const char *word);
 /* `columns` filter: "name,state" or NULL; an unknown column is an error text in *ret_error. */
-MUST_USE int output_new(FILE *out, enum output_format format, const struct output_column columns[], size_t count, const char *only,
-			struct output **ret, const char **ret_error);
+MUST_USE int output_new(FILE *out, enum output_format format, const struct output_column columns[],
+			size_t count, const char *only, struct output **ret,
+			const char **ret_error);
 /* One cell per column; NULL is empty / null. Copied. */
 void output_row(struct output *output, const char *const cells[]);
 /* Writes what a table or array still holds, frees. Returns 0 or -errno of the stream. */

@@ -1,0 +1,291 @@
+#include "common/cli/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/enum_text.h"
+#include "common/base/json_text.h"
+#include "common/base/text.h"
+
+/* A table's column is never cut; a terminal of 80 columns wraps the last one, scripts take -o csv.
+ */
+struct output {
+	FILE *out;
+	enum output_format format;
+	const struct output_column *columns; /* the caller's table */
+	size_t *shown;                       /* indexes into it, in the order written */
+	size_t shown_count;
+	size_t rows;
+	char **cells; /* OUTPUT_TABLE: rows * shown_count texts, NULL for none */
+	bool failed;
+};
+
+static const char *const format_words[] = {
+	[OUTPUT_TABLE] = "table", [OUTPUT_JSON] = "json",          [OUTPUT_JSONL] = "jsonl",
+	[OUTPUT_CSV] = "csv",     [OUTPUT_KEY_VALUE] = "keyvalue",
+};
+
+int output_format_parse(const char *word)
+{
+	return enum_value(format_words, COUNT_OF(format_words), word);
+}
+
+static size_t find_column(const struct output_column columns[], size_t count, const char *key,
+			  size_t length)
+{
+	size_t at = 0;
+
+	while (at < count &&
+	       (strncmp(columns[at].key, key, length) != 0 || columns[at].key[length] != '\0'))
+		at++;
+	return at;
+}
+
+/* Without -c: all columns, in a table only those that are not wide. */
+static int choose(struct output *output, size_t count, const char *only, const char **ret_error)
+{
+	output->shown = calloc(count, sizeof(*output->shown));
+	if (!output->shown)
+		return -ENOMEM;
+	if (!only) {
+		for (size_t i = 0; i < count; i++) {
+			if (!output->columns[i].wide || output->format != OUTPUT_TABLE)
+				output->shown[output->shown_count++] = i;
+		}
+		return 0;
+	}
+	for (const char *at = only; *at;) {
+		size_t length = strcspn(at, ",");
+		size_t column = find_column(output->columns, count, at, length);
+
+		if (column == count || output->shown_count == count) {
+			*ret_error = column == count
+					     ? "there is no such column; -o csv shows their names"
+					     : "a column is named twice";
+			return -EINVAL;
+		}
+		output->shown[output->shown_count++] = column;
+		at += length;
+		at += *at == ',';
+	}
+	return 0;
+}
+
+/* RFC 4180: quoted when it holds a comma, a quote or a line end. */
+static void write_csv_cell(FILE *out, const char *cell)
+{
+	if (!strpbrk(cell, ",\"\r\n")) {
+		fputs(cell, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *cell; cell++) {
+		if (*cell == '"')
+			fputc('"', out);
+		fputc(*cell, out);
+	}
+	fputc('"', out);
+}
+
+int output_new(FILE *out, enum output_format format, const struct output_column columns[],
+	       size_t count, const char *only, struct output **ret, const char **ret_error)
+{
+	struct output *output = calloc(1, sizeof(*output));
+
+	if (!output)
+		return -ENOMEM;
+	*output = (struct output){.out = out, .format = format, .columns = columns};
+	*ret_error = NULL;
+	int rc = choose(output, count, only, ret_error);
+	if (rc < 0) {
+		free(output->shown);
+		free(output);
+		return rc;
+	}
+	if (format == OUTPUT_JSON)
+		fputc('[', out);
+	for (size_t i = 0; format == OUTPUT_CSV && i < output->shown_count; i++) {
+		if (i > 0)
+			fputc(',', out);
+		write_csv_cell(out, columns[output->shown[i]].key);
+	}
+	if (format == OUTPUT_CSV)
+		fputs("\r\n", out);
+	*ret = output;
+	return 0;
+}
+
+static void keep_row(struct output *output, const char *const cells[])
+{
+	size_t have = output->rows * output->shown_count;
+	char **grown = realloc(output->cells, (have + output->shown_count + 1) * sizeof(*grown));
+
+	if (!grown) {
+		output->failed = true;
+		return;
+	}
+	output->cells = grown;
+	for (size_t i = 0; i < output->shown_count; i++) {
+		const char *cell = cells[output->shown[i]];
+
+		grown[have + i] = strdup(cell && *cell ? cell : "-");
+		output->failed = output->failed || !grown[have + i];
+		/* A cell is one line, whatever the data says. */
+		for (char *at = grown[have + i]; at && *at; at++)
+			*at = (unsigned char)*at < ' ' ? ' ' : *at;
+	}
+	output->rows++;
+}
+
+static bool is_number(const char *cell)
+{
+	const char *at = cell + (*cell == '-');
+
+	return *at && strspn(at, "0123456789") == strlen(at) && (at[0] != '0' || at[1] == '\0');
+}
+
+static void write_json_row(struct output *output, const char *const cells[])
+{
+	struct text text = {0};
+
+	json_begin_object(&text, NULL);
+	for (size_t i = 0; i < output->shown_count; i++) {
+		const struct output_column *column = &output->columns[output->shown[i]];
+		const char *cell = cells[output->shown[i]];
+
+		if (cell && column->number && is_number(cell))
+			json_raw(&text, column->key, cell);
+		else
+			json_string(&text, column->key, cell);
+	}
+	json_end_object(&text);
+	output->failed = output->failed || text.failed;
+	if (output->format == OUTPUT_JSON)
+		fputs(output->rows > 0 ? ",\n " : "\n ", output->out);
+	fputs(text_get(&text), output->out);
+	if (output->format == OUTPUT_JSONL)
+		fputc('\n', output->out);
+	text_done(&text);
+	output->rows++;
+}
+
+void output_row(struct output *output, const char *const cells[])
+{
+	switch (output->format) {
+	case OUTPUT_TABLE: keep_row(output, cells); break;
+	case OUTPUT_JSON:
+	case OUTPUT_JSONL: write_json_row(output, cells); break;
+	case OUTPUT_CSV:
+		for (size_t i = 0; i < output->shown_count; i++) {
+			const char *cell = cells[output->shown[i]];
+
+			if (i > 0)
+				fputc(',', output->out);
+			write_csv_cell(output->out, cell ? cell : "");
+		}
+		fputs("\r\n", output->out);
+		break;
+	case OUTPUT_KEY_VALUE:
+		for (size_t i = 0; i < output->shown_count; i++) {
+			const char *cell = cells[output->shown[i]];
+
+			fprintf(output->out, "%zu.%s=%s\n", output->rows,
+				output->columns[output->shown[i]].key, cell ? cell : "");
+		}
+		output->rows++;
+		break;
+	}
+}
+
+/* Characters, not bytes: continuation bytes of UTF-8 take no place. */
+static size_t width_of(const char *cell)
+{
+	size_t width = 0;
+
+	for (; *cell; cell++)
+		width += ((unsigned char)*cell & 0xc0) != 0x80;
+	return width;
+}
+
+static void write_cell(FILE *out, const char *cell, size_t width, bool right, bool last)
+{
+	size_t have = width_of(cell);
+	int pad = have < width ? (int)(width - have) : 0;
+
+	fprintf(out, "%*s%s", right ? pad : 0, "", cell);
+	if (!last)
+		fprintf(out, "%*s  ", right ? 0 : pad, "");
+}
+
+static void upper_case(char *text)
+{
+	for (; *text; text++)
+		*text = *text >= 'a' && *text <= 'z' ? (char)(*text - 'a' + 'A') : *text;
+}
+
+static void write_table(struct output *output)
+{
+	size_t count = output->shown_count;
+	size_t *widths = calloc(count + 1, sizeof(*widths));
+
+	for (size_t i = 0; widths && i < count; i++) {
+		const struct output_column *column = &output->columns[output->shown[i]];
+
+		widths[i] = width_of(column->title ? column->title : column->key);
+		for (size_t row = 0; row < output->rows; row++) {
+			size_t width = width_of(output->cells[row * count + i]);
+
+			widths[i] = width > widths[i] ? width : widths[i];
+		}
+	}
+	for (size_t i = 0; widths && i < count; i++) {
+		const struct output_column *column = &output->columns[output->shown[i]];
+		char title[64];
+
+		text_copy(title, sizeof(title), column->title ? column->title : column->key);
+		upper_case(title);
+		write_cell(output->out, title, widths[i], column->number, i + 1 == count);
+	}
+	fputc('\n', output->out);
+	for (size_t row = 0; widths && row < output->rows; row++) {
+		for (size_t i = 0; i < count; i++)
+			write_cell(output->out, output->cells[row * count + i], widths[i],
+				   output->columns[output->shown[i]].number, i + 1 == count);
+		fputc('\n', output->out);
+	}
+	output->failed = output->failed || !widths;
+	free(widths);
+}
+
+int output_end(struct output *output)
+{
+	size_t cells = output->cells ? output->rows * output->shown_count : 0;
+
+	if (output->format == OUTPUT_TABLE && !output->failed)
+		write_table(output);
+	if (output->format == OUTPUT_JSON)
+		fputs(output->rows > 0 ? "\n]\n" : "]\n", output->out);
+	int rc = output->failed ? -ENOMEM : 0;
+	if (fflush(output->out) != 0 || ferror(output->out))
+		rc = -EIO;
+	for (size_t i = 0; i < cells; i++)
+		free(output->cells[i]);
+	free(output->cells);
+	free(output->shown);
+	free(output);
+	return rc;
+}
+
+bool output_colour(FILE *out, const char *when)
+{
+	const char *none = getenv("NO_COLOR");
+	const char *terminal = getenv("TERM");
+
+	if (when && strcmp(when, "always") == 0)
+		return true;
+	if (when && strcmp(when, "never") == 0)
+		return false;
+	return isatty(fileno(out)) && !(none && *none) && terminal && strcmp(terminal, "dumb") != 0;
+}
