@@ -11,9 +11,7 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
-/* --- who is asked
- * -------------------------------------------------------------------------------------------------------
- */
+/* --- who is asked ---------------------------------------------------- */
 
 /* Deviations of real BMCs that the ipmi driver allows for. Bits; the words are FreeIPMI's (-W of
  * its tools), which people know. */
@@ -51,9 +49,7 @@ MUST_USE int bmc_workarounds_parse(const char *words, uint32_t *ret, struct prob
 /* The words of `bits`, comma-separated. Returns false when `room` is too small. */
 bool bmc_workarounds_text(uint32_t bits, char *ret, size_t room);
 
-/* --- what is asked
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- what is asked --------------------------------------------------- */
 
 enum bmc_op {
 	BMC_POWER_STATUS, /* -> power */
@@ -126,9 +122,7 @@ struct bmc_request {
 	};
 };
 
-/* --- what is answered
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- what is answered ------------------------------------------------ */
 
 struct bmc_sensor {
 	uint8_t number;
@@ -217,14 +211,12 @@ struct bmc_result {
 /* Frees rows; the result is zeroed. */
 void bmc_result_done(struct bmc_result *result);
 
-/* --- facts about operations
- * ---------------------------------------------------------------------------------------------- */
+/* --- facts about operations ------------------------------------------ */
 
 struct bmc_op_row {
 	const char *name;     /* "power-on" */
 	bool idempotent;      /* may be sent again when its answer was lost */
-	bool mergeable;       /* two waiting ones are one call */
-	bool changes;         /* changes the node or the BMC (audit) */
+	bool changes;         /* changes the node or the BMC; asks that change nothing are merged */
 	uint32_t deadline_ms; /* of the whole operation, when the caller names none */
 };
 extern const struct bmc_op_row bmc_op_table[BMC_OP_COUNT];
@@ -233,9 +225,7 @@ bool bmc_op_is_power(enum bmc_op op);
 const char *bmc_boot_device_text(enum bmc_boot_device device);
 const char *bmc_confirm_text(enum bmc_confirm confirm);
 
-/* --- a driver
- * ------------------------------------------------------------------------------------------------------------
- */
+/* --- a driver -------------------------------------------------------- */
 
 struct bmc_driver {
 	const char *name;

@@ -9,9 +9,7 @@
 
 #include "bampi/control/bmc/bmc_queue_private.h"
 
-/* --- ends of operations
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- ends of operations ---------------------------------------------- */
 
 static void operation_detach(struct operation *operation)
 {
@@ -81,9 +79,7 @@ void finished_deliver(void *context)
 	}
 }
 
-/* --- calls
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- calls ----------------------------------------------------------- */
 
 static void call_free(struct call *call)
 {
@@ -288,9 +284,7 @@ static void bmc_call(struct bmc *bmc, enum ready_list list)
 		bmc->observation.breaker = BMC_BREAKER_HALF_OPEN;
 }
 
-/* --- who is next
- * -----------------------------------------------------------------------------------------------------------
- */
+/* --- who is next ----------------------------------------------------- */
 
 /* May a BMC of this list be served now? Order: actions before polling, within one list the longest
  * waiting first, so that everyone gets a turn (a BMC goes to the end after each call). */

@@ -6,6 +6,8 @@
 
 #include "bampi/control/bmc/ipmi_session.h"
 
+enum { USER_SLOTS = 64 };
+
 static int read_user(struct ipmi_session *session, uint8_t id, struct bmc_user *ret,
 		     uint8_t *ret_count, struct problem *problem)
 {
@@ -37,24 +39,26 @@ static int read_user(struct ipmi_session *session, uint8_t id, struct bmc_user *
 
 int ipmi_user_list(struct ipmi_session *session, struct bmc_result *ret, struct problem *problem)
 {
-	struct bmc_user *users = calloc(64, sizeof(*users));
-	uint8_t count = 1;
+	struct bmc_user *users = calloc(USER_SLOTS, sizeof(*users));
+	uint8_t slots = 1;
+	size_t count = 0;
 	int rc = 0;
 
 	if (!users)
 		return ipmi_no_memory(problem);
-	for (uint8_t id = 1; id <= count && rc == 0; id++) {
+	for (uint8_t id = 1; id <= slots && rc == 0; id++) {
 		rc = ipmi_session_check_deadline(session, "reading the users", problem);
 		if (rc == 0)
-			rc = read_user(session, id, &users[id - 1], &count, problem);
+			rc = read_user(session, id, &users[count], &slots, problem);
+		/* Empty slots are not users. */
+		if (rc == 0 && (users[count].name[0] || users[count].enabled))
+			count++;
 	}
 	if (rc) {
 		free(users);
 		return rc;
 	}
-	*ret = (struct bmc_result){
-		.op = BMC_USER_LIST, .users = {.rows = users, .count = count}
-        };
+	*ret = (struct bmc_result){.op = BMC_USER_LIST, .users = {.rows = users, .count = count}};
 	return 0;
 }
 
@@ -67,13 +71,13 @@ int ipmi_user_set(struct ipmi_session *session, const struct bmc_request *reques
 		const char *what;
 		struct ipmi_frame frame;
 	} steps[] = {
-		{request->user.name[0] != '\0',     "the user name",
-		 ipmi_user_set_name_request(id,						       request->user.name)     },
+		{request->user.name[0] != '\0', "the user name",
+		 ipmi_user_set_name_request(id, request->user.name)},
 		{request->user.password[0] != '\0', "the user password",
-		 ipmi_user_set_password_request(id,                                                   request->user.password) },
-		{true,			      "the user access",
-		 ipmi_user_set_access_request(id,						     request->user.privilege)},
-		{true,			      "enabling the user", ipmi_user_enable_request(id, request->user.enabled)  },
+		 ipmi_user_set_password_request(id, request->user.password)},
+		{true, "the user access",
+		 ipmi_user_set_access_request(id, request->user.privilege)},
+		{true, "enabling the user", ipmi_user_enable_request(id, request->user.enabled)},
 	};
 	uint8_t data[IPMI_WIRE_SIZE];
 	size_t size;
@@ -98,12 +102,8 @@ int ipmi_lan_get(struct ipmi_session *session, struct bmc_result *ret, struct pr
 		enum ipmi_lan_parameter parameter;
 		bool required;
 	} parameters[] = {
-		{IPMI_LAN_ADDRESS, true },
-                {IPMI_LAN_SOURCE,  false},
-                {IPMI_LAN_MAC,     true },
-		{IPMI_LAN_NETMASK, false},
-                {IPMI_LAN_GATEWAY, false},
-                {IPMI_LAN_VLAN,    false},
+		{IPMI_LAN_ADDRESS, true},  {IPMI_LAN_SOURCE, false},  {IPMI_LAN_MAC, true},
+		{IPMI_LAN_NETMASK, false}, {IPMI_LAN_GATEWAY, false}, {IPMI_LAN_VLAN, false},
 	};
 	struct bmc_result result = {.op = BMC_LAN_GET};
 	uint8_t data[IPMI_WIRE_SIZE];

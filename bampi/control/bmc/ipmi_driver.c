@@ -1,231 +1,18 @@
 #include "bampi/control/bmc/ipmi_driver.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
-#include "common/base/text.h"
 
 #include "bampi/control/bmc/ipmi_session.h"
-
-enum { IPMI_PORT = 623, TIMEOUT_MS = 5000, RETRANSMIT_MS = 1000 };
 
 int ipmi_driver_setup(void)
 {
 	return ipmi_rmcpplus_init() < 0 ? -EIO : 0;
-}
-
-int ipmi_no_memory(struct problem *problem)
-{
-	return problem_set(problem, -ENOMEM, "no memory for the answer of a BMC");
-}
-
-/* --- session
- * -----------------------------------------------------------------------------------------------------------------
- */
-
-static uint32_t timeout_ms(const struct bmc_endpoint *endpoint)
-{
-	return endpoint->timeout_ms ? endpoint->timeout_ms : TIMEOUT_MS;
-}
-
-static uint32_t retransmit_ms(const struct bmc_endpoint *endpoint)
-{
-	uint32_t wanted = endpoint->retransmit_ms ? endpoint->retransmit_ms : RETRANSMIT_MS;
-
-	return wanted < timeout_ms(endpoint) ? wanted : timeout_ms(endpoint) / 2;
-}
-
-static void session_drop(struct ipmi_session *session)
-{
-	if (!session->context)
-		return;
-	/* Says goodbye and waits at most one retransmission for the answer: a BMC has few sessions.
-	 */
-	(void)ipmi_ctx_close(session->context);
-	ipmi_ctx_destroy(session->context);
-	session->context = NULL;
-}
-
-static unsigned freeipmi_workarounds(uint32_t bits)
-{
-	static const struct {
-		enum bmc_workaround ours;
-		unsigned theirs;
-	} rows[] = {
-		{BMC_WORKAROUND_AUTHCAP,
-		 IPMI_WORKAROUND_FLAGS_OUTOFBAND_2_0_AUTHENTICATION_CAPABILITIES                          },
-		{BMC_WORKAROUND_INTEL20,             IPMI_WORKAROUND_FLAGS_OUTOFBAND_2_0_INTEL_2_0_SESSION},
-		{BMC_WORKAROUND_SUPERMICRO20,
-		 IPMI_WORKAROUND_FLAGS_OUTOFBAND_2_0_SUPERMICRO_2_0_SESSION                               },
-		{BMC_WORKAROUND_SUN20,               IPMI_WORKAROUND_FLAGS_OUTOFBAND_2_0_SUN_2_0_SESSION  },
-		{BMC_WORKAROUND_OPENSESSPRIV,
-		 IPMI_WORKAROUND_FLAGS_OUTOFBAND_2_0_OPEN_SESSION_PRIVILEGE                               },
-		{BMC_WORKAROUND_INTEGRITYCHECKVALUE,
-		 IPMI_WORKAROUND_FLAGS_OUTOFBAND_2_0_NON_EMPTY_INTEGRITY_CHECK_VALUE                      },
-		{BMC_WORKAROUND_NOCHECKSUMCHECK,
-		 IPMI_WORKAROUND_FLAGS_OUTOFBAND_2_0_NO_CHECKSUM_CHECK                                    },
-	};
-	unsigned flags = 0;
-
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		if (bits & (uint32_t)rows[i].ours)
-			flags |= rows[i].theirs;
-	}
-	return flags;
-}
-
-static int session_open(struct ipmi_session *session, struct problem *problem)
-{
-	const struct bmc_endpoint *endpoint = &session->endpoint;
-	bool ipv6 = strchr(endpoint->address, ':') != NULL;
-	int64_t left_ms = session->deadline_ms - clock_monotonic_ms();
-	uint32_t within_ms = timeout_ms(endpoint);
-	char host[96];
-
-	/* FreeIPMI gives a session up when it heard nothing for its timeout, even before it waits
-	 * for the answer to what it has just sent: a session that idled longer must be opened anew,
-	 * else a command would be sent and reported as lost. */
-	if (session->context && clock_monotonic_ms() - session->used_ms >= (int64_t)within_ms / 2)
-		session_drop(session);
-	if (session->context)
-		return 0;
-	if (left_ms <= 2 * (int64_t)retransmit_ms(endpoint))
-		return problem_set(problem, E_TIMEOUT, "node %s: no time left to ask its BMC",
-				   endpoint->node);
-	if (left_ms < within_ms)
-		within_ms = (uint32_t)left_ms;
-
-	(void)text_format(host, sizeof(host), ipv6 ? "[%s]:%u" : "%s:%u", endpoint->address,
-			  endpoint->port ? (unsigned)endpoint->port : IPMI_PORT);
-	session->context = ipmi_ctx_create();
-	if (!session->context)
-		return ipmi_no_memory(problem);
-	if (ipmi_ctx_open_outofband_2_0(session->context, host, endpoint->username,
-					endpoint->password, NULL, 0, IPMI_PRIVILEGE_LEVEL_ADMIN,
-					endpoint->cipher_suite, within_ms, retransmit_ms(endpoint),
-					freeipmi_workarounds(endpoint->workarounds),
-					IPMI_FLAGS_DEFAULT) < 0)
-		return ipmi_session_failed(session, "opening a session", problem);
-	return 0;
-}
-
-/* --- errors
- * ------------------------------------------------------------------------------------------------------------------
- */
-
-struct failure_row {
-	int theirs;
-	int code;
-	const char *message;
-	const char *hint;
-};
-
-#define HINT_PASSWORD \
-	"check user name and password of the BMC; it is not asked again until they change, so that the account is not locked"
-#define HINT_PRIVILEGE \
-	"give the user administrator privilege on the BMC's LAN channel; some BMCs need the workaround opensesspriv"
-#define HINT_DEAD  "check that the BMC has power and that its address answers: rmcpping ADDRESS"
-#define HINT_SUITE "set another cipher suite for this BMC (3 and 17 are the usual ones)"
-
-static const struct failure_row failure_table[] = {
-	{IPMI_ERR_USERNAME_INVALID,                   E_AUTHENTICATION, "refused the user name",                  HINT_PASSWORD },
-	{IPMI_ERR_PASSWORD_INVALID,                   E_AUTHENTICATION, "refused the password",                   HINT_PASSWORD },
-	{IPMI_ERR_K_G_INVALID,                        E_AUTHENTICATION, "refused the BMC key (K_g)",              HINT_PASSWORD },
-	{IPMI_ERR_PASSWORD_VERIFICATION_TIMEOUT,      E_AUTHENTICATION, "did not accept the password",
-	 HINT_PASSWORD													  },
-	{IPMI_ERR_PRIVILEGE_LEVEL_CANNOT_BE_OBTAINED, E_AUTHENTICATION,
-	 "does not let the user be administrator",								HINT_PRIVILEGE},
-	{IPMI_ERR_AUTHENTICATION_TYPE_UNAVAILABLE,    E_AUTHENTICATION,
-	 "offers no usable authentication",								       HINT_PRIVILEGE},
-	{IPMI_ERR_PRIVILEGE_LEVEL_INSUFFICIENT,       E_DENIED,         "denied the command to this user",
-	 HINT_PRIVILEGE													 },
-	{IPMI_ERR_CONNECTION_TIMEOUT,                 E_TIMEOUT,        "does not answer",                        HINT_DEAD     },
-	{IPMI_ERR_SESSION_TIMEOUT,                    E_TIMEOUT,        "stopped answering",                      HINT_DEAD     },
-	{IPMI_ERR_MESSAGE_TIMEOUT,                    E_TIMEOUT,        "did not answer in time",                 HINT_DEAD     },
-	{IPMI_ERR_DRIVER_TIMEOUT,                     E_TIMEOUT,        "did not answer in time",                 HINT_DEAD     },
-	{IPMI_ERR_HOSTNAME_INVALID,                   E_TIMEOUT,        "has an address that cannot be resolved", HINT_DEAD     },
-	{IPMI_ERR_CIPHER_SUITE_ID_UNAVAILABLE,        E_UNSUPPORTED,    "does not support the cipher suite",
-	 HINT_SUITE													     },
-	{IPMI_ERR_IPMI_2_0_UNAVAILABLE,               E_UNSUPPORTED,    "does not speak IPMI 2.0",
-	 "enable IPMI over LAN 2.0 (RMCP+) on the BMC"									  },
-	{IPMI_ERR_BAD_RMCPPLUS_STATUS_CODE,           E_UNSUPPORTED,
-	 "refused to open a session with this cipher suite",                                                      HINT_SUITE    },
-	{IPMI_ERR_COMMAND_INVALID_OR_UNSUPPORTED,     E_UNSUPPORTED,    "does not support the command",
-	 ""														     },
-	{IPMI_ERR_PARAMETERS,                         E_UNSUPPORTED,    "cannot be asked with these settings",    HINT_SUITE    },
-	{IPMI_ERR_BMC_BUSY,                           -EBUSY,           "is busy",                                ""            },
-	{IPMI_ERR_DRIVER_BUSY,                        -EBUSY,           "is busy",                                ""            },
-	{IPMI_ERR_OUT_OF_MEMORY,                      -ENOMEM,          "could not be asked: out of memory",      ""            },
-	{IPMI_ERR_NOT_FOUND,                          E_NOT_FOUND,      "does not have it",                       ""            },
-};
-
-static int address_detail(const struct ipmi_session *session, const char *what, const char *why,
-			  struct problem *problem)
-{
-	problem_detail(problem, "%s at %s port %u, user '%s', cipher suite %u: %s", what,
-		       session->endpoint.address,
-		       session->endpoint.port ? (unsigned)session->endpoint.port : IPMI_PORT,
-		       session->endpoint.username, (unsigned)session->endpoint.cipher_suite, why);
-	return problem->code;
-}
-
-int ipmi_session_failed(struct ipmi_session *session, const char *what, struct problem *problem)
-{
-	int theirs = ipmi_ctx_errnum(session->context);
-	struct failure_row row = {
-		.code = E_PROTOCOL, .message = "answered what we do not understand", .hint = ""};
-
-	for (size_t i = 0; i < COUNT_OF(failure_table); i++) {
-		if (failure_table[i].theirs == theirs)
-			row = failure_table[i];
-	}
-	problem_set(problem, row.code, "node %s: the BMC %s", session->endpoint.node, row.message);
-	if (row.hint[0])
-		problem_hint(problem, "%s", row.hint);
-	(void)address_detail(session, what, ipmi_ctx_strerror(theirs), problem);
-	session_drop(session);
-	return row.code;
-}
-
-int ipmi_session_check_deadline(const struct ipmi_session *session, const char *what,
-				struct problem *problem)
-{
-	if (clock_monotonic_ms() < session->deadline_ms)
-		return 0;
-	return problem_set(problem, E_TIMEOUT, "node %s: %s did not finish in time",
-			   session->endpoint.node, what);
-}
-
-int ipmi_exchange(struct ipmi_session *session, const char *what, const struct ipmi_frame *request,
-		  uint8_t ret[IPMI_WIRE_SIZE], size_t *ret_size, struct problem *problem)
-{
-	const char *text = NULL;
-	int size;
-	int rc;
-
-	size = ipmi_cmd_raw(session->context, 0, request->netfn, request->bytes, request->size, ret,
-			    IPMI_WIRE_SIZE);
-	if (size < 0)
-		return ipmi_session_failed(session, what, problem);
-	session->used_ms = clock_monotonic_ms();
-	if (size < 2)
-		return problem_set(problem, E_PROTOCOL,
-				   "node %s: the BMC answered %s with %d bytes",
-				   session->endpoint.node, what, size);
-	rc = ipmi_completion_error(ret[1], &text);
-	if (rc) {
-		problem_set(problem, rc, "node %s: the BMC refused %s: %s", session->endpoint.node,
-			    what, text);
-		problem_detail(problem, "completion code %02xh", (unsigned)ret[1]);
-		return rc;
-	}
-	*ret_size = (size_t)size;
-	return 0;
 }
 
 static int malformed(const struct ipmi_session *session, const char *what, struct problem *problem)
@@ -234,8 +21,7 @@ static int malformed(const struct ipmi_session *session, const char *what, struc
 			   session->endpoint.node, what);
 }
 
-/* --- operations that are one or a few exchanges
- * ------------------------------------------------------------------------------- */
+/* --- operations that are one or a few exchanges ---------------------- */
 
 static int run_power_status(struct ipmi_session *session, const struct bmc_request *request,
 			    struct bmc_result *ret, struct problem *problem)
@@ -402,9 +188,7 @@ static int run_user_set(struct ipmi_session *session, const struct bmc_request *
 	return rc;
 }
 
-/* --- the driver's row
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- the driver's row ------------------------------------------------ */
 
 static int driver_open(const struct bmc_endpoint *endpoint, void *shared, void **ret_session,
 		       struct problem *problem)
@@ -439,10 +223,9 @@ static int driver_run(void *state, const struct bmc_request *request, int64_t de
 	int rc;
 
 	session->deadline_ms = deadline_ms;
-	rc = session_open(session, problem);
+	rc = ipmi_session_open(session, problem);
 	if (rc)
 		return rc;
-	session->used_ms = clock_monotonic_ms();
 	return runs[request->op](session, request, ret, problem);
 }
 
@@ -452,7 +235,7 @@ static void driver_close(void *state)
 
 	if (!session)
 		return;
-	session_drop(session);
+	ipmi_session_drop(session);
 	if (session->sdr_cache >= 0)
 		(void)close(session->sdr_cache);
 	bmc_endpoint_wipe(&session->endpoint);

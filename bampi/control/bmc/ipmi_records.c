@@ -27,9 +27,7 @@ static int records_failed(struct ipmi_session *session, const char *what, const 
 	return E_PROTOCOL;
 }
 
-/* --- SDR cache
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- SDR cache ------------------------------------------------------- */
 
 static void sdr_freep(ipmi_sdr_ctx_t *sdr)
 {
@@ -90,9 +88,7 @@ static int sdr_open(struct ipmi_session *session, ipmi_sdr_ctx_t *ret, struct pr
 	return 0;
 }
 
-/* --- sensors
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- sensors --------------------------------------------------------- */
 
 static void sensor_read_freep(ipmi_sensor_read_ctx_t *reader)
 {
@@ -237,15 +233,12 @@ int ipmi_sensors(struct ipmi_session *session, struct bmc_result *ret, struct pr
 		return rc;
 	}
 	session->used_ms = clock_monotonic_ms();
-	*ret = (struct bmc_result){
-		.op = BMC_SENSORS, .sensors = {.rows = pass.rows, .count = pass.count}
-        };
+	*ret = (struct bmc_result){.op = BMC_SENSORS,
+				   .sensors = {.rows = pass.rows, .count = pass.count}};
 	return 0;
 }
 
-/* --- event log
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- event log ------------------------------------------------------- */
 
 static void sel_freep(ipmi_sel_ctx_t *sel)
 {
@@ -308,7 +301,9 @@ int ipmi_sel_list(struct ipmi_session *session, struct bmc_result *ret, struct p
 				      problem);
 	session->used_ms = clock_monotonic_ms();
 	total = ipmi_sel_parse_sel_entry_count(sel);
-	if (total < 0 || total > SEL_MAX)
+	if (total < 0) /* how FreeIPMI says "an empty log" */
+		total = 0;
+	if (total > SEL_MAX)
 		return problem_set(problem, E_LIMIT, "node %s: %d event log entries are too many",
 				   session->endpoint.node, total);
 	rows = calloc(total ? (size_t)total : 1, sizeof(*rows));
@@ -319,9 +314,7 @@ int ipmi_sel_list(struct ipmi_session *session, struct bmc_result *ret, struct p
 			sel_entry(sel, &rows[count++]);
 		while (count < (size_t)total && ipmi_sel_parse_next(sel) > 0);
 	}
-	*ret = (struct bmc_result){
-		.op = BMC_SEL_LIST, .sel = {.rows = rows, .count = count}
-        };
+	*ret = (struct bmc_result){.op = BMC_SEL_LIST, .sel = {.rows = rows, .count = count}};
 	return 0;
 }
 
@@ -339,9 +332,7 @@ int ipmi_sel_clear(struct ipmi_session *session, struct bmc_result *ret, struct 
 	return 0;
 }
 
-/* --- FRU
- * -----------------------------------------------------------------------------------------------------------------------
- */
+/* --- FRU ------------------------------------------------------------- */
 
 static void fru_freep(ipmi_fru_ctx_t *fru)
 {
@@ -479,8 +470,6 @@ int ipmi_fru(struct ipmi_session *session, struct bmc_result *ret, struct proble
 		return rc;
 	}
 	session->used_ms = clock_monotonic_ms();
-	*ret = (struct bmc_result){
-		.op = BMC_FRU, .fru = {.rows = pass.rows, .count = pass.count}
-        };
+	*ret = (struct bmc_result){.op = BMC_FRU, .fru = {.rows = pass.rows, .count = pass.count}};
 	return 0;
 }

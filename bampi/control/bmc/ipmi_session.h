@@ -8,12 +8,16 @@
 
 struct ipmi_session {
 	struct bmc_endpoint endpoint;
+	bool opening;        /* the session is being opened right now */
 	ipmi_ctx_t context;  /* NULL: not open */
 	int64_t used_ms;     /* when the BMC was last heard */
 	int64_t deadline_ms; /* of the call under way */
 	int sdr_cache;       /* memfd holding the sensor data records once read; -1 = not yet */
 };
 
+/* Opens the session unless it is open and fresh. */
+MUST_USE int ipmi_session_open(struct ipmi_session *session, struct problem *problem);
+void ipmi_session_drop(struct ipmi_session *session);
 /* One exchange: `request` out, the answer in `ret` (command, completion code, data). Completion
  * codes other than 0 are errors with a problem; `what` names the exchange in it. */
 MUST_USE int ipmi_exchange(struct ipmi_session *session, const char *what,

@@ -31,28 +31,28 @@ int ipmi_completion_error(uint8_t code, const char **ret_text)
 		int rc;
 		const char *text;
 	} codes[] = {
-		{0x00, 0,             "done"				     },
-		{0x80, E_UNSUPPORTED, "parameter not supported"                  },
-		{0xc0, -EBUSY,        "node busy"                                },
-		{0xc1, E_UNSUPPORTED, "invalid command"                          },
-		{0xc2, E_UNSUPPORTED, "command invalid for this LUN"             },
-		{0xc3, -EBUSY,        "timeout inside the BMC"                   },
-		{0xc4, -EBUSY,        "out of space"                             },
-		{0xc7, E_UNSUPPORTED, "request length invalid"                   },
-		{0xc8, E_UNSUPPORTED, "request length limit exceeded"            },
-		{0xc9, E_UNSUPPORTED, "parameter out of range"                   },
-		{0xcb, E_NOT_FOUND,   "sensor, data or record not present"       },
-		{0xcc, E_UNSUPPORTED, "invalid data field"                       },
+		{0x00, 0, "done"},
+		{0x80, E_UNSUPPORTED, "parameter not supported"},
+		{0xc0, -EBUSY, "node busy"},
+		{0xc1, E_UNSUPPORTED, "invalid command"},
+		{0xc2, E_UNSUPPORTED, "command invalid for this LUN"},
+		{0xc3, -EBUSY, "timeout inside the BMC"},
+		{0xc4, -EBUSY, "out of space"},
+		{0xc7, E_UNSUPPORTED, "request length invalid"},
+		{0xc8, E_UNSUPPORTED, "request length limit exceeded"},
+		{0xc9, E_UNSUPPORTED, "parameter out of range"},
+		{0xcb, E_NOT_FOUND, "sensor, data or record not present"},
+		{0xcc, E_UNSUPPORTED, "invalid data field"},
 		{0xcd, E_UNSUPPORTED, "command illegal for this sensor or record"},
-		{0xce, -EBUSY,        "no answer could be given"                 },
-		{0xcf, -EBUSY,        "duplicated request"                       },
-		{0xd0, -EBUSY,        "SDR repository in update mode"            },
-		{0xd1, -EBUSY,        "BMC in firmware update mode"              },
-		{0xd2, -EBUSY,        "BMC initialising"                         },
-		{0xd3, E_UNAVAILABLE, "destination unavailable"                  },
-		{0xd4, E_DENIED,      "insufficient privilege"                   },
-		{0xd5, E_CONFLICT,    "not possible in the present state"        },
-		{0xd6, E_UNSUPPORTED, "sub-function disabled"                    },
+		{0xce, -EBUSY, "no answer could be given"},
+		{0xcf, -EBUSY, "duplicated request"},
+		{0xd0, -EBUSY, "SDR repository in update mode"},
+		{0xd1, -EBUSY, "BMC in firmware update mode"},
+		{0xd2, -EBUSY, "BMC initialising"},
+		{0xd3, E_UNAVAILABLE, "destination unavailable"},
+		{0xd4, E_DENIED, "insufficient privilege"},
+		{0xd5, E_CONFLICT, "not possible in the present state"},
+		{0xd6, E_UNSUPPORTED, "sub-function disabled"},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(codes); i++) {
@@ -85,9 +85,7 @@ static struct ipmi_frame frame(uint8_t netfn, const void *bytes, size_t size)
 #define FRAME(netfn, ...) \
 	frame((netfn), (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
-/* --- chassis
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- chassis --------------------------------------------------------- */
 
 struct ipmi_frame ipmi_power_status_request(void)
 {
@@ -202,9 +200,7 @@ int ipmi_boot_get_answer(const void *data, size_t size, struct bmc_boot *ret, bo
 	return 0;
 }
 
-/* --- the BMC itself
- * ------------------------------------------------------------------------------------------------------------
- */
+/* --- the BMC itself -------------------------------------------------- */
 
 struct ipmi_frame ipmi_device_id_request(void)
 {
@@ -273,9 +269,7 @@ int ipmi_guid_answer(const void *data, size_t size, char ret[37])
 	return 0;
 }
 
-/* --- users
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- users ----------------------------------------------------------- */
 
 struct ipmi_frame ipmi_user_access_request(uint8_t user)
 {
@@ -355,9 +349,7 @@ struct ipmi_frame ipmi_user_enable_request(uint8_t user, bool enabled)
 	return FRAME(IPMI_NETFN_APP, APP_SET_USER_PASSWORD, user & 0x3f, enabled ? 1 : 0);
 }
 
-/* --- LAN
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- LAN ------------------------------------------------------------- */
 
 struct ipmi_frame ipmi_lan_get_request(enum ipmi_lan_parameter parameter)
 {

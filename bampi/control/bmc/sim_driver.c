@@ -30,9 +30,7 @@ struct sim_rack {
 	uint32_t latency_ms, power_delay_ms;
 };
 
-/* --- rack
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* --- rack ------------------------------------------------------------ */
 
 static size_t memory_size(uint64_t capacity)
 {
@@ -178,9 +176,7 @@ struct sim_node *sim_rack_node(struct sim_rack *rack, const char *address, unsig
 	return node;
 }
 
-/* --- driver
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- driver ---------------------------------------------------------- */
 
 struct sim_session {
 	struct sim_rack *rack;
