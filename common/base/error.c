@@ -7,21 +7,24 @@
 
 static const struct {
 	int code;
+	const char *word;
 	const char *text;
 } rows[] = {
-	{E_MALFORMED,      "malformed"                },
-	{E_NOT_FOUND,      "not found"                },
-	{E_CONFLICT,       "conflict"                 },
-	{E_DENIED,         "not allowed"              },
-	{E_UNAVAILABLE,    "unavailable, try again"   },
-	{E_DIGEST,         "digest or signature wrong"},
-	{E_TIMEOUT,        "deadline passed"          },
-	{E_PROTOCOL,       "protocol violated by peer"},
-	{E_UNSUPPORTED,    "not supported by peer"    },
-	{E_AUTHENTICATION, "wrong name or password"   },
-	{E_LIMIT,          "too large"                },
-	{E_STALE,          "changed meanwhile"        },
-	{E_INVALID,        "not acceptable"           },
+	/* clang-format off */
+	{E_MALFORMED, "malformed", "malformed"},
+	{E_NOT_FOUND, "not_found", "not found"},
+	{E_CONFLICT, "conflict", "conflict"},
+	{E_DENIED, "denied", "not allowed"},
+	{E_UNAVAILABLE, "unavailable", "unavailable, try again"},
+	{E_DIGEST, "digest", "digest or signature wrong"},
+	{E_TIMEOUT, "timeout", "deadline passed"},
+	{E_PROTOCOL, "protocol", "protocol violated by peer"},
+	{E_UNSUPPORTED, "unsupported", "not supported by peer"},
+	{E_AUTHENTICATION, "authentication", "wrong name or password"},
+	{E_LIMIT, "limit", "too large"},
+	{E_STALE, "stale", "changed meanwhile"},
+	{E_INVALID, "invalid", "not acceptable"},
+	/* clang-format on */
 };
 
 const char *error_text(int rc)
@@ -37,4 +40,13 @@ const char *error_text(int rc)
 	if (rc < 0 && rc > E_MALFORMED)
 		text = strerrordesc_np(-rc); /* static, unlike strerror() */
 	return text ? text : "unknown error";
+}
+
+const char *error_word(int rc)
+{
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		if (rows[i].code == rc)
+			return rows[i].word;
+	}
+	return "internal";
 }

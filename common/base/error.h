@@ -20,3 +20,5 @@ enum haas_error {
 
 /* Text of an error number, ours or the system's; never NULL, static. */
 const char *error_text(int rc);
+/* One word for programs: "not_found", "conflict"; "internal" for the system's reasons. Static. */
+const char *error_word(int rc);

@@ -1,4 +1,5 @@
-/* An HTTP/1.1 client on the loop (libevent): TCP by literal address or Unix socket. For the agent, haasctl and portald's relays. */
+/* An HTTP/1.1 client on the loop (libevent): TCP by literal address or Unix socket. For the agent,
+ * haasctl and portald's relays. */
 #pragma once
 
 #include <stddef.h>
@@ -19,7 +20,8 @@ struct http_response {
 	int status;
 	const char *body; /* NUL-terminated; NULL when on_data took it */
 	size_t size;
-	const char *(*header)(const struct http_response *response, const char *name); /* NULL when absent */
+	const char *(*header)(const struct http_response *response,
+			      const char *name); /* NULL when absent */
 	const void *opaque;
 };
 
@@ -33,16 +35,19 @@ struct http_call_options {
 	const char *content_type; /* default application/json when there is a body */
 	int64_t timeout_ms;       /* no byte for so long = E_TIMEOUT; default 30000 */
 	size_t response_limit;    /* default 16 MiB; not for on_data */
-	/* Pieces as they come (image, SSE). Non-zero ends the call with that code. NULL = collect. Called only for 2xx. */
+	/* Pieces as they come (image, SSE). Non-zero ends the call with that code. NULL = collect.
+	 * Called only for 2xx. */
 	int (*on_data)(void *context, const void *data, size_t size);
 	/* Exactly once. rc 0 = an answer came (any status). */
-	void (*on_done)(void *context, int rc, const struct http_response *response, const struct problem *problem);
+	void (*on_done)(void *context, int rc, const struct http_response *response,
+			const struct problem *problem);
 	void *context;
 };
 
 /* url: "http://10.0.0.1:8080" (literal IPv4) or "unix:/run/haas/portald.sock". */
 MUST_USE int http_client_new(struct loop *loop, const char *url, struct http_client **ret);
 void http_client_free(struct http_client *client);
-MUST_USE int http_client_call(struct http_client *client, const struct http_call_options *options, struct http_call **ret);
+MUST_USE int http_client_call(struct http_client *client, const struct http_call_options *options,
+			      struct http_call **ret);
 /* Ends the call without on_done. */
 void http_call_cancel(struct http_call *call);

@@ -16,5 +16,6 @@ struct metric_row {
 	const char *help;
 };
 
-void metrics_write(struct text *ret, const struct metric_row rows[], size_t count, const void *values);
+void metrics_write(struct text *ret, const struct metric_row rows[], size_t count,
+		   const void *values);
 #define METRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"

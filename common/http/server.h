@@ -1,4 +1,5 @@
-/* An HTTP/1.1 server of routes over evhttp: TCP or Unix socket, header deadline, connection and body caps, streaming. */
+/* An HTTP/1.1 server of routes over evhttp: TCP or Unix socket, header deadline, connection and
+ * body caps, streaming. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +15,14 @@
 struct http_server;
 struct http_request; /* one exchange; lives until it is answered or the client is gone */
 
-enum http_method { HTTP_GET = 1, HTTP_HEAD = 2, HTTP_POST = 4, HTTP_PUT = 8, HTTP_PATCH = 16, HTTP_DELETE = 32 };
+enum http_method {
+	HTTP_GET = 1,
+	HTTP_HEAD = 2,
+	HTTP_POST = 4,
+	HTTP_PUT = 8,
+	HTTP_PATCH = 16,
+	HTTP_DELETE = 32
+};
 
 typedef void (*http_handler)(void *context, struct http_request *request);
 
@@ -38,22 +46,27 @@ struct http_server_options {
 	const struct http_route *routes;
 	size_t route_count;
 	void *context;
-	size_t body_limit;          /* default 1 MiB */
-	unsigned connection_limit;  /* default 4096 */
-	unsigned header_timeout_s;  /* default 15: a client that does not finish its header is closed */
+	size_t body_limit;         /* default 1 MiB */
+	unsigned connection_limit; /* default 4096 */
+	unsigned header_timeout_s; /* default 15: a client that does not finish its header is closed
+				    */
 	/* Called before the handler; false = it answered by itself. May be NULL. */
 	bool (*before)(void *context, struct http_request *request);
 	/* Called after the answer (access log, metrics). May be NULL. */
-	void (*after)(void *context, const struct http_request *request, int status, int64_t elapsed_us);
+	void (*after)(void *context, const struct http_request *request, int status,
+		      int64_t elapsed_us);
 };
 
-MUST_USE int http_server_new(struct loop *loop, const struct http_server_options *options, struct http_server **ret);
+MUST_USE int http_server_new(struct loop *loop, const struct http_server_options *options,
+			     struct http_server **ret);
 void http_server_free(struct http_server *server);
 /* Backlog 4096. Port 0 = any; http_server_port tells. */
-MUST_USE int http_server_listen_tcp(struct http_server *server, uint32_t address, uint16_t port, struct problem *problem);
+MUST_USE int http_server_listen_tcp(struct http_server *server, uint32_t address, uint16_t port,
+				    struct problem *problem);
 uint16_t http_server_port(const struct http_server *server);
 /* Replaces a stale socket file; mode e.g. 0660; group by name or NULL. */
-MUST_USE int http_server_listen_unix(struct http_server *server, const char *path, mode_t mode, const char *group, struct problem *problem);
+MUST_USE int http_server_listen_unix(struct http_server *server, const char *path, mode_t mode,
+				     const char *group, struct problem *problem);
 
 enum http_method http_request_method(const struct http_request *request);
 const char *http_request_path(const struct http_request *request);  /* decoded, without query */
@@ -68,7 +81,8 @@ const char *http_request_body(const struct http_request *request, size_t *ret_si
 const struct http_peer *http_request_peer(const struct http_request *request);
 /* The bearer token of Authorization, or NULL. */
 const char *http_request_bearer(const struct http_request *request);
-/* A handler may answer later: it keeps the pointer; fn tells when the client is gone (the pointer is dead after that). NULL removes. */
+/* A handler may answer later: it keeps the pointer; fn tells when the client is gone (the pointer
+ * is dead after that). NULL removes. */
 void http_request_on_close(struct http_request *request, loop_fn fn, void *context);
 /* A pointer of the handler's own that travels with the request. */
 void http_request_set_data(struct http_request *request, void *data);
@@ -77,12 +91,14 @@ void *http_request_data(const struct http_request *request);
 /* Adds a header to the answer; before the answer. */
 void http_answer_header(struct http_request *request, const char *name, const char *value);
 /* Answers and ends the exchange. body may be NULL. */
-void http_answer(struct http_request *request, int status, const char *content_type, const void *body, size_t size);
+void http_answer(struct http_request *request, int status, const char *content_type,
+		 const void *body, size_t size);
 void http_answer_json(struct http_request *request, int status, const struct text *body);
 /* application/problem+json (RFC 9457) {type,title,status,detail,hint,code}. title from message. */
 void http_answer_problem(struct http_request *request, int status, const struct problem *problem);
-/* The status that fits an error number: E_NOT_FOUND 404, E_CONFLICT 409, E_DENIED 403, E_AUTHENTICATION 401, E_MALFORMED 400, E_LIMIT 413,
- * E_UNAVAILABLE 503, E_TIMEOUT 504, else 500. */
+/* The status that fits an error number: E_NOT_FOUND 404, E_CONFLICT 409, E_DENIED 403,
+ * E_AUTHENTICATION 401, E_MALFORMED 400, E_LIMIT 413, E_UNAVAILABLE 503, E_TIMEOUT 504, else 500.
+ */
 int http_status_of(int rc);
 /* Sends a file with Range, If-Range none, HEAD, sendfile. 404 when it is not a regular file. */
 void http_answer_file(struct http_request *request, const char *path, const char *content_type);

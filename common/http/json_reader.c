@@ -1,0 +1,135 @@
+#include "common/http/json_reader.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+int json_read(const char *data, size_t size, size_t limit, json_t **ret, struct problem *problem)
+{
+	json_error_t error;
+	json_t *json;
+
+	if (size > limit) {
+		(void)problem_set(problem, E_LIMIT, "the JSON text is too large");
+		problem_detail(problem, "%zu bytes", size);
+		problem_hint(problem, "at most %zu bytes are read", limit);
+		return E_LIMIT;
+	}
+	/* jansson bounds the nesting itself (2048). */
+	json = json_loadb(data, size, JSON_REJECT_DUPLICATES, &error);
+	if (!json) {
+		(void)problem_set(problem, E_MALFORMED, "not JSON: line %d, column %d", error.line,
+				  error.column);
+		problem_detail(problem, "%s", error.text);
+		return E_MALFORMED;
+	}
+	*ret = json;
+	return 0;
+}
+
+struct json_reader json_reader(const json_t *object)
+{
+	struct json_reader reader = {.object = object};
+
+	if (!json_is_object(object))
+		(void)problem_set(&reader.problem, E_MALFORMED, "not a JSON object");
+	return reader;
+}
+
+/* The first failure is the one that is told. */
+PRINTF_LIKE(3, 4)
+static void fail(struct json_reader *reader, const char *key, const char *format, ...)
+{
+	char reason[128];
+	va_list arguments;
+
+	if (problem_is_set(&reader->problem))
+		return;
+	va_start(arguments, format);
+	(void)vsnprintf(reason, sizeof(reason), format, arguments);
+	va_end(arguments);
+	(void)problem_set(&reader->problem, E_MALFORMED, "member %s %s", key, reason);
+}
+
+const json_t *json_get(struct json_reader *reader, const char *key, bool required)
+{
+	const json_t *member = json_object_get(reader->object, key);
+
+	if (json_is_null(member)) /* null says as much as absence */
+		member = NULL;
+	if (!member && required)
+		fail(reader, key, "is missing");
+	return member;
+}
+
+const char *json_get_string(struct json_reader *reader, const char *key, bool required)
+{
+	const json_t *member = json_get(reader, key, required);
+
+	if (!member)
+		return NULL;
+	if (!json_is_string(member)) {
+		fail(reader, key, "is not a string");
+		return NULL;
+	}
+	if (strlen(json_string_value(member)) != json_string_length(member)) {
+		fail(reader, key, "holds a NUL character");
+		return NULL;
+	}
+	return json_string_value(member);
+}
+
+int64_t json_get_int(struct json_reader *reader, const char *key, int64_t min, int64_t max,
+		     int64_t fallback, bool required)
+{
+	const json_t *member = json_get(reader, key, required);
+
+	if (!member)
+		return fallback;
+	if (!json_is_integer(member)) {
+		fail(reader, key, "is not a whole number");
+		return fallback;
+	}
+	if (json_integer_value(member) < min || json_integer_value(member) > max) {
+		fail(reader, key, "is not within %" PRId64 "..%" PRId64, min, max);
+		return fallback;
+	}
+	return json_integer_value(member);
+}
+
+bool json_get_bool(struct json_reader *reader, const char *key, bool fallback)
+{
+	const json_t *member = json_get(reader, key, false);
+
+	if (!member)
+		return fallback;
+	if (!json_is_boolean(member)) {
+		fail(reader, key, "is not true or false");
+		return fallback;
+	}
+	return json_is_true(member);
+}
+
+void json_only(struct json_reader *reader, const char *const keys[])
+{
+	void *at = NULL;
+
+	if (!json_is_object(reader->object))
+		return;
+	/* jansson's iterator takes no const object but changes nothing */
+	at = json_object_iter((json_t *)(uintptr_t)reader->object);
+	while (at) {
+		const char *name = json_object_iter_key(at);
+		size_t i = 0;
+
+		while (keys[i] && strcmp(keys[i], name) != 0)
+			i++;
+		if (!keys[i])
+			fail(reader, name, "is not known here");
+		at = json_object_iter_next((json_t *)(uintptr_t)reader->object, at);
+	}
+}
