@@ -1,0 +1,451 @@
+#include "bampi/bootd/boot/tftp_server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+#include "common/net/ipv4.h"
+
+#include "bampi/bootd/boot/boot_file.h"
+#include "bampi/bootd/boot/tftp_policy.h"
+#include "bampi/bootd/boot/tftp_transfer.h"
+#include "bampi/bootd/boot/tftp_wire.h"
+
+#define SUBJECT           "tftp"
+#define REQUEST_SIZE      1024 /* of a packet; RFC 2347 allows 512 */
+#define REQUESTS_PER_TURN 32
+#define LISTENERS_MAX     16
+
+struct listener {
+	struct tftp_server *server;
+	int fd;
+	struct loop_watch *watch;
+};
+
+struct slot { /* a transfer under way */
+	struct tftp_server *server;
+	struct tftp_transfer *transfer;
+	struct sockaddr_in client;
+	struct slot *prev, *next;
+};
+
+struct tftp_server {
+	struct loop *loop;
+	const struct boot_options *options;
+	struct boot_counters *counters;
+	struct tftp_limits limits;
+	struct listener listeners[LISTENERS_MAX];
+	size_t listener_count;
+	struct slot *slots;
+	unsigned slot_count;
+	struct log_limit refusals;
+};
+
+/* A packet that came in. */
+struct arrival {
+	struct sockaddr_in client;
+	uint32_t local; /* the address that it was sent to */
+	uint8_t data[REQUEST_SIZE];
+	size_t size;
+};
+
+static const char *client_text(const struct sockaddr_in *client, char ret[IPV4_TEXT_SIZE])
+{
+	return ipv4_text(ntohl(client->sin_addr.s_addr), ret);
+}
+
+static const struct inventory_node *node_at(const struct tftp_server *server,
+					    const struct sockaddr_in *client)
+{
+	return inventory_by_address(server->options->inventory, ntohl(client->sin_addr.s_addr));
+}
+
+/* --- refusing --- */
+
+/* Answers from the address that was asked. Lost like any datagram: the client asks again. */
+static void send_from(const struct listener *listener, const struct arrival *arrival,
+		      uint8_t *packet, size_t size)
+{
+	struct sockaddr_in client = arrival->client;
+	struct iovec piece = {packet, size};
+	union {
+		struct cmsghdr head;
+		uint8_t room[CMSG_SPACE(sizeof(struct in_pktinfo))];
+	} control = {0};
+	struct msghdr message = {
+		.msg_name = &client,
+		.msg_namelen = sizeof(client),
+		.msg_iov = &piece,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
+	struct in_pktinfo info = {.ipi_spec_dst.s_addr = htonl(arrival->local)};
+
+	cmsg->cmsg_level = IPPROTO_IP;
+	cmsg->cmsg_type = IP_PKTINFO;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(info));
+	memcpy(CMSG_DATA(cmsg), &info, sizeof(info));
+	(void)!sendmsg(listener->fd, &message, MSG_DONTWAIT);
+}
+
+static void refuse(const struct listener *listener, const struct arrival *arrival,
+		   enum tftp_error code, const char *message, const char *name)
+{
+	struct tftp_server *server = listener->server;
+	uint8_t packet[TFTP_HEAD_SIZE + TFTP_MESSAGE_MAX + 1];
+	char address[IPV4_TEXT_SIZE];
+
+	server->counters->tftp_refused++;
+	if (log_allowed(&server->refusals, loop_now_ms(server->loop)))
+		log_warn(SUBJECT, "request refused: %s (address=%s name=\"%s\")", message,
+			 client_text(&arrival->client, address), name);
+	send_from(listener, arrival, packet, tftp_error_encode(code, message, packet));
+}
+
+/* --- transfers --- */
+
+static void slot_free(struct slot *slot)
+{
+	struct tftp_server *server = slot->server;
+
+	DL_DELETE(server->slots, slot);
+	server->slot_count--;
+	server->counters->tftp_open--;
+	tftp_transfer_free(slot->transfer);
+	free(slot);
+}
+
+static const struct {
+	const char *text;
+	size_t counter;
+} outcomes[] = {
+	[TFTP_OUTCOME_DONE] = {"sent", offsetof(struct boot_counters, tftp_done)},
+	[TFTP_OUTCOME_ABORTED] = {"given up by the client",
+				  offsetof(struct boot_counters, tftp_aborted)},
+	[TFTP_OUTCOME_LOST] = {"not finished, the client is gone",
+			       offsetof(struct boot_counters, tftp_lost)},
+};
+
+static enum log_level level_of(enum tftp_outcome outcome, const struct tftp_summary *summary)
+{
+	/* EDK2 asks for the size, and ends there with ERROR 8: that is how it works. */
+	if (outcome == TFTP_OUTCOME_ABORTED && summary->error_code == TFTP_ERROR_OPTION)
+		return LOG_LEVEL_DEBUG;
+	return outcome == TFTP_OUTCOME_DONE ? LOG_LEVEL_INFO : LOG_LEVEL_WARN;
+}
+
+static void ended(void *context, struct tftp_transfer *transfer, enum tftp_outcome outcome)
+{
+	struct slot *slot = context;
+	struct tftp_server *server = slot->server;
+	struct tftp_summary summary = tftp_transfer_summary(transfer);
+	const struct inventory_node *node = node_at(server, &summary.client);
+	uint64_t *counter =
+		(uint64_t *)(void *)((char *)server->counters + outcomes[outcome].counter);
+	char address[IPV4_TEXT_SIZE];
+
+	(*counter)++;
+	server->counters->tftp_bytes += summary.bytes;
+	server->counters->tftp_blocks_resent += summary.blocks_resent;
+	log_line(
+		level_of(outcome, &summary), SUBJECT,
+		"%s %s (node=%s address=%s bytes=%llu blksize=%u windowsize=%u resent=%llu ms=%lld%s%s%s)",
+		summary.name, outcomes[outcome].text, node ? node->name : "unknown",
+		client_text(&summary.client, address), (unsigned long long)summary.bytes,
+		summary.terms->block_size, summary.terms->window_size,
+		(unsigned long long)summary.blocks_resent, (long long)summary.elapsed_ms,
+		outcome == TFTP_OUTCOME_ABORTED ? " error=\"" : "", summary.error_message,
+		outcome == TFTP_OUTCOME_ABORTED ? "\"" : "");
+	if (node && summary.bytes > 0)
+		observation_record(server->options->observations, node, OBSERVATION_TFTP,
+				   summary.name, summary.bytes);
+	slot_free(slot);
+}
+
+static bool same_client(const struct sockaddr_in *a, const struct sockaddr_in *b)
+{
+	return a->sin_addr.s_addr == b->sin_addr.s_addr && a->sin_port == b->sin_port;
+}
+
+/* The same port again is a request that was repeated, or a client that started over. True when
+ * there is nothing left to do. */
+static bool repeated(struct tftp_server *server, const struct arrival *arrival,
+		     const struct tftp_request *request, const char *name)
+{
+	struct slot *slot;
+	struct slot *next;
+
+	DL_FOREACH_SAFE(server->slots, slot, next)
+	{
+		if (!same_client(&slot->client, &arrival->client))
+			continue;
+		if (tftp_transfer_again(slot->transfer, &request->options, name))
+			return true;
+		ended(slot, slot->transfer, TFTP_OUTCOME_LOST);
+		return false;
+	}
+	return false;
+}
+
+static bool crowded(const struct tftp_server *server, const struct arrival *arrival)
+{
+	unsigned of_client = 0;
+	const struct slot *slot;
+
+	if (server->slot_count >= server->options->tftp_transfers_max)
+		return true;
+	DL_FOREACH(server->slots, slot)
+	of_client += slot->client.sin_addr.s_addr == arrival->client.sin_addr.s_addr;
+	return of_client >= server->options->tftp_client_max;
+}
+
+/* Takes `fd` over on success. */
+static int begin(struct tftp_server *server, const struct arrival *arrival,
+		 const struct tftp_request *request, const char *name, int fd, uint64_t size)
+{
+	struct slot *slot = calloc(1, sizeof(*slot));
+	struct tftp_transfer_options options = {
+		.local = arrival->local,
+		.client = arrival->client,
+		.name = name,
+		.fd = fd,
+		.size = size,
+		.terms = tftp_terms(&request->options, size, &server->limits),
+		.on_end = ended,
+		.context = slot,
+	};
+	int rc;
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = (struct slot){.server = server, .client = arrival->client};
+	rc = tftp_transfer_new(server->loop, &options, &slot->transfer);
+	if (rc) {
+		free(slot);
+		return rc;
+	}
+	DL_APPEND(server->slots, slot);
+	server->slot_count++;
+	server->counters->tftp_open++;
+	server->counters->tftp_started++;
+	return 0;
+}
+
+static void serve(const struct listener *listener, const struct arrival *arrival)
+{
+	struct tftp_server *server = listener->server;
+	CLEANUP(closep) int fd = -1;
+	struct tftp_request request;
+	char name[BOOT_NAME_MAX + 1];
+	uint64_t size;
+	int rc = tftp_request_decode(arrival->data, arrival->size, &request);
+
+	if (rc == E_UNSUPPORTED)
+		return; /* a late packet of a transfer that is over, or none of TFTP */
+	if (rc) {
+		refuse(listener, arrival, TFTP_ERROR_ILLEGAL, "malformed request", "");
+		return;
+	}
+	if (boot_file_name(request.name, name)) {
+		refuse(listener, arrival, TFTP_ERROR_NOT_FOUND, "no such file", "");
+		return;
+	}
+	if (request.opcode == TFTP_WRQ) {
+		refuse(listener, arrival, TFTP_ERROR_ACCESS, "this server only sends", name);
+		return;
+	}
+	if (!request.octet) {
+		/* Line ends of a binary would be changed on the way: better no file than a broken
+		 * one. */
+		refuse(listener, arrival, TFTP_ERROR_OTHER, "only mode octet", name);
+		return;
+	}
+	if (repeated(server, arrival, &request, name))
+		return;
+	if (crowded(server, arrival)) {
+		/* Silence: the client asks again, and by then there may be room. */
+		server->counters->tftp_crowded++;
+		return;
+	}
+	rc = boot_file_open(server->options->boot_dir, name, &fd, &size);
+	if (rc) {
+		refuse(listener, arrival, rc == -EACCES ? TFTP_ERROR_ACCESS : TFTP_ERROR_NOT_FOUND,
+		       rc == E_NOT_FOUND ? "no such file" : "file cannot be read", name);
+		return;
+	}
+	rc = begin(server, arrival, &request, name, fd, size);
+	if (rc)
+		refuse(listener, arrival, TFTP_ERROR_OTHER, "no resources", name);
+	else
+		fd = -1;
+}
+
+/* --- listening --- */
+
+/* The address that the packet was sent to, so that the answer comes from it. */
+static uint32_t local_of(struct msghdr *message)
+{
+	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(message); cmsg;
+	     cmsg = CMSG_NXTHDR(message, cmsg)) {
+		struct in_pktinfo info;
+
+		if (cmsg->cmsg_level != IPPROTO_IP || cmsg->cmsg_type != IP_PKTINFO)
+			continue;
+		memcpy(&info, CMSG_DATA(cmsg), sizeof(info));
+		return ntohl(info.ipi_spec_dst.s_addr);
+	}
+	return INADDR_ANY;
+}
+
+static bool receive(const struct listener *listener, struct arrival *ret)
+{
+	struct iovec piece = {ret->data, sizeof(ret->data)};
+	uint8_t control[256];
+	struct msghdr message = {
+		.msg_name = &ret->client,
+		.msg_namelen = sizeof(ret->client),
+		.msg_iov = &piece,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t size = recvmsg(listener->fd, &message, MSG_DONTWAIT);
+
+	if (size < 0)
+		return false;
+	ret->size = (size_t)size;
+	ret->local = local_of(&message);
+	return true;
+}
+
+static void on_ready(void *context, int events)
+{
+	const struct listener *listener = context;
+	struct arrival arrival;
+
+	(void)events;
+	for (unsigned i = 0; i < REQUESTS_PER_TURN && receive(listener, &arrival); i++)
+		serve(listener, &arrival);
+}
+
+static int bind_port(uint32_t address, uint16_t port)
+{
+	struct sockaddr_in local = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(address),
+		.sin_port = htons(port),
+	};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int one = 1;
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	if (setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &one, sizeof(one)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&local, sizeof(local)) < 0) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+static int listen_at(struct tftp_server *server, uint32_t address, struct problem *problem)
+{
+	const struct boot_options *options = server->options;
+	struct listener *listener = &server->listeners[server->listener_count];
+	uint16_t port = options->tftp_port ? options->tftp_port : 69;
+	char text[IPV4_TEXT_SIZE];
+	int fd;
+	int rc;
+
+	if (options->tftp_any_port)
+		port = 0;
+	fd = bind_port(address, port);
+	if (fd < 0) {
+		(void)problem_set(problem, fd, "the TFTP port cannot be bound");
+		problem_detail(problem, "%s:%u: %s", ipv4_text(address, text), port,
+			       error_text(fd));
+		problem_hint(
+			problem,
+			fd == -EADDRINUSE
+				? "another TFTP server runs here; stop it, or choose other addresses"
+				: "check the configured addresses, and start with privileges");
+		return fd;
+	}
+	*listener = (struct listener){.server = server, .fd = fd};
+	server->listener_count++;
+	rc = loop_watch_new(server->loop, fd, LOOP_READ, on_ready, listener, &listener->watch);
+	return rc ? problem_set(problem, rc, "no memory for TFTP") : 0;
+}
+
+int tftp_server_new(struct loop *loop, const struct boot_options *options,
+		    struct boot_counters *counters, struct tftp_server **ret,
+		    struct problem *problem)
+{
+	struct tftp_server *server;
+	int rc = 0;
+
+	if (options->tftp_address_count > LISTENERS_MAX)
+		return problem_set(problem, E_LIMIT, "more than %d addresses for TFTP",
+				   LISTENERS_MAX);
+	server = calloc(1, sizeof(*server));
+	if (!server)
+		return problem_set(problem, -ENOMEM, "no memory for TFTP");
+	*server = (struct tftp_server){
+		.loop = loop,
+		.options = options,
+		.counters = counters,
+		.limits = {.block_size = options->tftp_block_max,
+			   .window_size = options->tftp_window_max},
+		.refusals = {.burst = 10, .per_minute = 60},
+	};
+	for (size_t i = 0; i < options->tftp_address_count && !rc; i++)
+		rc = listen_at(server, options->tftp_addresses[i], problem);
+	if (rc) {
+		tftp_server_free(server);
+		return rc;
+	}
+
+	*ret = server;
+	return 0;
+}
+
+void tftp_server_free(struct tftp_server *server)
+{
+	struct slot *slot;
+	struct slot *next;
+
+	if (!server)
+		return;
+	DL_FOREACH_SAFE(server->slots, slot, next)
+	{
+		slot_free(slot);
+	}
+	for (size_t i = 0; i < server->listener_count; i++) {
+		if (server->listeners[i].watch)
+			loop_watch_free(server->listeners[i].watch);
+		closep(&server->listeners[i].fd);
+	}
+	free(server);
+}
+
+uint16_t tftp_server_port(const struct tftp_server *server)
+{
+	struct sockaddr_in local = {0};
+	socklen_t size = sizeof(local);
+
+	if (getsockname(server->listeners[0].fd, (struct sockaddr *)&local, &size) < 0)
+		return 0;
+	return ntohs(local.sin_port);
+}
