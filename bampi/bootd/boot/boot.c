@@ -1,0 +1,144 @@
+#include "bampi/bootd/boot/boot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bampi/bootd/boot/boot_counters.h"
+#include "bampi/bootd/boot/boot_server.h"
+#include "bampi/bootd/boot/mailbox.h"
+#include "bampi/bootd/boot/tftp_server.h"
+
+struct boot {
+	struct boot_options options;
+	char *boot_dir, *image_dir, *kernel_console; /* what options points to */
+	struct boot_counters counters;
+	struct mailbox *mailbox;
+	struct boot_server *http;
+	struct tftp_server *tftp;
+};
+
+static int check_folder(const char *path, const char *key, struct problem *problem)
+{
+	struct stat status;
+
+	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		return 0;
+	(void)problem_set(problem, -ENOTDIR, "%s is not a folder", key);
+	problem_detail(problem, "%s", path);
+	problem_hint(problem, "create it, or set %s to the folder that holds the files", key);
+	return -ENOTDIR;
+}
+
+/* Block: an Ethernet frame without tags. */
+static void set_defaults(struct boot_options *options)
+{
+	if (!options->tftp_block_max)
+		options->tftp_block_max = 1468;
+	if (!options->tftp_window_max)
+		options->tftp_window_max = 64;
+	if (!options->tftp_transfers_max)
+		options->tftp_transfers_max = 1000;
+	if (!options->tftp_client_max)
+		options->tftp_client_max = 8;
+}
+
+static int copy_options(struct boot *boot, const struct boot_options *options)
+{
+	const char *console = options->kernel_console;
+
+	boot->options = *options;
+	set_defaults(&boot->options);
+	boot->options.boot_dir = boot->boot_dir = strdup(options->boot_dir);
+	boot->options.image_dir = boot->image_dir = strdup(options->image_dir);
+	boot->options.kernel_console = boot->kernel_console =
+		strdup(console && *console ? console : "ttyS0");
+	return boot->boot_dir && boot->image_dir && boot->kernel_console ? 0 : -ENOMEM;
+}
+
+static int start(struct loop *loop, struct boot *boot, struct problem *problem)
+{
+	const struct boot_options *options = &boot->options;
+	int rc;
+
+	rc = check_folder(options->boot_dir, "boot_dir", problem);
+	if (!rc)
+		rc = check_folder(options->image_dir, "image_dir", problem);
+	if (rc)
+		return rc;
+	rc = mailbox_new(loop, options->db, &boot->counters, &boot->mailbox);
+	if (rc)
+		return problem_set(problem, rc, "no memory for the agents' mailbox");
+	rc = boot_server_new(loop, options, boot->mailbox, &boot->counters, &boot->http, problem);
+	if (rc || options->tftp_address_count == 0)
+		return rc;
+	return tftp_server_new(loop, options, &boot->counters, &boot->tftp, problem);
+}
+
+int boot_new(struct loop *loop, const struct boot_options *options, struct boot **ret,
+	     struct problem *problem)
+{
+	struct boot *boot = calloc(1, sizeof(*boot));
+	int rc;
+
+	if (!boot || copy_options(boot, options))
+		rc = problem_set(problem, -ENOMEM, "no memory for the boot server");
+	else
+		rc = start(loop, boot, problem);
+	if (rc) {
+		boot_free(boot);
+		return rc;
+	}
+	/* The caller's array is not ours to keep. */
+	boot->options.tftp_addresses = NULL;
+	boot->options.tftp_address_count = 0;
+
+	*ret = boot;
+	return 0;
+}
+
+void boot_free(struct boot *boot)
+{
+	if (!boot)
+		return;
+	tftp_server_free(boot->tftp);
+	mailbox_free(boot->mailbox);
+	boot_server_free(boot->http);
+	free(boot->boot_dir);
+	free(boot->image_dir);
+	free(boot->kernel_console);
+	free(boot);
+}
+
+void boot_notified(struct boot *boot, const char *channel)
+{
+	if (strcmp(channel, BOOT_CHANNEL) == 0)
+		mailbox_notified(boot->mailbox);
+}
+
+void boot_db_state(struct boot *boot, bool connected)
+{
+	mailbox_db_state(boot->mailbox, connected);
+}
+
+uint16_t boot_http_port(const struct boot *boot)
+{
+	return boot_server_port(boot->http);
+}
+
+uint16_t boot_tftp_port(const struct boot *boot)
+{
+	return boot->tftp ? tftp_server_port(boot->tftp) : 0;
+}
+
+const struct metric_row *boot_metric_rows(size_t *ret_count)
+{
+	*ret_count = boot_counter_row_count;
+	return boot_counter_rows;
+}
+
+const void *boot_metric_values(struct boot *boot)
+{
+	return &boot->counters;
+}

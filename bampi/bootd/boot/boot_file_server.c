@@ -1,0 +1,105 @@
+#include "bampi/bootd/boot/boot_file_server.h"
+
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/io/log.h"
+
+#include "bampi/bootd/boot/boot_answer.h"
+#include "bampi/bootd/boot/boot_file.h"
+#include "bampi/bootd/boot/boot_range_wire.h"
+#include "bampi/bootd/boot/script_table.h"
+
+static const struct {
+	const char *suffix, *type;
+} content_types[] = {
+	{".efi", "application/efi"}, /* EDK2's HTTP boot looks at it before the name */
+	{".ipxe", "text/plain; charset=utf-8"},
+};
+
+static const struct {
+	const char *name;
+	enum observation_kind kind;
+} observed_files[] = {
+	{BOOT_KERNEL, OBSERVATION_KERNEL},
+	{BOOT_RAMDISK, OBSERVATION_RAMDISK},
+};
+
+static const char *content_type(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < COUNT_OF(content_types); i++) {
+		size_t suffix = strlen(content_types[i].suffix);
+
+		if (length > suffix && strcmp(name + length - suffix, content_types[i].suffix) == 0)
+			return content_types[i].type;
+	}
+	return "application/octet-stream";
+}
+
+void boot_file_send(struct boot_counters *counters, struct http_request *request,
+		    const char *folder, const char *name)
+{
+	CLEANUP(closep) int fd = -1;
+	char clean[BOOT_NAME_MAX + 1];
+	char path[32];
+	uint64_t size;
+	int rc = boot_file_name(name, clean);
+
+	if (!rc)
+		rc = boot_file_open(folder, clean, &fd, &size);
+	if (rc) {
+		if (rc != E_NOT_FOUND && rc != E_MALFORMED && rc != E_LIMIT)
+			log_error("boot http", "file %s cannot be opened: %s", clean,
+				  error_text(rc));
+		boot_answer_not_found(request);
+		return;
+	}
+	if (http_request_method(request) == HTTP_GET)
+		counters->bytes_offered +=
+			boot_range_decode(http_request_header(request, "Range"), size).size;
+	/* The open descriptor is the confined one; http_answer_file opens the same file through it.
+	 */
+	(void)text_format(path, sizeof(path), "/proc/self/fd/%d", fd);
+	http_answer_file(request, path, content_type(clean));
+}
+
+static void observe(const struct boot_options *options, const struct http_request *request,
+		    const struct inventory_node *node, enum observation_kind kind,
+		    const char *folder, const char *name)
+{
+	CLEANUP(closep) int fd = -1;
+	struct boot_range range;
+	uint64_t size;
+
+	if (!node || boot_file_open(folder, name, &fd, &size))
+		return;
+	range = boot_range_decode(http_request_header(request, "Range"), size);
+	observation_record(options->observations, node, kind, name, range.first + range.size);
+}
+
+void boot_file_observe(const struct boot_options *options, const struct http_request *request,
+		       int status)
+{
+	const char *route = http_request_route(request);
+	const char *token = http_request_bearer(request);
+	uint32_t client = http_request_peer(request)->address;
+	const char *name;
+
+	if (!route || (status != 200 && status != 206) || http_request_method(request) != HTTP_GET)
+		return;
+	if (strcmp(route, BOOT_ROUTE_IMAGE) == 0 && token) {
+		observe(options, request, inventory_by_token(options->inventory, token),
+			OBSERVATION_IMAGE, options->image_dir,
+			http_request_param(request, "digest"));
+		return;
+	}
+	if (strcmp(route, BOOT_ROUTE_FILE) != 0)
+		return;
+	name = http_request_param(request, "name");
+	for (size_t i = 0; i < COUNT_OF(observed_files); i++)
+		if (strcmp(observed_files[i].name, name) == 0)
+			observe(options, request, inventory_by_address(options->inventory, client),
+				observed_files[i].kind, options->boot_dir, name);
+}

@@ -1,0 +1,419 @@
+#include "bampi/bootd/boot/boot_server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/hex.h"
+#include "common/base/json_text.h"
+#include "common/base/text.h"
+#include "common/http/server.h"
+#include "common/io/log.h"
+#include "common/net/ipv4.h"
+#include "common/net/mac.h"
+
+#include "bampi/bootd/boot/boot_answer.h"
+#include "bampi/bootd/boot/boot_file_server.h"
+#include "bampi/bootd/boot/script_table.h"
+#include "bampi/bootd/identify/target_policy.h"
+
+#define SUBJECT  "boot http"
+#define URL_SIZE 32 /* "http://255.255.255.255:65535" */
+
+struct boot_server {
+	const struct boot_options *options;
+	struct mailbox *mailbox;
+	struct boot_counters *counters;
+	struct loop *loop;
+	struct http_server *http;
+	struct log_limit refusals;
+};
+
+static void log_refusal(struct boot_server *server, const struct http_request *request,
+			const char *why)
+{
+	char address[IPV4_TEXT_SIZE];
+
+	if (log_allowed(&server->refusals, loop_now_ms(server->loop)))
+		log_warn(SUBJECT, "%s refused: %s (address=%s)", http_request_route(request), why,
+			 ipv4_text(http_request_peer(request)->address, address));
+}
+
+/* --- scripts --- */
+
+/* Our address as this client reaches us; false when it is in no subnet of ours. */
+static bool own_url(const struct boot_server *server, uint32_t client, char ret[URL_SIZE])
+{
+	const struct inventory_subnet *subnet =
+		inventory_subnet_of(server->options->inventory, client);
+	char address[IPV4_TEXT_SIZE];
+
+	return subnet &&
+	       text_format(ret, URL_SIZE, "http://%s:%u", ipv4_text(subnet->boot_server, address),
+			   http_server_port(server->http));
+}
+
+static uint64_t *script_counter(struct boot_counters *counters, enum boot_target target)
+{
+	switch (target) {
+	case BOOT_TARGET_NONE: return &counters->script_none;
+	case BOOT_TARGET_AGENT: return &counters->script_agent;
+	case BOOT_TARGET_DISK: return &counters->script_disk;
+	case BOOT_TARGET_STOP: return &counters->script_stop;
+	}
+	return &counters->script_none;
+}
+
+static void script_send(struct boot_server *server, struct http_request *request, struct mac mac,
+			const char *url)
+{
+	const struct inventory_node *node = inventory_by_mac(server->options->inventory, mac);
+	struct target_decision decision = target_policy(node);
+	bool agent = decision.target == BOOT_TARGET_AGENT;
+	char mac_buffer[MAC_TEXT_SIZE];
+	struct script_values values = {
+		.node = node ? node->name : "unknown",
+		.mac = mac_text(mac, mac_buffer),
+		.url = url,
+		.token = agent ? node->intent.token : "",
+		.console = server->options->kernel_console,
+		.reason = decision.reason,
+	};
+	struct text text = {0};
+
+	if (script_table_write(decision.target, node ? node->firmware : FIRMWARE_BIOS, &values,
+			       &text)) {
+		boot_answer_later(request);
+	} else {
+		(*script_counter(server->counters, decision.target))++;
+		log_info("boot", "node %s: script for %s (mac=%s reason=\"%s\")", values.node,
+			 boot_target_text(decision.target), values.mac, values.reason);
+		if (node)
+			observation_record(server->options->observations, node, OBSERVATION_SCRIPT,
+					   boot_target_text(decision.target), text.size);
+		http_answer_header(request, "Cache-Control", "no-store");
+		http_answer(request, 200, "text/plain; charset=utf-8", text.data, text.size);
+	}
+	text_done(&text);
+}
+
+/* Before the first read of the database nothing can be decided and nobody checked: the script says
+ * only where to ask again. */
+static void script_wait(struct http_request *request, struct mac mac)
+{
+	char mac_buffer[MAC_TEXT_SIZE];
+	struct script_values values = {
+		.node = "unknown",
+		.mac = mac_text(mac, mac_buffer),
+		.url = "", /* iPXE takes it as relative to where this script came from */
+		.token = "",
+		.console = "",
+		.reason = "starting",
+	};
+	struct text text = {0};
+
+	if (script_table_wait(&values, &text))
+		boot_answer_later(request);
+	else
+		http_answer(request, 200, "text/plain; charset=utf-8", text.data, text.size);
+	text_done(&text);
+}
+
+static void script(void *context, struct http_request *request)
+{
+	struct boot_server *server = context;
+	const struct inventory *inventory = server->options->inventory;
+	uint32_t client = http_request_peer(request)->address;
+	const char *asked = http_request_query(request, "mac");
+	char url[URL_SIZE];
+	struct mac mac;
+	struct mac leased;
+
+	if (asked && mac_parse(asked, &mac) == 0) {
+		if (!inventory_ready(inventory)) {
+			script_wait(request, mac);
+			return;
+		}
+		if (inventory_mac_of(inventory, client, &leased) && mac_equal(mac, leased) &&
+		    own_url(server, client, url)) {
+			script_send(server, request, mac, url);
+			return;
+		}
+	}
+	server->counters->script_refused++;
+	log_refusal(server, request, "the address is not leased to the MAC that it names");
+	boot_answer_not_found(request);
+}
+
+/* --- files and images --- */
+
+static void file(void *context, struct http_request *request)
+{
+	struct boot_server *server = context;
+
+	server->counters->files++;
+	boot_file_send(server->counters, request, server->options->boot_dir,
+		       http_request_param(request, "name"));
+}
+
+/* The node whose current boot intent has this request's token. Otherwise answers 401 and gives
+ * NULL. */
+static const struct inventory_node *node_of_token(struct boot_server *server,
+						  struct http_request *request)
+{
+	const char *token = http_request_bearer(request);
+	const struct inventory_node *node =
+		token && strlen(token) == TOKEN_TEXT_SIZE - 1
+			? inventory_by_token(server->options->inventory, token)
+			: NULL;
+
+	if (!node) {
+		server->counters->unauthorized++;
+		log_refusal(server, request, "no valid token");
+		boot_answer_unauthorized(request);
+	}
+	return node;
+}
+
+static void image(void *context, struct http_request *request)
+{
+	struct boot_server *server = context;
+	const char *digest = http_request_param(request, "digest");
+	const struct inventory_node *node = node_of_token(server, request);
+
+	if (!node)
+		return;
+	if (!node->intent.stored_digest[0] || strcmp(node->intent.stored_digest, digest) != 0) {
+		log_refusal(server, request, "the token is for another image");
+		boot_answer_not_found(request);
+		return;
+	}
+	server->counters->images++;
+	boot_file_send(server->counters, request, server->options->image_dir, digest);
+}
+
+/* --- the agent --- */
+
+static void task(void *context, struct http_request *request)
+{
+	struct boot_server *server = context;
+	const struct inventory_node *node = node_of_token(server, request);
+	const char *asked = http_request_query(request, "wait");
+	int wait_s = MAILBOX_WAIT_MAX_S;
+
+	if (!node)
+		return;
+	/* One or two digits; anything else means the longest. */
+	if (asked && asked[0] >= '0' && asked[0] <= '9' && strlen(asked) <= 2)
+		wait_s = (int)strtol(asked, NULL, 10);
+	if (wait_s > MAILBOX_WAIT_MAX_S)
+		wait_s = MAILBOX_WAIT_MAX_S;
+	observation_record(server->options->observations, node, OBSERVATION_AGENT, "asks for work",
+			   0);
+	mailbox_poll(server->mailbox, request, node->intent.token, wait_s);
+}
+
+/* Fills `ret` from the path and the token; false when it answered already. */
+static bool sender_of(struct boot_server *server, struct http_request *request,
+		      struct mailbox_sender *ret)
+{
+	const char *token = http_request_bearer(request);
+	const char *id = http_request_param(request, "id");
+	char *end = NULL;
+
+	if (!token || strlen(token) != TOKEN_TEXT_SIZE - 1) {
+		server->counters->unauthorized++;
+		boot_answer_unauthorized(request);
+		return false;
+	}
+	errno = 0;
+	*ret = (struct mailbox_sender){
+		.token = token,
+		.current = inventory_by_token(server->options->inventory, token) != NULL,
+		.task_id = id[0] >= '1' && id[0] <= '9' ? strtoll(id, &end, 10) : 0,
+	};
+	if (!end || *end || errno) {
+		boot_answer_not_found(request);
+		return false;
+	}
+	return true;
+}
+
+static void refuse_sender(struct boot_server *server, struct http_request *request)
+{
+	server->counters->unauthorized++;
+	log_refusal(server, request, "no valid token");
+	boot_answer_unauthorized(request);
+}
+
+static void progress(void *context, struct http_request *request)
+{
+	struct boot_server *server = context;
+	struct mailbox_sender sender;
+	struct boot_progress report;
+	struct problem problem = {0};
+	size_t size;
+	const char *body = http_request_body(request, &size);
+
+	if (!sender_of(server, request, &sender))
+		return;
+	if (boot_progress_decode(body, size, &report, &problem))
+		boot_answer_problem(request, &problem);
+	else if (mailbox_progress(server->mailbox, request, &sender, &report))
+		refuse_sender(server, request);
+}
+
+/* A result that breaks its format is stored as a failure that says so: its agent would otherwise be
+ * given the task again and do it anew. */
+static void result(void *context, struct http_request *request)
+{
+	struct boot_server *server = context;
+	struct mailbox_sender sender;
+	struct boot_result report = {0};
+	struct problem problem = {0};
+	size_t size;
+	const char *body = http_request_body(request, &size);
+	int rc;
+
+	if (!sender_of(server, request, &sender))
+		return;
+	rc = boot_result_decode(body, size, &report, &problem);
+	if (rc == E_MALFORMED || rc == E_LIMIT) {
+		struct problem why;
+
+		server->counters->results_malformed++;
+		(void)problem_set(&why, E_PROTOCOL, "the agent's result cannot be read");
+		problem_detail(&why, "%s", problem.message);
+		problem_hint(&why, "the ramdisk is of another version; build it again");
+		rc = boot_result_failed(&why, &report);
+	}
+	if (rc)
+		boot_answer_later(request);
+	else if (mailbox_result(server->mailbox, request, &sender, &report))
+		refuse_sender(server, request);
+	boot_result_done(&report);
+}
+
+/* --- the installed system, health --- */
+
+/* Answered only when the database will have it: until then the installed system asks again. */
+static void callback(void *context, struct http_request *request)
+{
+	struct boot_server *server = context;
+	const struct inventory *inventory = server->options->inventory;
+	const char *nonce = http_request_param(request, "nonce");
+	const char *asked = http_request_query(request, "mac");
+	const struct inventory_node *node =
+		strlen(nonce) == TOKEN_TEXT_SIZE - 1 ? inventory_by_nonce(inventory, nonce) : NULL;
+	const struct inventory_node *owner;
+	char mac_buffer[MAC_TEXT_SIZE];
+	struct mac mac;
+
+	owner = node && asked && mac_parse(asked, &mac) == 0 ? inventory_by_mac(inventory, mac)
+							     : NULL;
+	if (!owner || owner->id != node->id) {
+		server->counters->callbacks_refused++;
+		log_refusal(server, request, "the nonce and the MAC are not of one node");
+		boot_answer_not_found(request);
+		return;
+	}
+	server->counters->callbacks++;
+	log_info("boot", "node %s: the installed system is up (mac=%s)", node->name,
+		 mac_text(mac, mac_buffer));
+	observation_record(server->options->observations, node, OBSERVATION_CALLBACK, mac_buffer,
+			   0);
+	if (db_connected(server->options->db))
+		boot_answer_empty(request);
+	else
+		boot_answer_later(request);
+}
+
+static void health(void *context, struct http_request *request)
+{
+	struct boot_server *server = context;
+	bool ready = inventory_ready(server->options->inventory);
+	struct text text = {0};
+
+	json_begin_object(&text, NULL);
+	json_bool(&text, "ready", ready);
+	json_bool(&text, "database", db_connected(server->options->db));
+	json_end_object(&text);
+	http_answer_json(request, ready ? 200 : 503, &text);
+	text_done(&text);
+}
+
+static void after(void *context, const struct http_request *request, int status, int64_t elapsed_us)
+{
+	const struct boot_server *server = context;
+
+	(void)elapsed_us;
+	boot_file_observe(server->options, request, status);
+}
+
+static const struct http_route routes[] = {
+	{HTTP_GET, "/boot/script", script},
+	{HTTP_GET, BOOT_ROUTE_FILE, file},
+	{HTTP_GET, BOOT_ROUTE_IMAGE, image},
+	{HTTP_GET, "/agent/v1/task", task},
+	{HTTP_POST, "/agent/v1/tasks/{id}/progress", progress},
+	{HTTP_POST, "/agent/v1/tasks/{id}/result", result},
+	{HTTP_GET, "/callback/{nonce}", callback},
+	{HTTP_POST, "/callback/{nonce}", callback},
+	{HTTP_GET, "/healthz", health},
+};
+
+int boot_server_new(struct loop *loop, const struct boot_options *options, struct mailbox *mailbox,
+		    struct boot_counters *counters, struct boot_server **ret,
+		    struct problem *problem)
+{
+	struct boot_server *server = calloc(1, sizeof(*server));
+	struct http_server_options http = {
+		.routes = routes,
+		.route_count = COUNT_OF(routes),
+		.context = server,
+		.connection_limit = options->http_connections,
+		.header_timeout_s = options->http_header_s,
+		.after = after,
+	};
+	int rc;
+
+	if (!server)
+		return problem_set(problem, -ENOMEM, "no memory for the boot server");
+	*server = (struct boot_server){
+		.options = options,
+		.mailbox = mailbox,
+		.counters = counters,
+		.loop = loop,
+		.refusals = {.burst = 10, .per_minute = 60},
+	};
+	rc = http_server_new(loop, &http, &server->http);
+	if (rc)
+		(void)problem_set(problem, rc, "the boot server does not start: %s",
+				  error_text(rc));
+	else
+		rc = http_server_listen_tcp(server->http, options->http_address, options->http_port,
+					    problem);
+	if (rc) {
+		boot_server_free(server);
+		return rc;
+	}
+
+	*ret = server;
+	return 0;
+}
+
+void boot_server_free(struct boot_server *server)
+{
+	if (!server)
+		return;
+	if (server->http)
+		http_server_free(server->http);
+	free(server);
+}
+
+uint16_t boot_server_port(const struct boot_server *server)
+{
+	return http_server_port(server->http);
+}

@@ -1,0 +1,66 @@
+#include "bampi/bootd/boot/mailbox_store.h"
+
+const struct db_query mailbox_take_query = {
+	.name = "mailbox_take",
+	.sql = "with oldest as (\n"
+	       "	select distinct on (token) id from agent_task\n"
+	       "	where token = any ($1::text[]) and state in ('queued', 'taken') order by token, id\n"
+	       ")\n"
+	       "update agent_task t set state = 'taken', updated_at = now() from oldest o\n"
+	       "where t.id = o.id and t.state in ('queued', 'taken')\n"
+	       "returning t.id, t.token, t.deployment_id, t.kind, t.params",
+	.param_count = 1,
+};
+
+/* A task whose deployment was deleted is over too. */
+const struct db_query mailbox_over_query = {
+	.name = "mailbox_over",
+	.sql = "select i.id, coalesce(t.state, 'dropped') = 'dropped'\n"
+	       "from unnest($1::bigint[]) as i (id) left join agent_task t on t.id = i.id\n"
+	       "where coalesce(t.state, 'dropped') not in ('queued', 'taken')",
+	.param_count = 1,
+};
+
+const struct db_query mailbox_find_query = {
+	.name = "mailbox_find",
+	.sql = "select deployment_id from agent_task\n"
+	       "where id = $1::bigint and token = $2 and state in ('queued', 'taken')",
+	.param_count = 2,
+};
+
+/* The join drops the rows of deployments that are gone, which would fail the whole batch. */
+const struct db_query mailbox_progress_query = {
+	.name = "mailbox_progress",
+	.sql = "insert into progress (deployment_id, percent, done_bytes, total_bytes, text, updated_at)\n"
+	       "select i.deployment_id, i.percent, i.done_bytes, i.total_bytes, i.text, now()\n"
+	       "from unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[], $5::text[])\n"
+	       "	as i (deployment_id, percent, done_bytes, total_bytes, text)\n"
+	       "join deployment d on d.id = i.deployment_id\n"
+	       "on conflict (deployment_id) do update set percent = excluded.percent,\n"
+	       "	done_bytes = excluded.done_bytes, total_bytes = excluded.total_bytes,\n"
+	       "	text = excluded.text, updated_at = excluded.updated_at",
+	.param_count = 5,
+};
+
+const struct db_query mailbox_result_query = {
+	.name = "mailbox_result",
+	.sql = "with input as (\n"
+	       "	select id, token, state, result::jsonb, problem::jsonb\n"
+	       "	from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])\n"
+	       "		as i (id, token, state, result, problem)\n"
+	       "), changed as (\n"
+	       "	update agent_task t set state = i.state, result = i.result, problem = i.problem,\n"
+	       "		updated_at = now()\n"
+	       "	from input i where t.id = i.id and t.token = i.token and t.state in ('queued', 'taken')\n"
+	       "	returning t.id, t.deployment_id\n"
+	       "), told as materialized (\n"
+	       "	select deployment_touch(array_agg(deployment_id)), pg_notify('deployment', '')\n"
+	       "	from changed having count(*) > 0\n"
+	       ")\n"
+	       "select i.id, case when c.id is not null then 'stored' when t.id is null then 'unknown'\n"
+	       "	when t.state in ('done', 'failed') then 'repeated' else 'dropped' end,\n"
+	       "	(select count(*) from told)\n"
+	       "from input i left join changed c on c.id = i.id\n"
+	       "left join agent_task t on t.id = i.id and t.token = i.token",
+	.param_count = 5,
+};

@@ -1,0 +1,26 @@
+/* iPXE scripts by boot target and firmware: constant templates and the values that go in. */
+#pragma once
+
+#include "common/base/macros.h"
+#include "common/base/text.h"
+
+#include "bampi/bootd/identify/target_policy.h"
+
+#define BOOT_KERNEL  "vmlinuz"
+#define BOOT_RAMDISK "agent.img"
+
+/* All texts are ours or come from checked columns: none may hold a line break or iPXE's "${". */
+struct script_values {
+	const char *node;    /* name; "unknown" when there is none */
+	const char *mac;     /* 52:54:00:01:02:03 */
+	const char *url;     /* http://IP:PORT */
+	const char *token;   /* of the agent; "" for other targets */
+	const char *console; /* "ttyS0" */
+	const char *reason;  /* of the decision */
+};
+
+/* Appends the script. -ENOMEM; E_MALFORMED when a value holds what a script may not. */
+MUST_USE int script_table_write(enum boot_target target, enum node_firmware firmware,
+				const struct script_values *values, struct text *ret);
+/* For a client that asks before we know anything: wait and ask again. */
+MUST_USE int script_table_wait(const struct script_values *values, struct text *ret);
