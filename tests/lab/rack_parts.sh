@@ -1,10 +1,6 @@
 # The parts that `rack` puts together: namespace, bridge, BMCs; and what takes them down. Sourced by it only; uses its variables.
 # shellcheck shell=bash disable=SC2154
 
-address_of() { # the BMC of node N: all of 127/8 is the namespace's own
-	echo "127.0.$((1 + ($1 - 1) / 250)).$((1 + ($1 - 1) % 250))"
-}
-
 rack_namespace() {
 	ip netns add "$ns" || fail "the namespace $ns exists already, or none can be made here"
 	ip -n "$ns" link set lo up
@@ -53,7 +49,7 @@ bmc_config() { # NODE_DIR PASSWORD: what ipmi_sim reads; the password is nowhere
 		    allowed_auths_user none md2 md5 straight
 		    allowed_auths_operator none md2 md5 straight
 		    allowed_auths_admin none md2 md5 straight
-		    guid $(echo "$UUID" | tr -d -)
+		    guid ${UUID//-/}
 		    lan_config_program "$here/bmc/lan_config $d"
 		  endlan
 		  chassis_control "$here/bmc/chassis $d"
@@ -76,58 +72,54 @@ bmc_config() { # NODE_DIR PASSWORD: what ipmi_sim reads; the password is nowhere
 	END
 }
 
-bmc_start() { # NODE_DIR, inside the namespace already or not
-	local d=$1
-	setsid ip netns exec "$ns" ipmi_sim -n -c "$d/lan.conf" -f "$d/sim.emu" -s "$d/state" >"$d/bmc.log" 2>&1 </dev/null &
-	echo $! >"$d/bmc.pid"
+bmc_start() { # NODE_DIR...: one entry into the namespace for all of them
+	# shellcheck disable=SC2016
+	ip netns exec "$ns" bash -c 'for d; do
+		setsid ipmi_sim -n -c "$d/lan.conf" -f "$d/sim.emu" -s "$d/state" >"$d/bmc.log" 2>&1 </dev/null &
+		echo $! >"$d/bmc.pid"
+	done' _ "$@"
 }
 
-bmc_listens() { # NODE_DIR
-	# shellcheck disable=SC1091
-	(. "$1/node.env" && ip netns exec "$ns" ss -Huln "src $BMC_ADDRESS:623" | grep -q .)
+bmc_listens() { # N: so many BMCs have their port
+	[ "$(ip netns exec "$ns" ss -Huln 'sport = 623' | wc -l)" -ge "$1" ]
 }
 
 rack_bmcs() {
-	local n d password sdr=$dir/sensors.bin
+	local n d bits sdr=$dir/sensors.bin passwords
+	rm -rf "$dir/node" # of an earlier rack
 	sdrcomp -o "$sdr" "$here/bmc/sensors.sdrs"
-	mkdir -p "$dir/node"
+	mapfile -t passwords < <(head -c $((8 * count)) /dev/urandom | xxd -p -c 8)
+	# shellcheck disable=SC2046
+	mkdir -p $(for n in $(seq "$count"); do echo "$dir/node/n$n/state/ipmi_sim/n$n"; done)
 	echo "name,class,rack,unit,firmware,serial,nic,mac,bmc_driver,bmc_address,bmc_port,bmc_username,bmc_password,bmc_cipher_suite,bmc_workarounds" \
 		>"$dir/inventory.csv"
+	# Hundreds of BMCs are asked for: nothing in this loop starts a process that a builtin can spare.
 	for n in $(seq "$count"); do
 		d=$dir/node/n$n
-		mkdir -p "$d/state/ipmi_sim/n$n"
-		cp "$sdr" "$d/state/ipmi_sim/n$n/sdr.20.main"
-		password=$(head -c 8 /dev/urandom | xxd -p)
-		printf '%s' "$password" >"$d/password"
-		cat >"$d/node.env" <<-END
-			NODE_NAME=n$n
-			NODE_KIND=$node_kind
-			FIRMWARE=$firmware
-			ACCEL=$accel
-			MEMORY_MIB=$memory_mib
-			CPUS=$cpus
-			BOOT_ORDER=$order
-			BOOT_MODE=$boot_mode
-			BMC_ADDRESS=$(address_of "$n")
-			TAP=tap$n
-			MAC=$(printf '52:54:00:77:%02x:%02x' $((n / 256)) $((n % 256)))
-			SERIAL=$(printf 'HAAS%05d' "$n")
-			DISK_SERIAL=$(printf 'DISK%05d' "$n")
-			UUID=$(printf '68616173-6c61-4000-8000-%012d' "$n")
-		END
-		# shellcheck disable=SC1091
-		. "$d/node.env"
-		"$here/bmc/fru" "$SERIAL" "$NODE_NAME" >"$d/fru.bin"
-		cp "$here/bmc/start" "$d/start"
+		printf -v BMC_ADDRESS '127.0.%d.%d' $((1 + (n - 1) / 250)) $((1 + (n - 1) % 250)) # all of 127/8 is the namespace's own
+		printf -v MAC '52:54:00:77:%02x:%02x' $((n / 256)) $((n % 256))
+		printf -v SERIAL 'HAAS%05d' "$n"
+		printf -v bits '%012d' "$n"
+		NODE_NAME=n$n UUID=68616173-6c61-4000-8000-$bits
+		printf '%s' "${passwords[n - 1]}" >"$d/password"
+		printf '%s\n' "NODE_NAME=n$n" "NODE_KIND=$node_kind" "FIRMWARE=$firmware" "ACCEL=$accel" "MEMORY_MIB=$memory_mib" \
+			"CPUS=$cpus" "BOOT_ORDER=$order" "BOOT_MODE=$boot_mode" "BMC_ADDRESS=$BMC_ADDRESS" "TAP=tap$n" "MAC=$MAC" \
+			"SERIAL=$SERIAL" "DISK_SERIAL=DISK$bits" "UUID=$UUID" >"$d/node.env"
+		ln -s "$here/bmc/start" "$d/start"
 		: >"$d/chassis.log"
 		[ "$node_kind" = bare ] || truncate -s "${disk_mib}M" "$d/disk.raw"
-		bmc_config "$d" "$password"
-		bmc_start "$d"
-		echo "n$n,demo,r1,$n,$firmware,$SERIAL,eth0,$MAC,ipmi,$BMC_ADDRESS,623,admin,$password,3,opensesspriv" >>"$dir/inventory.csv"
-	done
+		bmc_config "$d" "${passwords[n - 1]}"
+		echo "$SERIAL $NODE_NAME $d/fru.bin"
+		echo "n$n,demo,r1,$n,$firmware,$SERIAL,eth0,$MAC,ipmi,$BMC_ADDRESS,623,admin,${passwords[n - 1]},3,opensesspriv" >>"$dir/inventory.csv"
+	done > >("$here/bmc/fru")
+	wait $!
+	# shellcheck disable=SC2046
 	for d in $(rack_nodes); do
-		wait_for 20 bmc_listens "$d" || fail "the BMC of $(basename "$d") does not listen: $(tail -n 3 "$d/bmc.log")"
+		cp "$sdr" "$d/state/ipmi_sim/${d##*/}/sdr.20.main"
 	done
+	# shellcheck disable=SC2046
+	bmc_start $(rack_nodes)
+	wait_for 30 bmc_listens "$count" || fail "the BMCs do not all listen: $(cat "$dir"/node/*/bmc.log | tail -n 3)"
 }
 
 bmc_fault() { # NODE FAULT
@@ -149,10 +141,14 @@ bmc_fault() { # NODE FAULT
 		rm -f "$d/state/ipmi_sim/$1/"lan* "$d/state/ipmi_sim/$1/"user* # what was persisted would win over the file
 		bmc_config "$d" "$([ "$2" = none ] && cat "$d/password" || echo another-password)"
 		bmc_start "$d"
-		wait_for 10 bmc_listens "$d" || fail "$1: the BMC does not come back"
+		wait_for 10 bmc_answers "$BMC_ADDRESS" || fail "$1: the BMC does not come back"
 		;;
 	*) fail "no fault '$2'" ;;
 	esac
+}
+
+bmc_answers() { # ADDRESS
+	ip netns exec "$ns" ss -Huln "src $1:623" | grep . >/dev/null
 }
 
 bmc_gone() {

@@ -1,0 +1,85 @@
+# The daemons of the demo: their configuration files, their start in the rack's namespace and their end. Sourced by `demo`; the story
+# tests can use it too: set `bin`, `state` (a folder), `conninfo_host`, source lib.sh, rack_load.
+# shellcheck shell=bash disable=SC2154
+
+daemon_names=(bampi-bootd bampid portald)
+
+daemon_folders() { # what each daemon may read and write, and nothing more
+	mkdir -p "$state"/{conf,run,boot,images,keys,log}
+	chmod 0755 "$state" "$state"/{conf,boot,log}
+	chown haas-portald:haas "$state/images" && chmod 2750 "$state/images"
+	chown haas-bampid:haas "$state/keys" && chmod 0700 "$state/keys"
+	chown root:haas "$state/run" && chmod 0775 "$state/run"
+}
+
+daemon_database() { # ROLE
+	echo "host=$conninfo_host dbname=haas user=$1"
+}
+
+daemon_configs() {
+	cat >"$state/conf/bampi-bootd.conf" <<-END
+		database = "$(daemon_database bampi_bootd)";
+		user = "haas-bootd";
+		interface = "$HAAS_INTERFACE";
+		address = "$HAAS_GATEWAY";
+		boot_dir = "$state/boot";
+		image_dir = "$state/images";
+	END
+	cat >"$state/conf/bampid.conf" <<-END
+		database = "$(daemon_database bampid)";
+		user = "haas-bampid";
+		socket = "$state/run/bampid.sock";
+		key_dir = "$state/keys";
+	END
+	cat >"$state/conf/portald.conf" <<-END
+		database = "$(daemon_database portald)";
+		user = "haas-portald";
+		socket = "$state/run/portald.sock";
+		bampid_socket = "$state/run/bampid.sock";
+		image_dir = "$state/images";
+	END
+	local name
+	for name in "${daemon_names[@]}"; do
+		"$bin/$name" --config "$state/conf/$name.conf" --check-config >"$state/log/$name.check" 2>&1 || {
+			echo "$name: its configuration is refused: $(cat "$state/log/$name.check")" >&2
+			return 1
+		}
+	done
+}
+
+daemon_start() { # NAME
+	setsid ip netns exec "$HAAS_NS" "$bin/$1" --config "$state/conf/$1.conf" >>"$state/log/$1.log" 2>&1 </dev/null &
+	echo $! >"$state/run/$1.pid"
+}
+
+daemon_stop() { # NAME [SIGNAL]
+	is_alive "$state/run/$1.pid" || return 0
+	kill -"${2:-TERM}" "$(cat "$state/run/$1.pid")"
+	wait_for 10 daemon_gone "$1" || kill -KILL "$(cat "$state/run/$1.pid")"
+	rm -f "$state/run/$1.pid"
+}
+
+daemon_gone() {
+	! is_alive "$state/run/$1.pid"
+}
+
+daemons_start() {
+	local name
+	for name in "${daemon_names[@]}"; do
+		daemon_start "$name"
+	done
+	wait_for 15 daemons_answer || {
+		for name in "${daemon_names[@]}"; do
+			is_alive "$state/run/$name.pid" || echo "$name ended: $(tail -n 5 "$state/log/$name.log")" >&2
+		done
+		return 1
+	}
+}
+
+daemons_answer() {
+	local name
+	for name in "${daemon_names[@]}"; do
+		is_alive "$state/run/$name.pid" || return 1
+	done
+	[ -S "$state/run/portald.sock" ] && HAAS_SOCKET=$state/run/portald.sock "$bin/haasctl" node list >/dev/null 2>&1
+}
