@@ -1,0 +1,16 @@
+/* Which boot options a client gets: the answer matrix, one row per kind of client. Pure. */
+#pragma once
+
+#include "bampi/bootd/dhcp/client_policy.h"
+#include "bampi/bootd/dhcp/dhcp_wire.h"
+
+struct answer_facts {
+	enum client_kind client;
+	bool node; /* the MAC is a NIC of a node; others get an address at most */
+	struct mac mac;
+	uint32_t server; /* our address as this client reaches it */
+	uint16_t http_port;
+};
+
+/* Adds siaddr, file and options to a reply. True when the client was told to boot something. */
+bool answer_policy(const struct answer_facts *facts, struct dhcp_message *reply);

@@ -1,0 +1,101 @@
+#include "bampi/bootd/dhcp/client_policy.h"
+
+#include "common/base/enum_text.h"
+
+static const char *const kind_words[CLIENT_KINDS] = {
+	[CLIENT_OTHER] = "other",
+	[CLIENT_BIOS] = "bios",
+	[CLIENT_UEFI_X64] = "uefi-x64",
+	[CLIENT_UEFI_ARM64] = "uefi-arm64",
+	[CLIENT_HTTP_X64] = "http-x64",
+	[CLIENT_HTTP_ARM64] = "http-arm64",
+	[CLIENT_IPXE] = "ipxe",
+	[CLIENT_BMC] = "bmc",
+	[CLIENT_UNSUPPORTED] = "unsupported",
+};
+
+/* Option 60 by how it begins; never parsed strictly, vendors append what they like. */
+enum family { FAMILY_OTHER, FAMILY_PXE, FAMILY_HTTP, FAMILY_BMC };
+static const struct {
+	const char *prefix;
+	enum family family;
+} vendor_classes[] = {
+	{"PXEClient", FAMILY_PXE},
+	{"HTTPClient", FAMILY_HTTP},
+	{"iDRAC", FAMILY_BMC},
+	{"CPQRIB", FAMILY_BMC},     /* HPE iLO */
+	{"NVIDIA/BF/", FAMILY_BMC}, /* BlueField: OOB and BMC */
+	{"BF2Client", FAMILY_BMC},
+	{"BF3Client", FAMILY_BMC},
+	{"nvidia-bluefield-dpu", FAMILY_BMC},
+	{"OpenBMC", FAMILY_BMC},
+};
+
+/* Option 93 (RFC 4578 2.1, IANA "Processor Architecture Types"): what we have a loader for.
+ * `family` is what option 60 must say. */
+static const struct {
+	uint16_t arch;
+	enum family family;
+	enum client_kind kind;
+} architectures[] = {
+	{0, FAMILY_PXE, CLIENT_BIOS},         {7, FAMILY_PXE, CLIENT_UEFI_X64},
+	{9, FAMILY_PXE, CLIENT_UEFI_X64}, /* "EFI BC": some x64 firmware */
+	{11, FAMILY_PXE, CLIENT_UEFI_ARM64},  {16, FAMILY_HTTP, CLIENT_HTTP_X64},
+	{7, FAMILY_HTTP, CLIENT_HTTP_X64}, /* HTTP boot under the PXE number, seen on older firmware
+					    */
+	{19, FAMILY_HTTP, CLIENT_HTTP_ARM64}, {11, FAMILY_HTTP, CLIENT_HTTP_ARM64},
+};
+
+const char *client_kind_text(enum client_kind kind)
+{
+	return enum_text(kind_words, COUNT_OF(kind_words), (int)kind);
+}
+
+static enum family family_of(const struct dhcp_message *request)
+{
+	for (size_t i = 0; i < COUNT_OF(vendor_classes); i++) {
+		if (dhcp_option_begins(request, DHCP_OPTION_VENDOR_CLASS, vendor_classes[i].prefix))
+			return vendor_classes[i].family;
+	}
+	return FAMILY_OTHER;
+}
+
+/* iPXE writes option 77 as a plain string; a length byte before it (RFC 3004) is taken too. */
+static bool is_ipxe(const struct dhcp_message *request)
+{
+	size_t size;
+
+	return dhcp_option_begins(request, DHCP_OPTION_USER_CLASS, "iPXE") ||
+	       dhcp_option_begins(request, DHCP_OPTION_USER_CLASS, "\4iPXE") ||
+	       dhcp_option(request, DHCP_OPTION_IPXE, &size) != NULL;
+}
+
+/* The first entry of the list in option 93 that we know. */
+static enum client_kind by_architecture(const struct dhcp_message *request, enum family family)
+{
+	size_t size;
+	const uint8_t *bytes = dhcp_option(request, DHCP_OPTION_ARCH, &size);
+
+	if (!bytes) /* PXE ROMs older than RFC 4578 are BIOS ones */
+		return family == FAMILY_PXE ? CLIENT_BIOS : CLIENT_UNSUPPORTED;
+	for (size_t at = 0; at + 1 < size; at += 2) {
+		unsigned arch = (unsigned)bytes[at] << 8 | bytes[at + 1];
+
+		for (size_t i = 0; i < COUNT_OF(architectures); i++) {
+			if (architectures[i].arch == arch && architectures[i].family == family)
+				return architectures[i].kind;
+		}
+	}
+	return CLIENT_UNSUPPORTED;
+}
+
+enum client_kind client_policy(const struct dhcp_message *request)
+{
+	enum family family = family_of(request);
+
+	if (family == FAMILY_BMC)
+		return CLIENT_BMC;
+	if (is_ipxe(request))
+		return CLIENT_IPXE;
+	return family == FAMILY_OTHER ? CLIENT_OTHER : by_architecture(request, family);
+}

@@ -1,0 +1,23 @@
+/* What kind of client a DHCP message comes from, by options 60, 77, 93 and 175 (RFC 4578; the
+ * values seen on real firmware). Pure. */
+#pragma once
+
+#include "bampi/bootd/dhcp/dhcp_wire.h"
+
+enum client_kind {
+	CLIENT_OTHER, /* an operating system, the agent, anything that does not boot by network */
+	CLIENT_BIOS,  /* PXE ROM of a BIOS, wants a loader by TFTP */
+	CLIENT_UEFI_X64, /* PXE of UEFI firmware */
+	CLIENT_UEFI_ARM64,
+	CLIENT_HTTP_X64, /* UEFI HTTP boot */
+	CLIENT_HTTP_ARM64,
+	CLIENT_IPXE,        /* second stage, or a NIC ROM that is iPXE: wants a script */
+	CLIENT_BMC,         /* a management controller or DPU: boot options would confuse it */
+	CLIENT_UNSUPPORTED, /* boots by network, but we have no loader for its architecture */
+};
+#define CLIENT_KINDS 9
+
+/* "bios", "uefi-x64", ... for logs and observations. */
+const char *client_kind_text(enum client_kind kind);
+
+enum client_kind client_policy(const struct dhcp_message *request);

@@ -1,0 +1,573 @@
+#include "bampi/bootd/dhcp/dhcp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+
+#include "bampi/bootd/dhcp/dhcp_counters.h"
+#include "bampi/bootd/dhcp/dhcp_policy.h"
+#include "bampi/bootd/dhcp/dhcp_report.h"
+#include "bampi/bootd/dhcp/dhcp_server.h"
+#include "bampi/bootd/dhcp/lease_store.h"
+#include "bampi/bootd/dhcp/reply_policy.h"
+#include "bampi/bootd/dhcp/subnet_policy.h"
+#include "bampi/bootd/dhcp/throttle.h"
+
+#define OFFER_MS       40000 /* EDK2 collects offers for up to 32 s before it asks for one */
+#define OFFERS_MAX     16384
+#define OFFER_SWEEP_MS 10000
+#define SEARCH_GAP_MS  1000 /* between two searches of an exhausted pool */
+#define EXHAUSTED_MAX  16
+#define SUBJECT        "dhcp"
+
+struct exhausted_pool {
+	int64_t subnet_id;
+	int64_t until_ms;
+};
+
+struct dhcp {
+	struct loop *loop;
+	struct dhcp_options options;
+	struct dhcp_server *server;
+	struct lease_table *leases;
+	struct lease_table *offers;
+	struct lease_store *store;
+	struct dhcp_report *report;
+	struct loop_timer *sweep;
+	struct throttle throttle;
+	struct exhausted_pool exhausted[EXHAUSTED_MAX];
+	size_t exhausted_next;
+	int64_t started_ms;
+	struct dhcp_counters counters;
+	/* Kept here because they are large and one packet is handled at a time. */
+	struct dhcp_message request, reply;
+};
+
+/* An ACK that waits for its commit. */
+struct waiting_ack {
+	struct dhcp_departure departure;
+	struct dhcp_client who;
+	size_t size;
+	uint8_t data[];
+};
+
+/* One request on its way through the policies. */
+struct handling {
+	const struct dhcp_arrival *arrival;
+	struct dhcp_client who;
+	const struct inventory_node *node;
+	const struct inventory_subnet *subnet;
+	uint32_t server; /* option 54 */
+	struct dhcp_facts facts;
+	struct dhcp_decision decision;
+};
+
+static int64_t wall_s(void)
+{
+	return clock_wall_us() / 1000000;
+}
+
+static bool search_in_vain(const struct dhcp *dhcp, int64_t subnet_id)
+{
+	for (size_t i = 0; i < EXHAUSTED_MAX; i++) {
+		if (dhcp->exhausted[i].subnet_id == subnet_id &&
+		    dhcp->exhausted[i].until_ms > loop_now_ms(dhcp->loop))
+			return true;
+	}
+	return false;
+}
+
+static void remember_exhausted(struct dhcp *dhcp, int64_t subnet_id)
+{
+	dhcp->exhausted[dhcp->exhausted_next] =
+		(struct exhausted_pool){subnet_id, loop_now_ms(dhcp->loop) + SEARCH_GAP_MS};
+	dhcp->exhausted_next = (dhcp->exhausted_next + 1) % EXHAUSTED_MAX;
+}
+
+static void gather_facts(struct dhcp *dhcp, struct handling *handling)
+{
+	const struct inventory *inventory = dhcp->options.inventory;
+	const struct inventory_subnet *subnet = handling->subnet;
+	int64_t now_ms = loop_now_ms(dhcp->loop);
+	struct address_facts facts = {
+		.inventory = inventory,
+		.subnet = subnet,
+		.leases = dhcp->leases,
+		.offers = dhcp->offers,
+		.mac = handling->who.mac,
+		.requested = dhcp_claimed_address(&dhcp->request),
+		.now_s = wall_s(),
+		.now_ms = now_ms,
+	};
+	bool known = handling->node != NULL;
+
+	handling->facts = (struct dhcp_facts){
+		.ready = inventory_ready(inventory) && lease_store_ready(dhcp->store),
+		.database = lease_store_connected(dhcp->store),
+		.subnet = subnet,
+		.server = handling->server,
+	};
+	if (!subnet || !handling->facts.ready)
+		return;
+	known = known || inventory_reservation(inventory, subnet->id, handling->who.mac) != 0;
+	handling->facts.known = known;
+	if (subnet->reserved_only && !known)
+		return; /* it gets nothing, so nothing is searched for it */
+
+	facts.may_reclaim = now_ms - dhcp->started_ms >= (int64_t)subnet->lease_s * 1000;
+	facts.exhausted = search_in_vain(dhcp, subnet->id);
+	handling->facts.choice = address_policy(&facts);
+	if (handling->facts.choice.refusal == ADDRESS_EXHAUSTED && !facts.exhausted)
+		remember_exhausted(dhcp, subnet->id);
+}
+
+/* Builds the reply into dhcp->reply and its bytes into `data`. */
+static size_t build_reply(struct dhcp *dhcp, const struct handling *handling, enum dhcp_type type,
+			  uint8_t data[DHCP_PACKET_MAX])
+{
+	struct reply_facts facts = {
+		.type = type,
+		.address = handling->decision.verdict == VERDICT_INFORM
+				   ? 0
+				   : handling->decision.address,
+		.subnet = handling->subnet,
+		.server = handling->server,
+		.answer = {.client = handling->who.kind,
+			   .node = handling->node != NULL,
+			   .mac = handling->who.mac,
+			   .server = handling->subnet->boot_server,
+			   .http_port = dhcp->options.http_port},
+		.message = type == DHCP_NAK ? dhcp_reason_text(handling->decision.reason) : NULL,
+	};
+	size_t size = 0;
+
+	(void)reply_build(&dhcp->request, &facts, &dhcp->reply);
+	if (dhcp_encode(&dhcp->reply, data, reply_room(&dhcp->request), &size)) {
+		dhcp->counters.reply_too_large++;
+		return 0;
+	}
+	return size;
+}
+
+static struct dhcp_departure departure_of(const struct dhcp *dhcp, const struct handling *handling)
+{
+	const struct dhcp_arrival *arrival = handling->arrival;
+	struct reply_target target = reply_target(&dhcp->request, &dhcp->reply);
+
+	if (arrival->port == DHCP_PXE_PORT) /* a plain question: back to where it came from */
+		target = (struct reply_target){arrival->source, arrival->source_port, false};
+	return (struct dhcp_departure){
+		.interface = arrival->interface,
+		.local = arrival->local,
+		.target = target.address,
+		.port = target.port,
+		.local_port = arrival->port,
+		.to_mac = target.to_mac,
+		.mac = handling->who.mac,
+	};
+}
+
+static void send_reply(struct dhcp *dhcp, const struct handling *handling, enum dhcp_type type)
+{
+	uint8_t data[DHCP_PACKET_MAX];
+	size_t size = build_reply(dhcp, handling, type, data);
+	struct dhcp_departure departure;
+
+	if (size == 0)
+		return;
+	departure = departure_of(dhcp, handling);
+	(void)dhcp_server_send(dhcp->server, &departure, data, size);
+}
+
+static void do_silence(struct dhcp *dhcp, struct handling *handling)
+{
+	enum dhcp_reason reason = handling->decision.reason;
+	struct lease *offer;
+
+	dhcp->counters.silent[reason]++;
+	if (reason == REASON_OTHER_SERVER && handling->subnet) {
+		offer = lease_by_mac(dhcp->offers, handling->who.mac, handling->subnet->id);
+		if (offer)
+			lease_table_remove(dhcp->offers, offer);
+	}
+	dhcp_report_silence(dhcp->report, &handling->who, handling->subnet, reason,
+			    handling->facts.choice.refusal);
+}
+
+/* Keeps the address for this client until it asks for it. Without memory the offer still stands:
+ * the same client is led to the same address again, and the commit decides. */
+static void hold_offer(struct dhcp *dhcp, const struct handling *handling)
+{
+	uint32_t address = handling->decision.address;
+	struct lease *at = lease_by_address(dhcp->offers, address);
+	struct lease *own = lease_by_mac(dhcp->offers, handling->who.mac, handling->subnet->id);
+
+	if (at && at != own)
+		lease_table_remove(dhcp->offers,
+				   at); /* expired, else it would not have been chosen */
+	if (own && own->address != address) {
+		lease_table_remove(dhcp->offers, own);
+		own = NULL;
+	}
+	if (!own &&
+	    lease_table_add(dhcp->offers, address, handling->who.mac, handling->subnet->id, &own))
+		return;
+	own->expires_at = loop_now_ms(dhcp->loop) + OFFER_MS;
+}
+
+static void do_offer(struct dhcp *dhcp, struct handling *handling)
+{
+	const struct lease *bound = handling->facts.choice.bound;
+
+	if (!bound || bound->address != handling->decision.address)
+		hold_offer(dhcp, handling);
+	send_reply(dhcp, handling, DHCP_OFFER);
+	dhcp->counters.offers++;
+	dhcp_report_offer(dhcp->report, &handling->who, handling->decision.address);
+}
+
+static void renew(struct dhcp *dhcp, const struct handling *handling, struct lease *lease)
+{
+	lease->expires_at = wall_s() + handling->subnet->lease_s;
+	lease->client = lease_table_intern(dhcp->leases, handling->who.text);
+	lease_store_put(dhcp->store, lease);
+}
+
+static void do_ack(struct dhcp *dhcp, struct handling *handling)
+{
+	renew(dhcp, handling, handling->facts.choice.bound);
+	send_reply(dhcp, handling, DHCP_ACK);
+	dhcp->counters.acks++;
+	dhcp_report_ack(dhcp->report, &handling->who, handling->decision.address, false);
+}
+
+/* Replaces what stands in the way of a new binding in memory; the rows go with the statement that
+ * writes it. NULL when a write of one of them is under way: the client asks again. */
+static struct lease *make_lease(struct dhcp *dhcp, const struct handling *handling)
+{
+	const struct address_choice *choice = &handling->facts.choice;
+	uint32_t old_address = 0;
+	struct mac victim = {0};
+	struct lease *lease;
+
+	if (choice->bound && choice->bound->address == choice->address)
+		return choice->bound; /* made a moment ago, its commit is under way */
+	if ((choice->bound && choice->bound->flying) || (choice->victim && choice->victim->flying))
+		return NULL;
+	if (choice->bound) {
+		old_address = choice->bound->address;
+		lease_store_forget(dhcp->store, choice->bound);
+	}
+	if (choice->victim) {
+		victim = choice->victim->mac;
+		lease_store_forget(dhcp->store, choice->victim);
+	}
+	if (lease_table_add(dhcp->leases, choice->address, handling->who.mac, handling->subnet->id,
+			    &lease))
+		return NULL;
+	lease->old_address = old_address;
+	lease->victim = victim;
+	return lease;
+}
+
+static void do_ack_committed(struct dhcp *dhcp, struct handling *handling)
+{
+	uint8_t data[DHCP_PACKET_MAX];
+	size_t size = build_reply(dhcp, handling, DHCP_ACK, data);
+	struct waiting_ack *ack = size > 0 ? malloc(sizeof(*ack) + size) : NULL;
+	struct lease *lease = ack ? make_lease(dhcp, handling) : NULL;
+
+	if (!lease) {
+		free(ack);
+		return;
+	}
+	ack->departure = departure_of(dhcp, handling);
+	ack->who = handling->who;
+	ack->size = size;
+	memcpy(ack->data, data, size);
+	free(lease->waiter); /* the client asked again meanwhile: it waits for this one now */
+	lease->waiter = ack;
+	renew(dhcp, handling, lease);
+}
+
+static void on_commit(void *context, struct lease *lease, void *waiter, int rc)
+{
+	struct dhcp *dhcp = context;
+	struct waiting_ack *ack = waiter;
+	struct lease *offer;
+
+	if (rc == 0) {
+		(void)dhcp_server_send(dhcp->server, &ack->departure, ack->data, ack->size);
+		dhcp->counters.acks_committed++;
+		offer = lease_by_mac(dhcp->offers, lease->mac, lease->subnet_id);
+		if (offer)
+			lease_table_remove(dhcp->offers, offer);
+		dhcp_report_ack(dhcp->report, &ack->who, lease->address, true);
+	} else if (rc == E_CONFLICT) {
+		dhcp->counters.conflicts++;
+		dhcp_report_conflict(dhcp->report, &ack->who, lease->address);
+	}
+	free(ack);
+}
+
+static void do_nak(struct dhcp *dhcp, struct handling *handling)
+{
+	send_reply(dhcp, handling, DHCP_NAK);
+	dhcp->counters.naks++;
+	dhcp_report_nak(dhcp->report, &handling->who, dhcp_claimed_address(&dhcp->request),
+			handling->decision.reason);
+}
+
+static void do_inform(struct dhcp *dhcp, struct handling *handling)
+{
+	send_reply(dhcp, handling, DHCP_ACK);
+	dhcp->counters.informs++;
+}
+
+/* The row of a declined address belongs to nobody: one MAC has one row per subnet, so it carries a
+ * stand-in made of the address. */
+static struct mac nobody(uint32_t address)
+{
+	return (struct mac){{0x02, 0, (uint8_t)(address >> 24), (uint8_t)(address >> 16),
+			     (uint8_t)(address >> 8), (uint8_t)address}};
+}
+
+static void do_quarantine(struct dhcp *dhcp, struct handling *handling)
+{
+	uint32_t address = handling->decision.address;
+	struct lease *bound = handling->facts.choice.bound;
+	struct lease *lease;
+
+	if (bound->flying)
+		return; /* it declines again after the next ACK */
+	lease_store_forget(dhcp->store, bound);
+	if (lease_table_add(dhcp->leases, address, nobody(address), handling->subnet->id, &lease))
+		return;
+	lease->state = LEASE_DECLINED;
+	lease->victim = handling->who.mac;
+	lease->expires_at = wall_s() + dhcp->options.quarantine_s;
+	lease_store_put(dhcp->store, lease);
+	dhcp->counters.quarantined++;
+	dhcp_report_decline(dhcp->report, &handling->who, address);
+}
+
+static void do_release(struct dhcp *dhcp, struct handling *handling)
+{
+	struct lease *lease = handling->facts.choice.bound;
+
+	lease->expires_at = wall_s();
+	lease_store_put(dhcp->store, lease);
+	dhcp->counters.released++;
+}
+
+static void (*const actions[])(struct dhcp *, struct handling *) = {
+	[VERDICT_SILENCE] = do_silence,
+	[VERDICT_OFFER] = do_offer,
+	[VERDICT_ACK] = do_ack,
+	[VERDICT_ACK_COMMITTED] = do_ack_committed,
+	[VERDICT_NAK] = do_nak,
+	[VERDICT_INFORM] = do_inform,
+	[VERDICT_QUARANTINE] = do_quarantine,
+	[VERDICT_RELEASE] = do_release,
+};
+
+/* Port 4011: firmware that has an address asks which file to boot (PXE 2.1, 2.2.5). */
+static void on_pxe(struct dhcp *dhcp, struct handling *handling)
+{
+	dhcp->counters.pxe_requests++;
+	if (!handling->node || !handling->subnet || !handling->facts.ready ||
+	    (dhcp_type(&dhcp->request) != DHCP_REQUEST && dhcp_type(&dhcp->request) != DHCP_INFORM))
+		return;
+	handling->decision = (struct dhcp_decision){.verdict = VERDICT_INFORM};
+	send_reply(dhcp, handling, DHCP_ACK);
+}
+
+static void on_packet(void *context, const struct dhcp_arrival *arrival)
+{
+	struct dhcp *dhcp = context;
+	struct dhcp_message *request = &dhcp->request;
+	struct handling handling = {.arrival = arrival};
+
+	if (dhcp_decode(arrival->data, arrival->size, request) || request->op != DHCP_OP_REQUEST ||
+	    !dhcp_client_mac(request, &handling.who.mac)) {
+		dhcp->counters.malformed++;
+		return;
+	}
+	dhcp->counters.received[dhcp_type(request)]++;
+	if (!throttle_allows(&dhcp->throttle, handling.who.mac, loop_now_ms(dhcp->loop))) {
+		dhcp->counters.throttled++;
+		return;
+	}
+
+	handling.who.kind = client_policy(request);
+	(void)dhcp_option_text(request, DHCP_OPTION_VENDOR_CLASS, handling.who.text,
+			       sizeof(handling.who.text));
+	handling.node = inventory_by_mac(dhcp->options.inventory, handling.who.mac);
+	handling.who.node_id = handling.node ? handling.node->id : 0;
+	handling.subnet = subnet_policy(dhcp->options.inventory, request, arrival->local);
+	if (handling.subnet) {
+		/* A relay may stand in for us (RFC 5107): then the client's unicasts pass it too.
+		 */
+		handling.server = dhcp_relay_address(request, DHCP_RELAY_SERVER_ID);
+		if (!handling.server)
+			handling.server = handling.subnet->boot_server;
+	}
+	gather_facts(dhcp, &handling);
+	if (arrival->port == DHCP_PXE_PORT) {
+		on_pxe(dhcp, &handling);
+		return;
+	}
+	handling.decision = dhcp_policy(request, &handling.facts);
+	actions[handling.decision.verdict](dhcp, &handling);
+}
+
+/* One commit for what one burst brought. */
+static void on_burst(void *context)
+{
+	struct dhcp *dhcp = context;
+
+	lease_store_flush(dhcp->store);
+}
+
+static void on_batch(void *context)
+{
+	struct dhcp *dhcp = context;
+
+	dhcp_server_flush(dhcp->server);
+}
+
+static void on_state(void *context, bool connected)
+{
+	struct dhcp *dhcp = context;
+
+	dhcp_report_database(dhcp->report, connected);
+}
+
+static void on_sweep(void *context)
+{
+	struct dhcp *dhcp = context;
+	struct lease *offer;
+	size_t cursor = 0;
+
+	while ((offer = lease_table_next(dhcp->offers, &cursor))) {
+		if (offer->expires_at <= loop_now_ms(dhcp->loop))
+			lease_table_remove(dhcp->offers, offer);
+	}
+	loop_timer_arm(dhcp->sweep, OFFER_SWEEP_MS);
+}
+
+static bool mac_of(void *context, uint32_t address, struct mac *ret)
+{
+	const struct dhcp *dhcp = context;
+	const struct lease *lease = lease_by_address(dhcp->leases, address);
+
+	if (!lease || lease->state != LEASE_BOUND || !lease->committed)
+		return false;
+	*ret = lease->mac;
+	return true;
+}
+
+void dhcp_notified(struct dhcp *dhcp, const char *channel)
+{
+	if (strcmp(channel, "address") == 0)
+		lease_store_reload(dhcp->store);
+}
+
+bool dhcp_flush(struct dhcp *dhcp)
+{
+	lease_store_flush(dhcp->store);
+	dhcp_report_flush(dhcp->report);
+	return lease_store_idle(dhcp->store) || !lease_store_connected(dhcp->store);
+}
+
+const struct metric_row *dhcp_metric_rows(size_t *ret_count)
+{
+	*ret_count = dhcp_counter_row_count;
+	return dhcp_counter_rows;
+}
+
+const void *dhcp_metric_values(struct dhcp *dhcp)
+{
+	struct dhcp_counters *counters = &dhcp->counters;
+
+	counters->leases = lease_table_count(dhcp->leases);
+	counters->lease_bytes = lease_table_size(dhcp->leases);
+	counters->offers_held = lease_table_count(dhcp->offers);
+	counters->commit_queue = lease_store_queued(dhcp->store);
+	counters->commit_batches = lease_store_batches(dhcp->store);
+	counters->committed_leases = lease_store_written(dhcp->store);
+	counters->database_up = lease_store_connected(dhcp->store);
+	counters->send_failures = dhcp_server_send_failures(dhcp->server);
+	return counters;
+}
+
+static int open_parts(struct dhcp *dhcp, struct problem *problem)
+{
+	const struct dhcp_options *options = &dhcp->options;
+	const struct dhcp_server_options server = {.interfaces = options->interfaces,
+						   .on_packet = on_packet,
+						   .on_burst = on_burst,
+						   .context = dhcp};
+	struct lease_store_options store = {.conninfo = options->conninfo,
+					    .on_commit = on_commit,
+					    .on_batch = on_batch,
+					    .on_state = on_state,
+					    .context = dhcp};
+	int rc = dhcp_server_new(dhcp->loop, &server, &dhcp->server, problem);
+
+	if (rc)
+		return rc;
+	rc = lease_table_new(options->lease_limit, &dhcp->leases);
+	if (rc == 0)
+		rc = lease_table_new(OFFERS_MAX, &dhcp->offers);
+	if (rc == 0)
+		rc = dhcp_report_new(dhcp->loop, options->db, options->inventory,
+				     options->observations, &dhcp->report);
+	if (rc == 0)
+		rc = loop_timer_new(dhcp->loop, on_sweep, dhcp, &dhcp->sweep);
+	store.table = dhcp->leases;
+	if (rc == 0)
+		rc = lease_store_new(dhcp->loop, &store, &dhcp->store);
+	return rc ? problem_set(problem, rc, "cannot start DHCP: %s", error_text(rc)) : 0;
+}
+
+int dhcp_new(struct loop *loop, const struct dhcp_options *options, struct dhcp **ret,
+	     struct problem *problem)
+{
+	struct dhcp *dhcp = calloc(1, sizeof(*dhcp));
+	int rc;
+
+	if (!dhcp)
+		return problem_set(problem, -ENOMEM, "out of memory");
+	dhcp->loop = loop;
+	dhcp->options = *options;
+	dhcp->started_ms = loop_now_ms(loop);
+	rc = open_parts(dhcp, problem);
+	if (rc) {
+		dhcp_free(dhcp);
+		return rc;
+	}
+	inventory_set_lease_source(options->inventory, mac_of, dhcp);
+	loop_timer_arm(dhcp->sweep, OFFER_SWEEP_MS);
+	*ret = dhcp;
+	return 0;
+}
+
+void dhcp_free(struct dhcp *dhcp)
+{
+	if (!dhcp)
+		return;
+	inventory_set_lease_source(dhcp->options.inventory, NULL, NULL);
+	lease_store_free(dhcp->store);
+	dhcp_report_free(dhcp->report);
+	dhcp_server_free(dhcp->server);
+	loop_timer_free(dhcp->sweep);
+	lease_table_free(dhcp->offers);
+	lease_table_free(dhcp->leases);
+	free(dhcp);
+}

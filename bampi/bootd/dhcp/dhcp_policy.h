@@ -1,0 +1,59 @@
+/* What to answer: request and facts to OFFER, ACK, NAK or silence (RFC 2131 4.3, table 4). bootd is
+ * the only authority on its subnets, so a client of ours that is wrong gets a NAK; about a client
+ * that we do not know we say nothing. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bampi/bootd/dhcp/address_policy.h"
+#include "bampi/bootd/dhcp/dhcp_wire.h"
+
+enum dhcp_verdict {
+	VERDICT_SILENCE,
+	VERDICT_OFFER,
+	VERDICT_ACK,
+	VERDICT_ACK_COMMITTED, /* only after the binding is in PostgreSQL */
+	VERDICT_NAK,
+	VERDICT_INFORM,     /* ACK without an address or a lease */
+	VERDICT_QUARANTINE, /* DECLINE: the address is nobody's for a while; no answer */
+	VERDICT_RELEASE,    /* the timer ends now, the binding stays; no answer */
+};
+
+enum dhcp_reason { /* why; for logs, counters and events */
+		   REASON_OK,
+		   REASON_NOT_READY, /* inventory or leases have not been read yet */
+		   REASON_NO_SUBNET,
+		   REASON_UNKNOWN_CLIENT, /* in a subnet that serves known ones only */
+		   REASON_NO_ADDRESS,     /* see the refusal of the choice */
+		   REASON_DATABASE_AWAY,  /* a new binding cannot be made now */
+		   REASON_OTHER_SERVER,   /* the client chose another server */
+		   REASON_WRONG_NETWORK,
+		   REASON_WRONG_ADDRESS,
+		   REASON_NO_BINDING,
+		   REASON_MALFORMED,
+		   REASON_NOT_FOR_SERVERS, /* OFFER, ACK, NAK: other servers' words */
+};
+#define DHCP_REASONS 12
+const char *dhcp_reason_text(enum dhcp_reason reason);
+
+struct dhcp_facts {
+	bool ready;
+	bool database; /* connected */
+	bool known;    /* MAC of a node, or with a reservation in this subnet */
+	const struct inventory_subnet *subnet;
+	uint32_t server; /* how this client knows us: option 54 */
+	struct address_choice choice;
+};
+
+struct dhcp_decision {
+	enum dhcp_verdict verdict;
+	enum dhcp_reason reason;
+	uint32_t address; /* offered, acknowledged, declined */
+};
+
+struct dhcp_decision dhcp_policy(const struct dhcp_message *request,
+				 const struct dhcp_facts *facts);
+
+/* The address that a request talks about: ciaddr, else option 50; 0 = none. */
+uint32_t dhcp_claimed_address(const struct dhcp_message *request);

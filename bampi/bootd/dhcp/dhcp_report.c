@@ -1,0 +1,254 @@
+#include "bampi/bootd/dhcp/dhcp_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/base/text.h"
+#include "common/io/log.h"
+#include "common/net/ipv4.h"
+
+#include "bampi/bootd/dhcp/event_store.h"
+
+#define SUBJECT      "dhcp"
+#define SUBJECT_SIZE 96
+
+struct dhcp_report {
+	struct loop *loop;
+	const struct inventory *inventory;
+	struct observations *observations;
+	struct event_store *events;
+	struct log_limit strangers;               /* log lines about clients that are no nodes */
+	struct log_limit by_reason[DHCP_REASONS]; /* refusals: line and event */
+	int64_t away_since_ms;
+	uint64_t postponed; /* refused because the database was away */
+};
+
+/* A client in words; the texts live as long as the struct. */
+struct naming {
+	char subject[SUBJECT_SIZE];
+	char mac[MAC_TEXT_SIZE];
+	char address[IPV4_TEXT_SIZE];
+	const struct inventory_node *node;
+	int64_t deployment_id;
+};
+
+static struct naming name_client(const struct dhcp_report *report, const struct dhcp_client *client,
+				 uint32_t address)
+{
+	struct naming naming = {
+		.node = client->node_id ? inventory_by_id(report->inventory, client->node_id)
+					: NULL};
+
+	(void)mac_text(client->mac, naming.mac);
+	(void)ipv4_text(address, naming.address);
+	if (naming.node) {
+		(void)text_format(naming.subject, sizeof(naming.subject), "node %s",
+				  naming.node->name);
+		naming.deployment_id = naming.node->intent.deployment_id;
+	} else {
+		(void)text_copy(naming.subject, sizeof(naming.subject), SUBJECT);
+	}
+	return naming;
+}
+
+/* The line of one exchange. Nodes are as many as we have; strangers may be any number. */
+static void say(struct dhcp_report *report, enum log_level level, const struct naming *naming,
+		const struct dhcp_client *client, const char *what)
+{
+	if (!log_enabled(level) ||
+	    (!naming->node && !log_allowed(&report->strangers, loop_now_ms(report->loop))))
+		return;
+	if (naming->deployment_id)
+		log_line(level, naming->subject, "%s (mac=%s client=%s deployment=%" PRId64 ")",
+			 what, naming->mac, client_kind_text(client->kind), naming->deployment_id);
+	else
+		log_line(level, naming->subject, "%s (mac=%s client=%s)", what, naming->mac,
+			 client_kind_text(client->kind));
+}
+
+/* {"mac":..,"address":..,"client":..}: all of them texts without anything to escape. */
+static void add_event(struct dhcp_report *report, const char *kind, const struct naming *naming,
+		      const struct dhcp_client *client, const char *message)
+{
+	char detail[256];
+
+	(void)text_format(
+		detail, sizeof(detail),
+		"{\"mac\":\"%s\",\"address\":\"%s\",\"client\":\"%s\",\"vendor_class\":\"%s\"}",
+		naming->mac, naming->address, client_kind_text(client->kind), client->text);
+	event_add(report->events, kind, naming->node ? "node" : "mac",
+		  naming->node ? naming->node->name : naming->mac, message, detail);
+}
+
+void dhcp_report_offer(struct dhcp_report *report, const struct dhcp_client *client,
+		       uint32_t address)
+{
+	struct naming naming;
+	char what[64];
+
+	if (!log_enabled(LOG_LEVEL_DEBUG))
+		return;
+	naming = name_client(report, client, address);
+	(void)text_format(what, sizeof(what), "offer %s", naming.address);
+	say(report, LOG_LEVEL_DEBUG, &naming, client, what);
+}
+
+void dhcp_report_ack(struct dhcp_report *report, const struct dhcp_client *client, uint32_t address,
+		     bool fresh)
+{
+	struct naming naming = name_client(report, client, address);
+	char what[64];
+
+	(void)text_format(what, sizeof(what), "ack %s", naming.address);
+	say(report, LOG_LEVEL_INFO, &naming, client, what);
+	if (naming.node) {
+		(void)text_format(what, sizeof(what), "%s %s", naming.address,
+				  client_kind_text(client->kind));
+		observation_record(report->observations, naming.node, OBSERVATION_DHCP, what, 0);
+	}
+	if (fresh) {
+		(void)text_format(what, sizeof(what), "bound to %s", naming.address);
+		add_event(report, "lease.bound", &naming, client, what);
+	}
+}
+
+void dhcp_report_nak(struct dhcp_report *report, const struct dhcp_client *client, uint32_t address,
+		     enum dhcp_reason reason)
+{
+	struct naming naming = name_client(report, client, address);
+	char what[96];
+
+	(void)text_format(what, sizeof(what), "nak %s: %s", naming.address,
+			  dhcp_reason_text(reason));
+	say(report, LOG_LEVEL_INFO, &naming, client, what);
+}
+
+void dhcp_report_decline(struct dhcp_report *report, const struct dhcp_client *client,
+			 uint32_t address)
+{
+	struct naming naming = name_client(report, client, address);
+	char what[96];
+
+	(void)text_format(what, sizeof(what), "%s is in use by something else; in quarantine",
+			  naming.address);
+	say(report, LOG_LEVEL_WARN, &naming, client, what);
+	add_event(report, "lease.declined", &naming, client, what);
+}
+
+void dhcp_report_conflict(struct dhcp_report *report, const struct dhcp_client *client,
+			  uint32_t address)
+{
+	struct naming naming = name_client(report, client, address);
+	char what[96];
+
+	(void)text_format(what, sizeof(what), "%s is bound to another client in the database",
+			  naming.address);
+	say(report, LOG_LEVEL_WARN, &naming, client, what);
+	add_event(report, "lease.conflict", &naming, client, what);
+}
+
+static void report_refusal(struct dhcp_report *report, const struct dhcp_client *client,
+			   const struct inventory_subnet *subnet, const char *kind, const char *why)
+{
+	struct naming naming = name_client(report, client, 0);
+	char what[192];
+
+	naming.address[0] = '\0';
+	(void)text_format(what, sizeof(what), "no answer in subnet %s: %s", subnet->name, why);
+	log_line(LOG_LEVEL_WARN, naming.subject, "%s (mac=%s client=%s)", what, naming.mac,
+		 client_kind_text(client->kind));
+	if (kind)
+		add_event(report, kind, &naming, client, what);
+}
+
+/* The kind of event for an address that could not be found. */
+static const char *const refusal_events[] = {
+	[ADDRESS_OK] = NULL,
+	[ADDRESS_NO_POOL] = "lease.refused",
+	[ADDRESS_EXHAUSTED] = "subnet.exhausted",
+	[ADDRESS_HELD] = "lease.conflict",
+	[ADDRESS_QUARANTINED] = "lease.conflict",
+};
+
+void dhcp_report_silence(struct dhcp_report *report, const struct dhcp_client *client,
+			 const struct inventory_subnet *subnet, enum dhcp_reason reason,
+			 enum address_refusal refusal)
+{
+	bool told = reason == REASON_UNKNOWN_CLIENT || reason == REASON_NO_ADDRESS;
+
+	if (reason == REASON_DATABASE_AWAY)
+		report->postponed++;
+	if (!subnet || !told)
+		return;
+	if (!log_allowed(&report->by_reason[reason], loop_now_ms(report->loop)))
+		return;
+	if (reason == REASON_UNKNOWN_CLIENT)
+		report_refusal(report, client, subnet, "lease.refused",
+			       "not a node, and nothing is reserved for it");
+	else
+		report_refusal(report, client, subnet, refusal_events[refusal],
+			       address_refusal_text(refusal));
+}
+
+void dhcp_report_database(struct dhcp_report *report, bool connected)
+{
+	char what[160];
+	int64_t seconds;
+
+	if (!connected) {
+		report->away_since_ms = loop_now_ms(report->loop);
+		log_warn(SUBJECT,
+			 "database away: renewals and known bindings are answered, new ones wait");
+		return;
+	}
+	if (report->away_since_ms == 0)
+		return; /* the first connection */
+	seconds = (loop_now_ms(report->loop) - report->away_since_ms) / 1000;
+	(void)text_format(what, sizeof(what),
+			  "database back after %" PRId64
+			  " s; requests for new addresses left unanswered: %" PRIu64,
+			  seconds, report->postponed);
+	log_info(SUBJECT, "%s", what);
+	if (report->postponed > 0)
+		event_add(report->events, "lease.postponed", "program", "bampi-bootd", what, NULL);
+	report->postponed = 0;
+}
+
+int dhcp_report_new(struct loop *loop, struct db *db, const struct inventory *inventory,
+		    struct observations *observations, struct dhcp_report **ret)
+{
+	struct dhcp_report *report = calloc(1, sizeof(*report));
+	int rc;
+
+	if (!report)
+		return -ENOMEM;
+	*report = (struct dhcp_report){
+		.loop = loop,
+		.inventory = inventory,
+		.observations = observations,
+		.strangers = {.burst = 50, .per_minute = 300},
+	};
+	for (size_t i = 0; i < DHCP_REASONS; i++)
+		report->by_reason[i] = (struct log_limit){.burst = 5, .per_minute = 6};
+	rc = event_store_new(loop, db, &report->events);
+	if (rc) {
+		free(report);
+		return rc;
+	}
+	*ret = report;
+	return 0;
+}
+
+void dhcp_report_free(struct dhcp_report *report)
+{
+	if (!report)
+		return;
+	event_store_free(report->events);
+	free(report);
+}
+
+void dhcp_report_flush(struct dhcp_report *report)
+{
+	event_store_flush(report->events);
+}
