@@ -1,0 +1,324 @@
+/* Listeners, the cap on connections, the list of those that are open. */
+#include "common/http/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/listener.h>
+#include <grp.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/http/server_private.h"
+
+#define BACKLOG                  4096
+#define BODY_LIMIT_DEFAULT       ((size_t)1 << 20)
+#define CONNECTION_LIMIT_DEFAULT 4096
+#define HEADER_TIMEOUT_DEFAULT_S 15
+#define RESUME_MS                200
+#define GROUP_SIZE               16384
+
+static void accept_from_all(struct http_server *server, bool accept)
+{
+	for (struct http_listener *l = server->listeners; l; l = l->next)
+		(void)(accept ? evconnlistener_enable(l->listener)
+			      : evconnlistener_disable(l->listener));
+}
+
+static void resume(void *context)
+{
+	struct http_server *server = context;
+
+	if (!server->paused)
+		accept_from_all(server, true);
+}
+
+int http_server_new(struct loop *loop, const struct http_server_options *options,
+		    struct http_server **ret)
+{
+	struct http_server *server = calloc(1, sizeof(*server));
+	int rc;
+
+	if (!server)
+		return -ENOMEM;
+	server->loop = loop;
+	server->options = *options;
+	if (server->options.body_limit == 0)
+		server->options.body_limit = BODY_LIMIT_DEFAULT;
+	if (server->options.connection_limit == 0)
+		server->options.connection_limit = CONNECTION_LIMIT_DEFAULT;
+	if (server->options.header_timeout_s == 0)
+		server->options.header_timeout_s = HEADER_TIMEOUT_DEFAULT_S;
+	rc = loop_timer_new(loop, resume, server, &server->resume);
+	if (rc != 0) {
+		free(server);
+		return rc;
+	}
+	*ret = server;
+	return 0;
+}
+
+void http_server_free(struct http_server *server)
+{
+	if (!server)
+		return;
+	while (server->listeners) {
+		struct http_listener *next = server->listeners->next;
+
+		evconnlistener_free(server->listeners->listener);
+		if (server->listeners->path)
+			(void)unlink(server->listeners->path);
+		free(server->listeners->path);
+		free(server->listeners);
+		server->listeners = next;
+	}
+	while (server->first)
+		http_connection_free(server->first);
+	loop_timer_free(server->resume);
+	free(server);
+}
+
+/* A client that only keeps its connection warm makes room for the one that just came. */
+static bool evict_idle(struct http_server *server)
+{
+	for (struct http_connection *c = server->first; c != server->last; c = c->next) {
+		if (http_connection_is_idle(c)) {
+			http_connection_free(c);
+			return true;
+		}
+	}
+	return false;
+}
+
+void http_server_forget(struct http_connection *connection)
+{
+	struct http_server *server = connection->server;
+
+	*(connection->before ? &connection->before->next : &server->first) = connection->next;
+	*(connection->next ? &connection->next->before : &server->last) = connection->before;
+	server->connection_count--;
+	if (server->paused && server->connection_count < server->options.connection_limit) {
+		server->paused = false;
+		accept_from_all(server, true);
+	}
+}
+
+static void read_peer(int fd, const struct sockaddr *address, struct http_peer *ret)
+{
+	struct ucred credentials = {.uid = (uid_t)-1, .gid = (gid_t)-1};
+	socklen_t size = sizeof(credentials);
+	struct sockaddr_in internet;
+	const int on = 1;
+
+	*ret = (struct http_peer){0};
+	if (address->sa_family == AF_INET) {
+		memcpy(&internet, address, sizeof(internet));
+		ret->address = ntohl(internet.sin_addr.s_addr);
+		ret->port = ntohs(internet.sin_port);
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		return;
+	}
+	/* Who it was at connect(); on failure the ids stay those of nobody. */
+	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size);
+	ret->local = true;
+	ret->uid = credentials.uid;
+	ret->gid = credentials.gid;
+	ret->pid = credentials.pid;
+}
+
+static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
+		      int length, void *context)
+{
+	struct http_server *server = context;
+	struct http_peer peer;
+
+	(void)listener;
+	(void)length;
+	read_peer(fd, address, &peer);
+	if (http_connection_new(server, fd, &peer) != 0) {
+		close(fd);
+		return;
+	}
+	if (server->connection_count >= server->options.connection_limit && !evict_idle(server)) {
+		server->paused = true; /* the rest waits in the backlog */
+		accept_from_all(server, false);
+	}
+}
+
+/* Out of descriptors or memory: a level-triggered listener would spin, so it rests for a moment. */
+static void on_accept_error(struct evconnlistener *listener, void *context)
+{
+	struct http_server *server = context;
+
+	(void)listener;
+	accept_from_all(server, false);
+	loop_timer_arm(server->resume, RESUME_MS);
+}
+
+/* Takes `fd`. */
+static int listen_on(struct http_server *server, int fd, struct http_listener **ret)
+{
+	struct http_listener *row = calloc(1, sizeof(*row));
+
+	if (row)
+		row->listener = evconnlistener_new(loop_base(server->loop), on_accept, server,
+						   LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
+						   BACKLOG, fd);
+	if (!row || !row->listener) {
+		int rc = row && errno ? -errno : -ENOMEM;
+
+		free(row);
+		close(fd);
+		return rc;
+	}
+	evconnlistener_set_error_cb(row->listener, on_accept_error);
+	row->next = server->listeners;
+	server->listeners = row;
+	*ret = row;
+	return 0;
+}
+
+static int bind_tcp(const struct sockaddr_in *address)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const int on = 1;
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	    bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+		return fd;
+	rc = -errno;
+	close(fd);
+	return rc;
+}
+
+int http_server_listen_tcp(struct http_server *server, uint32_t address, uint16_t port,
+			   struct problem *problem)
+{
+	struct sockaddr_in name = {
+		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(address)};
+	socklen_t size = sizeof(name);
+	struct http_listener *listener;
+	int fd = bind_tcp(&name);
+	int rc = fd < 0 ? fd : listen_on(server, fd, &listener);
+
+	if (rc != 0) {
+		char text[INET_ADDRSTRLEN] = "?";
+
+		(void)inet_ntop(AF_INET, &name.sin_addr, text, sizeof(text));
+		(void)problem_set(problem, rc, "cannot listen on %s:%u: %s", text, (unsigned)port,
+				  error_text(rc));
+		if (rc == -EADDRINUSE)
+			problem_hint(problem, "see who has it: ss -ltnp 'sport = :%u'",
+				     (unsigned)port);
+		return rc;
+	}
+	if (getsockname(fd, (struct sockaddr *)&name, &size) == 0)
+		listener->port = ntohs(name.sin_port);
+	return 0;
+}
+
+uint16_t http_server_port(const struct http_server *server)
+{
+	for (const struct http_listener *l = server->listeners; l; l = l->next) {
+		if (!l->path)
+			return l->port;
+	}
+	return 0;
+}
+
+/* Removes a socket that nobody listens on any more; -EADDRINUSE when somebody does, -EEXIST when it
+ * is something else. */
+static int remove_stale(const struct sockaddr_un *name)
+{
+	CLEANUP(closep) int fd = -1;
+	struct stat status;
+
+	if (lstat(name->sun_path, &status) != 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(status.st_mode))
+		return -EEXIST;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (const struct sockaddr *)name, sizeof(*name)) == 0 || errno == EAGAIN)
+		return -EADDRINUSE;
+	return unlink(name->sun_path) == 0 ? 0 : -errno;
+}
+
+static int find_group(const char *group, gid_t *ret)
+{
+	CLEANUP(freep) char *buffer = malloc(GROUP_SIZE);
+	struct group row;
+	struct group *found = NULL;
+	int rc = buffer ? getgrnam_r(group, &row, buffer, GROUP_SIZE, &found) : ENOMEM;
+
+	if (rc != 0)
+		return -rc;
+	if (!found)
+		return E_NOT_FOUND;
+	*ret = row.gr_gid;
+	return 0;
+}
+
+/* Mode and group are right before listen(): until then nobody can connect. */
+static int bind_unix(const struct sockaddr_un *name, mode_t mode, gid_t group)
+{
+	int rc = remove_stale(name);
+	int fd = rc == 0 ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+
+	if (rc != 0)
+		return rc;
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (const struct sockaddr *)name, sizeof(*name)) != 0) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	if ((group == (gid_t)-1 || chown(name->sun_path, (uid_t)-1, group) == 0) &&
+	    chmod(name->sun_path, mode) == 0)
+		return fd;
+	rc = -errno;
+	close(fd);
+	(void)unlink(name->sun_path);
+	return rc;
+}
+
+int http_server_listen_unix(struct http_server *server, const char *path, mode_t mode,
+			    const char *group, struct problem *problem)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	struct http_listener *listener;
+	char *copy = strdup(path);
+	gid_t gid = (gid_t)-1;
+	int rc = 0;
+
+	if (!copy)
+		rc = -ENOMEM;
+	else if (!text_copy(name.sun_path, sizeof(name.sun_path), path))
+		rc = -ENAMETOOLONG;
+	if (rc == 0 && group && *group)
+		rc = find_group(group, &gid);
+	if (rc == E_NOT_FOUND)
+		(void)problem_set(problem, rc, "group %s does not exist", group);
+	if (rc == 0)
+		rc = bind_unix(&name, mode, gid);
+	if (rc >= 0)
+		rc = listen_on(server, rc, &listener);
+	if (rc == 0) {
+		listener->path = copy;
+		return 0;
+	}
+	free(copy);
+	if (rc != E_NOT_FOUND)
+		(void)problem_set(problem, rc, "cannot listen on %s: %s", path, error_text(rc));
+	return rc;
+}

@@ -1,0 +1,307 @@
+/* Answers: whole, files by sendfile, streams. */
+#include <errno.h>
+#include <event2/buffer.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+#include "common/http/server_private.h"
+
+static struct evbuffer *output_of(const struct http_request *request)
+{
+	return bufferevent_get_output(request->connection->bev);
+}
+
+void http_answer_header(struct http_request *request, const char *name, const char *value)
+{
+	text_addf(&request->headers, "%s: ", name);
+	for (; *value; value++) { /* a line break would end the header, and ours with it */
+		unsigned char c = (unsigned char)*value;
+
+		text_add_bytes(&request->headers, c < 0x20 || c == 0x7f ? " " : value, 1);
+	}
+	text_add(&request->headers, "\r\n");
+}
+
+/* IMF-fixdate of RFC 9110 5.6.7; strftime's names follow no locale because no program of ours sets
+ * one. */
+static void add_date(struct text *head)
+{
+	time_t now = (time_t)(clock_wall_us() / 1000000);
+	struct tm tm;
+	char date[40];
+
+	if (gmtime_r(&now, &tm) &&
+	    strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &tm) > 0)
+		text_addf(head, "Date: %s\r\n", date);
+}
+
+static bool has_body(int status)
+{
+	return status >= 200 && status != 204 && status != 304;
+}
+
+/* Writes the head; `length` < 0: not known. False when memory ran out: the connection is given up
+ * then. */
+static bool send_head(struct http_request *request, int status, const char *content_type,
+		      int64_t length)
+{
+	struct http_connection *connection = request->connection;
+	struct text head = {0};
+	bool sent;
+
+	request->status = status;
+	if (length < 0 && request->head.minor == 0)
+		connection->close = true; /* its end is the only end that HTTP/1.0 knows */
+	request->chunked = length < 0 && request->head.minor == 1;
+	text_addf(&head, "HTTP/1.1 %d %s\r\n", status, http_reason(status));
+	add_date(&head);
+	if (content_type)
+		text_addf(&head, "Content-Type: %s\r\n", content_type);
+	if (length >= 0 && has_body(status))
+		text_addf(&head, "Content-Length: %" PRId64 "\r\n", length);
+	if (request->chunked)
+		text_add(&head, "Transfer-Encoding: chunked\r\n");
+	if (connection->close)
+		text_add(&head, "Connection: close\r\n");
+	else if (request->head.minor == 0)
+		text_add(&head, "Connection: keep-alive\r\n");
+	text_add_bytes(&head, text_get(&request->headers), request->headers.size);
+	text_add(&head, "\r\n");
+	sent = !head.failed && !request->headers.failed &&
+	       evbuffer_add(output_of(request), text_get(&head), head.size) == 0;
+	text_done(&head);
+	if (!sent)
+		http_connection_abort(connection);
+	return sent;
+}
+
+/* The handler is done with it; what remains is between us and the client. */
+static void end_answer(struct http_request *request)
+{
+	request->ended = true;
+	http_connection_drain(request->connection);
+	/* A stream may have nothing on its way any more; then no write would tell us that all is
+	 * out. */
+	if (evbuffer_get_length(output_of(request)) == 0)
+		bufferevent_trigger(request->connection->bev, EV_WRITE,
+				    BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
+}
+
+void http_answer(struct http_request *request, int status, const char *content_type,
+		 const void *body, size_t size)
+{
+	bool sent;
+
+	if (request->status) /* a second answer would be read as the next request's */
+		return;
+	sent = send_head(request, status, size > 0 ? content_type : NULL, (int64_t)size);
+	if (sent && size > 0 && request->method != HTTP_HEAD && has_body(status) &&
+	    evbuffer_add(output_of(request), body, size) != 0)
+		http_connection_abort(request->connection);
+	end_answer(request);
+}
+
+void http_answer_json(struct http_request *request, int status, const struct text *body)
+{
+	struct problem problem = {0};
+
+	if (body->failed) {
+		(void)problem_set(&problem, -ENOMEM, "out of memory");
+		http_answer_problem(request, 503, &problem);
+		return;
+	}
+	http_answer(request, status, "application/json", text_get(body), body->size);
+}
+
+void http_answer_problem(struct http_request *request, int status, const struct problem *problem)
+{
+	struct text body = {0};
+
+	json_begin_object(&body, NULL);
+	json_string(&body, "type", "about:blank");
+	json_string(&body, "title", problem->message[0] ? problem->message : http_reason(status));
+	json_int(&body, "status", status);
+	if (problem->detail[0])
+		json_string(&body, "detail", problem->detail);
+	if (problem->hint[0])
+		json_string(&body, "hint", problem->hint);
+	json_string(&body, "code", error_word(problem->code));
+	json_end_object(&body);
+	http_answer(request, status, "application/problem+json", text_get(&body),
+		    body.failed ? 0 : body.size);
+	text_done(&body);
+}
+
+int http_status_of(int rc)
+{
+	static const struct {
+		int rc;
+		int status;
+	} rows[] = {
+		/* clang-format off */
+		{0, 200}, {E_MALFORMED, 400}, {E_NOT_FOUND, 404}, {E_CONFLICT, 409}, {E_DENIED, 403}, {E_UNAVAILABLE, 503},
+		{E_DIGEST, 422}, {E_TIMEOUT, 504}, {E_PROTOCOL, 502}, {E_UNSUPPORTED, 501}, {E_AUTHENTICATION, 401},
+		{E_LIMIT, 413}, {E_STALE, 412}, {E_INVALID, 422}, {-ENOSPC, 507}, {-ENOMEM, 503},
+		/* clang-format on */
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		if (rows[i].rc == rc)
+			return rows[i].status;
+	}
+	return 500;
+}
+
+/* Which part of the file the client wants. E_NOT_FOUND: none there is. */
+static int pick_range(const struct http_request *request, uint64_t size, uint64_t *ret_first,
+		      uint64_t *ret_length, int *ret_status)
+{
+	const char *value = http_head_field(&request->head, "Range");
+	int rc = E_MALFORMED;
+
+	*ret_first = 0;
+	*ret_length = size;
+	*ret_status = 200;
+	if (value && (request->method & (HTTP_GET | HTTP_HEAD)))
+		rc = http_range(value, size, ret_first, ret_length);
+	if (rc == 0)
+		*ret_status = 206;
+	return rc == E_NOT_FOUND ? rc : 0;
+}
+
+/* Takes `fd`. Straight into the connection's own buffer: only there libevent uses sendfile(2). */
+static void add_file(struct http_request *request, int fd, uint64_t first, uint64_t length)
+{
+	struct evbuffer_file_segment *segment = evbuffer_file_segment_new(
+		fd, (ev_off_t)first, (ev_off_t)length, EVBUF_FS_CLOSE_ON_FREE);
+
+	if (!segment) {
+		close(fd);
+		http_connection_abort(request->connection);
+		return;
+	}
+	if (evbuffer_add_file_segment(output_of(request), segment, 0, (ev_off_t)length) != 0)
+		http_connection_abort(request->connection);
+	evbuffer_file_segment_free(segment); /* the buffer holds it now */
+}
+
+/* Takes `fd`. */
+static void send_file(struct http_request *request, int fd, uint64_t size, const char *content_type)
+{
+	struct problem problem = {0};
+	uint64_t first;
+	uint64_t length;
+	char range[80];
+	int status;
+
+	http_answer_header(request, "Accept-Ranges", "bytes");
+	if (pick_range(request, size, &first, &length, &status) != 0) {
+		close(fd);
+		(void)text_format(range, sizeof(range), "bytes */%" PRIu64, size);
+		http_answer_header(request, "Content-Range", range);
+		(void)problem_set(&problem, E_INVALID, "the range is outside the file");
+		problem_detail(&problem, "%" PRIu64 " bytes", size);
+		http_answer_problem(request, 416, &problem);
+		return;
+	}
+	if (status == 206) {
+		(void)text_format(range, sizeof(range), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
+				  first, first + length - 1, size);
+		http_answer_header(request, "Content-Range", range);
+	}
+	if (!send_head(request, status, content_type, (int64_t)length) || length == 0 ||
+	    request->method == HTTP_HEAD) {
+		close(fd);
+	} else {
+		add_file(request, fd, first, length);
+	}
+	end_answer(request);
+}
+
+void http_answer_file(struct http_request *request, const char *path, const char *content_type)
+{
+	struct problem problem = {0};
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int rc = fd < 0 ? -errno : 0;
+
+	if (request->status) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	if (rc == 0 && fstat(fd, &status) != 0)
+		rc = -errno;
+	if (rc == 0 && S_ISREG(status.st_mode)) {
+		send_file(request, fd, (uint64_t)status.st_size, content_type);
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (rc == 0 || rc == -ENOENT || rc == -ENOTDIR || rc == -EACCES) {
+		(void)problem_set(&problem, E_NOT_FOUND, "no such file");
+		http_answer_problem(request, 404, &problem);
+	} else {
+		(void)problem_set(&problem, rc, "the file cannot be read: %s", error_text(rc));
+		http_answer_problem(request, 500, &problem);
+	}
+}
+
+void http_stream_begin(struct http_request *request, int status, const char *content_type)
+{
+	if (request->status)
+		return;
+	(void)send_head(request, status, content_type, -1);
+	if (request->method == HTTP_HEAD) /* the head was all */
+		request->chunked = false;
+}
+
+int http_stream_send(struct http_request *request, const void *data, size_t size)
+{
+	struct evbuffer *output = output_of(request);
+	int rc = 0;
+
+	if (request->ended || request->connection->abort) {
+		request->ended = true;
+		return -EPIPE;
+	}
+	if (request->method == HTTP_HEAD) {
+		end_answer(request);
+		return -EPIPE;
+	}
+	if (size == 0) /* an empty chunk would be the end */
+		return 0;
+	if (evbuffer_get_length(output) + size > STREAM_LIMIT) {
+		request->ended = true;
+		http_connection_abort(request->connection);
+		return -EPIPE;
+	}
+	if (request->chunked)
+		rc = evbuffer_add_printf(output, "%zx\r\n", size) < 0 ? -1 : 0;
+	if (rc == 0)
+		rc = evbuffer_add(output, data, size);
+	if (rc == 0 && request->chunked)
+		rc = evbuffer_add(output, "\r\n", 2);
+	if (rc != 0) {
+		request->ended = true;
+		http_connection_abort(request->connection);
+		return -EPIPE;
+	}
+	return 0;
+}
+
+void http_stream_end(struct http_request *request)
+{
+	if (request->ended)
+		return;
+	if (request->chunked && evbuffer_add(output_of(request), "0\r\n\r\n", 5) != 0)
+		http_connection_abort(request->connection);
+	end_answer(request);
+}

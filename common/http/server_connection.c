@@ -1,0 +1,334 @@
+/* One client: heads and bodies in, deadlines, the end. */
+#include <errno.h>
+#include <event2/buffer.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/http/server_private.h"
+
+#define IDLE_S        75      /* between requests */
+#define WRITE_STALL_S 60      /* a client that takes nothing for so long is gone */
+#define LINGER_MS     2000    /* for the client to read our last answer */
+#define PROGRESS      4096    /* bytes of a body that buy another header_timeout_s */
+#define READ_AHEAD    65536   /* of pipelined requests; beyond it the socket is not read */
+#define WRITE_PIECE   1048576 /* of a file per turn of the loop */
+
+static void arm_header_deadline(struct http_connection *connection)
+{
+	loop_timer_arm(connection->deadline,
+		       (int64_t)connection->server->options.header_timeout_s * 1000);
+}
+
+/* Refuses what cannot be understood; the rest of the connection means nothing then. */
+static void refuse(struct http_connection *connection, int status, int code, const char *message)
+{
+	struct problem problem = {0};
+
+	(void)problem_set(&problem, code, "%s", message);
+	connection->close = true;
+	connection->state = CONNECTION_HANDLING;
+	http_answer_problem(connection->request, status, &problem);
+}
+
+static void dispatch(struct http_connection *connection)
+{
+	connection->state = CONNECTION_HANDLING;
+	loop_timer_disarm(connection->deadline);
+	http_request_dispatch(connection->request);
+}
+
+/* What the head says about the connection and the body. */
+static void begin_request(struct http_connection *connection)
+{
+	struct http_request *request = connection->request;
+	const char *expect = http_head_field(&request->head, "Expect");
+	int rc;
+
+	connection->close =
+		request->head.minor == 0
+			? !http_head_has_token(&request->head, "Connection", "keep-alive")
+			: http_head_has_token(&request->head, "Connection", "close");
+	rc = http_framing_request(&request->head, &request->framing, &request->body_left);
+	if (rc == 0 && request->head.minor == 1 && !http_head_field(&request->head, "Host"))
+		rc = E_MALFORMED; /* RFC 9112 3.2 */
+	if (rc == 0)
+		rc = http_request_target(request);
+	if (rc == E_UNSUPPORTED) {
+		refuse(connection, 501, rc, "transfer coding not supported");
+	} else if (rc != 0) {
+		refuse(connection, 400, rc, "malformed request");
+	} else if (request->body_left > connection->server->options.body_limit) {
+		refuse(connection, 413, E_LIMIT, "the body is too large");
+	} else if (expect && strcasecmp(expect, "100-continue") != 0) {
+		refuse(connection, 417, E_UNSUPPORTED, "unknown expectation");
+	} else if (request->framing == HTTP_FRAMING_NONE ||
+		   (request->framing == HTTP_FRAMING_LENGTH && request->body_left == 0)) {
+		dispatch(connection);
+	} else {
+		if (expect && request->head.minor == 1)
+			(void)bufferevent_write(connection->bev, "HTTP/1.1 100 Continue\r\n\r\n",
+						25);
+		connection->state = CONNECTION_BODY;
+		connection->progress = 0;
+		arm_header_deadline(connection);
+	}
+}
+
+/* An empty line before a request is forgiven (RFC 9112 2.2). */
+static void skip_empty_lines(struct evbuffer *input)
+{
+	char start[2];
+
+	while (evbuffer_copyout(input, start, 2) == 2 && start[0] == '\r' && start[1] == '\n')
+		(void)evbuffer_drain(input, 2);
+}
+
+/* True when something was taken and it is worth looking again. */
+static bool read_head(struct http_connection *connection)
+{
+	struct evbuffer *input = bufferevent_get_input(connection->bev);
+	struct evbuffer_ptr end;
+	size_t size;
+	int rc;
+
+	skip_empty_lines(input);
+	if (evbuffer_get_length(input) == 0)
+		return false;
+	if (!connection->started) {
+		connection->started = true;
+		arm_header_deadline(connection);
+	}
+	end = evbuffer_search(input, "\r\n\r\n", 4, NULL);
+	size = end.pos < 0 ? evbuffer_get_length(input) : (size_t)end.pos + 4;
+	if (end.pos < 0 && size < HTTP_HEAD_LIMIT)
+		return false;
+	if (http_request_new(connection, &connection->request) != 0) {
+		http_connection_abort(connection);
+		return false;
+	}
+	if (size > HTTP_HEAD_LIMIT || end.pos < 0) {
+		refuse(connection, 431, E_LIMIT, "the request head is too large");
+		return false;
+	}
+	connection->request->bytes = malloc(size + 1);
+	if (!connection->request->bytes) {
+		http_connection_abort(connection);
+		return false;
+	}
+	(void)evbuffer_remove(input, connection->request->bytes, size);
+	connection->request->bytes[size] = '\0';
+	connection->started = false;
+	rc = http_head_request(connection->request->bytes, size, &connection->request->head);
+	if (rc == 0)
+		begin_request(connection);
+	else if (rc == E_UNSUPPORTED)
+		refuse(connection, 505, rc, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+	else if (rc == E_LIMIT)
+		refuse(connection, 431, rc, "too many header fields");
+	else
+		refuse(connection, 400, rc, "malformed request head");
+	return true;
+}
+
+static int take_body_piece(struct http_connection *connection, const char *data, size_t size,
+			   size_t *ret_used)
+{
+	struct http_request *request = connection->request;
+	const char *piece = data;
+	size_t piece_size = size;
+	int rc = 0;
+
+	if (request->framing == HTTP_FRAMING_CHUNKED) {
+		rc = http_chunks_take(&request->chunks, data, size, ret_used, &piece, &piece_size);
+	} else {
+		if (piece_size > request->body_left)
+			piece_size = (size_t)request->body_left;
+		request->body_left -= piece_size;
+		*ret_used = piece_size;
+	}
+	if (rc == 0 && piece_size > connection->server->options.body_limit - request->body.size)
+		rc = E_LIMIT;
+	if (rc == 0)
+		text_add_bytes(&request->body, piece, piece_size);
+	return rc == 0 && request->body.failed ? -ENOMEM : rc;
+}
+
+static bool body_is_whole(const struct http_request *request)
+{
+	return request->framing == HTTP_FRAMING_CHUNKED ? request->chunks.state == HTTP_CHUNKS_DONE
+							: request->body_left == 0;
+}
+
+static bool read_body(struct http_connection *connection)
+{
+	struct evbuffer *input = bufferevent_get_input(connection->bev);
+	struct evbuffer_iovec piece;
+	size_t used = 0;
+	int rc;
+
+	if (evbuffer_peek(input, -1, NULL, &piece, 1) < 1 || piece.iov_len == 0)
+		return false;
+	rc = take_body_piece(connection, piece.iov_base, piece.iov_len, &used);
+	(void)evbuffer_drain(input, used);
+	connection->progress += used;
+	if (rc == E_LIMIT) {
+		refuse(connection, 413, rc, "the body is too large");
+	} else if (rc != 0) {
+		refuse(connection, rc == -ENOMEM ? 503 : 400, rc, "malformed body");
+	} else if (body_is_whole(connection->request)) {
+		dispatch(connection);
+	} else if (connection->progress >= PROGRESS) {
+		connection->progress = 0;
+		arm_header_deadline(connection);
+	}
+	return true;
+}
+
+static void on_read(struct bufferevent *bev, void *context)
+{
+	struct http_connection *connection = context;
+	bool more = true;
+
+	while (more) {
+		switch (connection->state) {
+		case CONNECTION_HEAD: more = read_head(connection); break;
+		case CONNECTION_BODY: more = read_body(connection); break;
+		case CONNECTION_LINGER:
+			(void)evbuffer_drain(bufferevent_get_input(bev), SIZE_MAX);
+			more = false;
+			break;
+		case CONNECTION_HANDLING:
+		case CONNECTION_DRAINING: more = false; break; /* a pipelined request waits */
+		}
+	}
+}
+
+static void end_request(struct http_connection *connection)
+{
+	struct http_request *request = TAKE(connection->request);
+	const struct http_server_options *options = &connection->server->options;
+
+	if (!request)
+		return;
+	if (request->status && options->after)
+		options->after(options->context, request, request->status,
+			       clock_wall_us() - request->started_us);
+	http_request_free(request);
+}
+
+static void linger(struct http_connection *connection)
+{
+	connection->state = CONNECTION_LINGER;
+	(void)shutdown(bufferevent_getfd(connection->bev), SHUT_WR);
+	(void)evbuffer_drain(bufferevent_get_input(connection->bev), SIZE_MAX);
+	loop_timer_arm(connection->deadline, LINGER_MS);
+}
+
+/* Everything of an answer is out. */
+static void on_written(struct bufferevent *bev, void *context)
+{
+	struct http_connection *connection = context;
+
+	if (connection->state != CONNECTION_DRAINING)
+		return;
+	end_request(connection);
+	if (connection->half_closed) {
+		http_connection_free(connection);
+		return;
+	}
+	if (connection->close || connection->server->paused) {
+		linger(connection);
+		return;
+	}
+	connection->state = CONNECTION_HEAD;
+	connection->started = false;
+	loop_timer_arm(connection->deadline, IDLE_S * 1000);
+	on_read(bev, connection);
+}
+
+static void on_event(struct bufferevent *bev, short what, void *context)
+{
+	struct http_connection *connection = context;
+
+	(void)bev;
+	if (what & BEV_EVENT_EOF && what & BEV_EVENT_READING &&
+	    connection->state == CONNECTION_DRAINING) {
+		connection->close = true; /* it has said all and still listens */
+		connection->half_closed = true;
+		return;
+	}
+	http_connection_free(connection); /* a client that left is no error */
+}
+
+static void on_deadline(void *context)
+{
+	struct http_connection *connection = context;
+
+	http_connection_free(connection);
+}
+
+int http_connection_new(struct http_server *server, int fd, const struct http_peer *peer)
+{
+	struct http_connection *connection = calloc(1, sizeof(*connection));
+	const struct timeval stall = {.tv_sec = WRITE_STALL_S};
+	int rc;
+
+	if (!connection)
+		return -ENOMEM;
+	rc = loop_timer_new(server->loop, on_deadline, connection, &connection->deadline);
+	connection->bev = rc == 0 ? bufferevent_socket_new(loop_base(server->loop), fd, 0) : NULL;
+	if (!connection->bev) {
+		loop_timer_free(connection->deadline);
+		free(connection);
+		return -ENOMEM;
+	}
+	connection->server = server;
+	connection->peer = *peer;
+	connection->before = server->last;
+	*(server->last ? &server->last->next : &server->first) = connection;
+	server->last = connection;
+	server->connection_count++;
+	bufferevent_setcb(connection->bev, on_read, on_written, on_event, connection);
+	bufferevent_setwatermark(connection->bev, EV_READ, 0, READ_AHEAD);
+	(void)bufferevent_set_max_single_write(connection->bev, WRITE_PIECE);
+	(void)bufferevent_set_timeouts(connection->bev, NULL, &stall);
+	arm_header_deadline(connection);
+	(void)bufferevent_enable(connection->bev, EV_READ | EV_WRITE);
+	return 0;
+}
+
+void http_connection_free(struct http_connection *connection)
+{
+	struct http_request *request = connection->request;
+	int fd = bufferevent_getfd(connection->bev);
+
+	http_server_forget(connection);
+	if (request && !request->ended && request->on_close)
+		request->on_close(request->on_close_context);
+	end_request(connection);
+	loop_timer_free(connection->deadline);
+	bufferevent_free(connection->bev);
+	close(fd);
+	free(connection);
+}
+
+bool http_connection_is_idle(const struct http_connection *connection)
+{
+	return (connection->state == CONNECTION_HEAD && !connection->started) ||
+	       connection->state == CONNECTION_LINGER;
+}
+
+void http_connection_drain(struct http_connection *connection)
+{
+	connection->state = CONNECTION_DRAINING;
+}
+
+void http_connection_abort(struct http_connection *connection)
+{
+	connection->abort = true;
+	loop_timer_arm(connection->deadline, 0);
+}

@@ -1,0 +1,103 @@
+/* What the server's files share: server.c (listeners, cap), server_connection.c (bytes in),
+ * server_request.c (target, routes, accessors), server_answer.c (bytes out). */
+#pragma once
+
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+
+#include "common/http/http_wire.h"
+#include "common/http/server.h"
+
+#define SEGMENT_LIMIT 16
+#define QUERY_LIMIT   32
+#define HEADER_LIMIT  16
+#define STREAM_LIMIT  ((size_t)256 << 10)
+
+enum connection_state {
+	CONNECTION_HEAD,     /* waits for a request, or is in its head */
+	CONNECTION_BODY,     /* reads a body */
+	CONNECTION_HANDLING, /* the handler has it, or a stream is open */
+	CONNECTION_DRAINING, /* answered, bytes are on their way */
+	CONNECTION_LINGER, /* our end is closed; what the client still sends is thrown away, so that
+			      it can read our answer */
+};
+
+struct http_connection {
+	struct http_server *server;
+	struct http_connection *next, *before; /* in order of arrival */
+	struct bufferevent *bev;
+	struct loop_timer *deadline;
+	struct http_peer peer;
+	enum connection_state state;
+	struct http_request *request; /* from its head to its last byte out */
+	size_t progress;              /* bytes of a body since the deadline was moved */
+	bool started;                 /* HEAD: something of the next request is here */
+	bool close;                   /* after this exchange */
+	bool half_closed;             /* the client will send no more */
+	bool abort;                   /* at once, but from the loop */
+};
+
+struct http_request {
+	struct http_connection *connection;
+	int64_t started_us;
+	char *bytes; /* the head as it came; `head` points into it */
+	struct http_head head;
+	enum http_framing framing;
+	uint64_t body_left;
+	struct http_chunks chunks;
+	struct text body;
+
+	enum http_method method;
+	const struct http_route *route;
+	char *path;     /* decoded */
+	char *raw_path; /* the segments, each decoded */
+	const char *segments[SEGMENT_LIMIT];
+	size_t segment_count;
+	char *raw_query;
+	struct http_field queries[QUERY_LIMIT];
+	size_t query_count;
+
+	loop_fn on_close;
+	void *on_close_context;
+	void *data;
+
+	struct text headers; /* of the answer */
+	int status;          /* 0 until answered or streaming */
+	bool chunked, ended;
+};
+
+struct http_listener {
+	struct http_listener *next;
+	struct evconnlistener *listener;
+	char *path; /* Unix socket to remove; NULL for TCP */
+	uint16_t port;
+};
+
+struct http_server {
+	struct loop *loop;
+	struct http_server_options options;
+	struct http_listener *listeners;
+	struct loop_timer *resume; /* after accept() failed */
+	struct http_connection *first, *last;
+	unsigned connection_count;
+	bool paused; /* the cap is reached: nobody is accepted */
+};
+
+/* server.c */
+void http_server_forget(struct http_connection *connection);
+
+/* server_connection.c */
+MUST_USE int http_connection_new(struct http_server *server, int fd, const struct http_peer *peer);
+void http_connection_free(struct http_connection *connection);
+bool http_connection_is_idle(const struct http_connection *connection);
+/* The answer is complete in the output. */
+void http_connection_drain(struct http_connection *connection);
+void http_connection_abort(struct http_connection *connection);
+
+/* server_request.c */
+MUST_USE int http_request_new(struct http_connection *connection, struct http_request **ret);
+void http_request_free(struct http_request *request);
+/* Method, path and query from the parsed head. E_MALFORMED. */
+MUST_USE int http_request_target(struct http_request *request);
+/* Finds the route and calls it, or answers 404 or 405. */
+void http_request_dispatch(struct http_request *request);

@@ -1,0 +1,281 @@
+/* What a request asks for: method, path, query, route; and what a handler reads of it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/http/server_private.h"
+
+static const struct {
+	const char *word;
+	enum http_method method;
+} methods[] = {
+	{"GET", HTTP_GET}, {"HEAD", HTTP_HEAD},   {"POST", HTTP_POST},
+	{"PUT", HTTP_PUT}, {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE},
+};
+
+int http_request_new(struct http_connection *connection, struct http_request **ret)
+{
+	struct http_request *request = calloc(1, sizeof(*request));
+
+	if (!request)
+		return -ENOMEM;
+	request->connection = connection;
+	request->started_us = clock_wall_us();
+	*ret = request;
+	return 0;
+}
+
+void http_request_free(struct http_request *request)
+{
+	free(request->bytes);
+	free(request->path);
+	free(request->raw_path);
+	free(request->raw_query);
+	text_done(&request->body);
+	text_done(&request->headers);
+	free(request);
+}
+
+/* Each segment is decoded after the split; one that would then change the path ("%2F", "..") is
+ * nothing an honest client sends. */
+static int split_path(struct http_request *request)
+{
+	char *at = request->raw_path;
+
+	if (strcmp(at, "/") == 0)
+		return 0;
+	while (at && request->segment_count < SEGMENT_LIMIT) {
+		char *segment = at + 1;
+		size_t length = strcspn(segment, "/");
+
+		at = segment[length] ? segment + length : NULL;
+		segment[length] = '\0';
+		if (http_decode(segment, false) != 0 || strchr(segment, '/') ||
+		    strcmp(segment, ".") == 0 || strcmp(segment, "..") == 0)
+			return E_MALFORMED;
+		request->segments[request->segment_count++] = segment;
+	}
+	return at ? E_MALFORMED : 0;
+}
+
+static int split_query(struct http_request *request)
+{
+	char *at = request->raw_query;
+
+	while (*at) {
+		char *name = at;
+		size_t length = strcspn(at, "&");
+		char *value;
+
+		at += length;
+		if (*at)
+			*at++ = '\0';
+		if (*name == '\0')
+			continue;
+		value = strchr(name, '=');
+		if (value)
+			*value++ = '\0';
+		if (request->query_count == QUERY_LIMIT || http_decode(name, true) != 0 ||
+		    (value && http_decode(value, true) != 0))
+			return E_MALFORMED;
+		request->queries[request->query_count++] =
+			(struct http_field){.name = name, .value = value ? value : ""};
+	}
+	return 0;
+}
+
+/* RFC 9112 3.2.2: a proxy's absolute form is the same request. */
+static const char *skip_authority(const char *target)
+{
+	const char *authority;
+
+	if (*target == '/')
+		return target;
+	authority = strstr(target, "://");
+	return authority ? strchr(authority + 3, '/') : NULL;
+}
+
+int http_request_target(struct http_request *request)
+{
+	const char *target = skip_authority(request->head.target);
+	size_t length = target ? strcspn(target, "?#") : 0;
+	int rc;
+
+	if (!target)
+		return E_MALFORMED;
+	for (size_t i = 0; i < COUNT_OF(methods); i++) {
+		if (strcmp(methods[i].word, request->head.method) == 0)
+			request->method = methods[i].method;
+	}
+	request->raw_path = strndup(target, length);
+	request->path = strndup(target, length);
+	target += length;
+	if (*target == '?')
+		target++;
+	request->raw_query = strndup(target, strcspn(target, "#"));
+	if (!request->raw_path || !request->path || !request->raw_query)
+		return -ENOMEM;
+	rc = http_decode(request->path, false);
+	if (rc == 0)
+		rc = split_path(request);
+	if (rc == 0)
+		rc = split_query(request);
+	return rc;
+}
+
+/* How many literal segments fit, -1 when the pattern is another path. */
+static int match(const struct http_request *request, const char *pattern)
+{
+	int literals = 0;
+
+	if (strcmp(pattern, "/") == 0)
+		return request->segment_count == 0 ? 0 : -1;
+	for (size_t i = 0; i < request->segment_count; i++) {
+		const char *segment = request->segments[i];
+		size_t length;
+
+		if (*pattern++ != '/')
+			return -1;
+		length = strcspn(pattern, "/");
+		if (*pattern == '{') {
+			if (*segment == '\0')
+				return -1;
+		} else if (strlen(segment) != length || strncmp(segment, pattern, length) != 0) {
+			return -1;
+		} else {
+			literals++;
+		}
+		pattern += length;
+	}
+	return *pattern == '\0' && request->segment_count > 0 ? literals : -1;
+}
+
+static void refuse_method(struct http_request *request, unsigned allowed)
+{
+	struct problem problem = {0};
+	struct text allow = {0};
+
+	if (allowed & HTTP_GET)
+		allowed |= HTTP_HEAD;
+	for (size_t i = 0; i < COUNT_OF(methods); i++) {
+		if (allowed & methods[i].method)
+			text_addf(&allow, "%s%s", allow.size ? ", " : "", methods[i].word);
+	}
+	http_answer_header(request, "Allow", text_get(&allow));
+	(void)problem_set(&problem, E_UNSUPPORTED, "%s is not possible here", request->head.method);
+	problem_hint(&problem, "possible: %s", text_get(&allow));
+	http_answer_problem(request, 405, &problem);
+	text_done(&allow);
+}
+
+void http_request_dispatch(struct http_request *request)
+{
+	const struct http_server_options *options = &request->connection->server->options;
+	unsigned wanted = request->method == HTTP_HEAD ? HTTP_HEAD | HTTP_GET : request->method;
+	struct problem problem = {0};
+	unsigned allowed = 0;
+	int best = -1;
+
+	for (size_t i = 0; i < options->route_count; i++) {
+		int literals = match(request, options->routes[i].pattern);
+
+		if (literals < 0)
+			continue;
+		allowed |= options->routes[i].method;
+		if (options->routes[i].method & wanted && literals > best) {
+			best = literals;
+			request->route = &options->routes[i];
+		}
+	}
+	if (!request->route && allowed) {
+		refuse_method(request, allowed);
+	} else if (!request->route) {
+		(void)problem_set(&problem, E_NOT_FOUND, "no such resource");
+		problem_detail(&problem, "%s", request->path);
+		http_answer_problem(request, 404, &problem);
+	} else if (!options->before || options->before(options->context, request)) {
+		request->route->handler(options->context, request);
+	}
+}
+
+enum http_method http_request_method(const struct http_request *request)
+{
+	return request->method;
+}
+
+const char *http_request_path(const struct http_request *request)
+{
+	return request->path ? request->path : "";
+}
+
+const char *http_request_route(const struct http_request *request)
+{
+	return request->route ? request->route->pattern : "";
+}
+
+const char *http_request_param(const struct http_request *request, const char *name)
+{
+	const char *at = http_request_route(request);
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < request->segment_count && *at == '/'; i++) {
+		at++;
+		if (*at == '{' && strncmp(at + 1, name, length) == 0 && at[length + 1] == '}')
+			return request->segments[i];
+		at += strcspn(at, "/");
+	}
+	return NULL;
+}
+
+const char *http_request_query(const struct http_request *request, const char *name)
+{
+	for (size_t i = 0; i < request->query_count; i++) {
+		if (strcmp(request->queries[i].name, name) == 0)
+			return request->queries[i].value;
+	}
+	return NULL;
+}
+
+const char *http_request_header(const struct http_request *request, const char *name)
+{
+	return http_head_field(&request->head, name);
+}
+
+const char *http_request_body(const struct http_request *request, size_t *ret_size)
+{
+	if (ret_size)
+		*ret_size = request->body.size;
+	return text_get(&request->body);
+}
+
+const struct http_peer *http_request_peer(const struct http_request *request)
+{
+	return &request->connection->peer;
+}
+
+const char *http_request_bearer(const struct http_request *request)
+{
+	const char *value = http_head_field(&request->head, "Authorization");
+
+	if (!value || strncasecmp(value, "Bearer ", 7) != 0)
+		return NULL;
+	return value + 7 + strspn(value + 7, " ");
+}
+
+void http_request_on_close(struct http_request *request, loop_fn fn, void *context)
+{
+	request->on_close = fn;
+	request->on_close_context = context;
+}
+
+void http_request_set_data(struct http_request *request, void *data)
+{
+	request->data = data;
+}
+
+void *http_request_data(const struct http_request *request)
+{
+	return request->data;
+}
