@@ -1,0 +1,607 @@
+/* One server, a few connections: each call has one to itself, a clean one waits for the next call.
+ * Reads go straight from the socket in large pieces (libevent's buffers take 4 KiB a turn, too
+ * little for images). */
+#include "common/http/client.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/http/http_wire.h"
+
+#define TIMEOUT_DEFAULT_MS     30000
+#define RESPONSE_LIMIT_DEFAULT ((size_t)16 << 20)
+#define PIECE_SIZE             65536
+#define PIECES_PER_TURN        16 /* then the rest of the loop has its turn */
+#define IDLE_COUNT             4
+#define IDLE_MS                30000 /* our server closes after 75 s; closing first avoids the race */
+
+struct idle_connection {
+	int fd;
+	int64_t since_ms;
+};
+
+struct http_client {
+	struct loop *loop;
+	char *url;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in internet;
+		struct sockaddr_un local;
+	} address;
+	socklen_t address_size;
+	struct idle_connection idle[IDLE_COUNT];
+	size_t idle_count;
+	struct http_call *calls; /* under way */
+};
+
+enum call_state { CALL_CONNECT, CALL_HEAD, CALL_BODY };
+
+struct http_call {
+	struct http_client *client;
+	struct http_call *next;
+	struct http_call_options options; /* its strings are not used after http_client_call */
+	enum call_state state;
+	int fd;
+	struct loop_watch *watch;
+	struct loop_timer *silence;
+	struct text output;
+	size_t sent;
+	bool head_only; /* HEAD */
+	bool repeatable;
+	bool reused; /* the connection had served before */
+	bool on_data_wanted;
+	bool heard;    /* some byte of an answer came */
+	bool deciding; /* inside on_data: the end must wait */
+	bool cancelled;
+	int early_rc; /* told from the loop, not from inside http_client_call */
+	int early_errno_rc;
+
+	struct text head_bytes;
+	struct http_head head;
+	enum http_framing framing;
+	uint64_t body_left;
+	struct http_chunks chunks;
+	struct text body;
+};
+
+static int parse_tcp(const char *authority, struct http_client *client)
+{
+	char host[INET_ADDRSTRLEN];
+	size_t length = strcspn(authority, ":/");
+	char *end = NULL;
+	unsigned long port = 80;
+
+	if (length >= sizeof(host))
+		return E_MALFORMED;
+	memcpy(host, authority, length);
+	host[length] = '\0';
+	authority += length;
+	if (*authority == ':') {
+		port = strtoul(authority + 1, &end, 10);
+		if (end == authority + 1 || port == 0 || port > 65535)
+			return E_MALFORMED;
+		authority = end;
+	}
+	if (*authority == '/')
+		authority++;
+	client->address.internet.sin_family = AF_INET;
+	client->address.internet.sin_port = htons((uint16_t)port);
+	client->address_size = sizeof(client->address.internet);
+	if (*authority != '\0' || inet_pton(AF_INET, host, &client->address.internet.sin_addr) != 1)
+		return E_MALFORMED;
+	return 0;
+}
+
+static int parse_url(const char *url, struct http_client *client)
+{
+	if (strncmp(url, "http://", 7) == 0)
+		return parse_tcp(url + 7, client);
+	if (strncmp(url, "unix:", 5) != 0 || url[5] == '\0')
+		return E_MALFORMED;
+	client->address.local.sun_family = AF_UNIX;
+	client->address_size = sizeof(client->address.local);
+	if (!text_copy(client->address.local.sun_path, sizeof(client->address.local.sun_path),
+		       url + 5))
+		return E_MALFORMED;
+	return 0;
+}
+
+int http_client_new(struct loop *loop, const char *url, struct http_client **ret)
+{
+	struct http_client *client = calloc(1, sizeof(*client));
+	int rc;
+
+	if (!client)
+		return -ENOMEM;
+	client->loop = loop;
+	client->url = strdup(url);
+	rc = client->url ? parse_url(url, client) : -ENOMEM;
+	if (rc != 0) {
+		http_client_free(client);
+		return rc;
+	}
+	*ret = client;
+	return 0;
+}
+
+void http_client_free(struct http_client *client)
+{
+	if (!client)
+		return;
+	while (client->calls)
+		http_call_cancel(client->calls);
+	for (size_t i = 0; i < client->idle_count; i++)
+		close(client->idle[i].fd);
+	free(client->url);
+	free(client);
+}
+
+/* A waiting connection that is still good: young, open, silent. -1 when there is none. */
+static int take_idle(struct http_client *client)
+{
+	while (client->idle_count > 0) {
+		struct idle_connection *idle = &client->idle[--client->idle_count];
+		char byte;
+
+		if (loop_now_ms(client->loop) - idle->since_ms < IDLE_MS &&
+		    recv(idle->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN)
+			return idle->fd;
+		close(idle->fd);
+	}
+	return -1;
+}
+
+static void keep_idle(struct http_client *client, int fd)
+{
+	if (client->idle_count == IDLE_COUNT) {
+		close(fd);
+		return;
+	}
+	client->idle[client->idle_count++] =
+		(struct idle_connection){.fd = fd, .since_ms = loop_now_ms(client->loop)};
+}
+
+/* Out of the list, connection kept or closed. What the answer holds stays for on_done. */
+static void detach(struct http_call *call, bool keep)
+{
+	struct http_call **at = &call->client->calls;
+
+	while (*at && *at != call)
+		at = &(*at)->next;
+	if (*at)
+		*at = call->next;
+	loop_watch_free(call->watch);
+	call->watch = NULL;
+	loop_timer_free(call->silence);
+	call->silence = NULL;
+	if (call->fd >= 0 && keep)
+		keep_idle(call->client, call->fd);
+	else if (call->fd >= 0)
+		close(call->fd);
+	call->fd = -1;
+}
+
+static void call_free(struct http_call *call)
+{
+	text_done(&call->output);
+	text_done(&call->head_bytes);
+	text_done(&call->body);
+	free(call);
+}
+
+void http_call_cancel(struct http_call *call)
+{
+	if (!call || !call->silence) /* already over: on_done is running */
+		return;
+	call->cancelled = true;
+	detach(call, false);
+	if (!call->deciding) /* else on_data is on the stack, and frees when it is back */
+		call_free(call);
+}
+
+static const char *response_header(const struct http_response *response, const char *name)
+{
+	return http_head_field(response->opaque, name);
+}
+
+static void finish_failed(struct http_call *call, int rc, int reason_rc)
+{
+	struct problem problem = {0};
+
+	if (rc == E_TIMEOUT)
+		(void)problem_set(&problem, rc, "%s does not answer", call->client->url);
+	else if (rc == E_UNAVAILABLE)
+		(void)problem_set(&problem, rc, "%s cannot be reached", call->client->url);
+	else
+		(void)problem_set(&problem, rc, "the answer of %s is not usable",
+				  call->client->url);
+	problem_detail(&problem, "%s", error_text(reason_rc));
+	detach(call, false);
+	if (call->options.on_done) /* may free the client */
+		call->options.on_done(call->options.context, rc, NULL, &problem);
+	call_free(call);
+}
+
+static void finish_done(struct http_call *call, bool keep)
+{
+	struct http_response response = {
+		.status = call->head.status, .header = response_header, .opaque = &call->head};
+
+	if (!call->on_data_wanted) {
+		response.body = text_get(&call->body);
+		response.size = call->body.size;
+	}
+	detach(call, keep && http_head_has_token(&call->head, "Connection", "close") == false &&
+			     call->head.minor == 1);
+	if (call->options.on_done)
+		call->options.on_done(call->options.context, 0, &response, NULL);
+	call_free(call);
+}
+
+static void call_ready(void *context, int events);
+static int call_connect(struct http_call *call);
+
+/* A server may close an idle connection just as we use it; what may be said twice is said again on
+ * a new one. */
+static bool try_again(struct http_call *call)
+{
+	if (!call->reused || call->heard || !call->repeatable)
+		return false;
+	loop_watch_free(call->watch);
+	call->watch = NULL;
+	close(call->fd);
+	call->fd = -1;
+	call->reused = false;
+	call->sent = 0;
+	return call_connect(call) == 0;
+}
+
+static void fail(struct http_call *call, int rc, int reason_rc)
+{
+	if (rc == E_UNAVAILABLE && try_again(call))
+		return;
+	finish_failed(call, rc, reason_rc);
+}
+
+static void heard_something(struct http_call *call)
+{
+	loop_timer_arm(call->silence, call->options.timeout_ms);
+}
+
+/* 0, or why the call ends. */
+static int give_data(struct http_call *call, const char *data, size_t size)
+{
+	int rc;
+
+	if (size == 0)
+		return 0;
+	if (!call->on_data_wanted) {
+		if (size > call->options.response_limit - call->body.size)
+			return E_LIMIT;
+		text_add_bytes(&call->body, data, size);
+		return call->body.failed ? -ENOMEM : 0;
+	}
+	call->deciding = true;
+	rc = call->options.on_data(call->options.context, data, size);
+	call->deciding = false;
+	return rc;
+}
+
+/* Body bytes; *ret_done when the body is whole. Bytes after it mean that the connection is not
+ * clean: *ret_used < size. */
+static int take_body(struct http_call *call, const char *data, size_t size, size_t *ret_used,
+		     bool *ret_done)
+{
+	size_t at = 0;
+	int rc = 0;
+
+	while (rc == 0 && at < size && call->framing == HTTP_FRAMING_CHUNKED &&
+	       call->chunks.state != HTTP_CHUNKS_DONE) {
+		const char *piece;
+		size_t piece_size;
+		size_t used;
+
+		rc = http_chunks_take(&call->chunks, data + at, size - at, &used, &piece,
+				      &piece_size);
+		at += used;
+		if (rc != 0)
+			rc = E_PROTOCOL;
+		else
+			rc = give_data(call, piece, piece_size);
+		if (call->cancelled)
+			break;
+	}
+	if (call->framing == HTTP_FRAMING_LENGTH) {
+		at = size < call->body_left ? size : (size_t)call->body_left;
+		call->body_left -= at;
+		rc = give_data(call, data, at);
+	} else if (call->framing == HTTP_FRAMING_CLOSE) {
+		at = size;
+		rc = give_data(call, data, size);
+	}
+	*ret_used = at;
+	*ret_done =
+		call->framing == HTTP_FRAMING_NONE ||
+		(call->framing == HTTP_FRAMING_LENGTH && call->body_left == 0) ||
+		(call->framing == HTTP_FRAMING_CHUNKED && call->chunks.state == HTTP_CHUNKS_DONE);
+	return rc;
+}
+
+/* Moves head bytes over until it is whole; *ret_used of `data`. 0 also while more is needed (state
+ * stays CALL_HEAD). */
+static int take_head(struct http_call *call, const char *data, size_t size, size_t *ret_used)
+{
+	size_t before = call->head_bytes.size;
+	size_t head_size;
+	int rc;
+
+	if (size > HTTP_HEAD_LIMIT)
+		size = HTTP_HEAD_LIMIT;
+	text_add_bytes(&call->head_bytes, data, size);
+	if (call->head_bytes.failed)
+		return -ENOMEM;
+	head_size = http_head_size(call->head_bytes.data, call->head_bytes.size);
+	if (head_size == 0 || head_size > HTTP_HEAD_LIMIT) {
+		*ret_used = size;
+		return call->head_bytes.size >= HTTP_HEAD_LIMIT ? E_LIMIT : 0;
+	}
+	*ret_used = head_size - before;
+	rc = http_head_response(call->head_bytes.data, head_size, &call->head);
+	if (rc == 0)
+		rc = http_framing_response(&call->head, call->head_only, &call->framing,
+					   &call->body_left);
+	if (rc != 0)
+		return E_PROTOCOL;
+	if (call->head.status < 200) { /* 100 Continue: the real head follows */
+		text_clear(&call->head_bytes);
+		return 0;
+	}
+	call->on_data_wanted = call->options.on_data && call->head.status < 300;
+	call->state = CALL_BODY;
+	return 0;
+}
+
+/* False when the call is over (and freed). */
+static bool take_input(struct http_call *call, const char *data, size_t size)
+{
+	size_t at = 0;
+	bool done = false;
+	int rc = 0;
+
+	while (rc == 0 && at < size && call->state == CALL_HEAD) {
+		size_t used = 0;
+
+		rc = take_head(call, data + at, size - at, &used);
+		at += used;
+	}
+	if (rc == 0 && call->state == CALL_BODY) {
+		size_t used = 0;
+
+		rc = take_body(call, data + at, size - at, &used, &done);
+		at += used;
+	}
+	if (call->cancelled) {
+		call_free(call);
+		return false;
+	}
+	if (rc != 0) {
+		finish_failed(call, rc, rc);
+		return false;
+	}
+	if (done) {
+		finish_done(call, at == size && call->sent == call->output.size);
+		return false;
+	}
+	return true;
+}
+
+static void take_end(struct http_call *call)
+{
+	if (call->state == CALL_BODY && call->framing == HTTP_FRAMING_CLOSE)
+		finish_done(call, false);
+	else
+		fail(call, E_UNAVAILABLE, -ECONNRESET);
+}
+
+static void read_answer(struct http_call *call)
+{
+	char piece[PIECE_SIZE];
+
+	for (unsigned i = 0; i < PIECES_PER_TURN; i++) {
+		ssize_t got = recv(call->fd, piece, sizeof(piece), 0);
+
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (got < 0) {
+			fail(call, E_UNAVAILABLE, -errno);
+			return;
+		}
+		if (got == 0) {
+			take_end(call);
+			return;
+		}
+		call->heard = true;
+		heard_something(call);
+		if (!take_input(call, piece, (size_t)got))
+			return;
+	}
+}
+
+/* Writes what the socket takes. The answer may come before the request is out (413). */
+static int write_request(struct http_call *call)
+{
+	while (call->sent < call->output.size) {
+		ssize_t written = send(call->fd, call->output.data + call->sent,
+				       call->output.size - call->sent, MSG_NOSIGNAL);
+
+		if (written < 0 && (errno == EAGAIN || errno == EINTR))
+			return 0;
+		if (written < 0)
+			return -errno;
+		call->sent += (size_t)written;
+		heard_something(call);
+	}
+	loop_watch_set(call->watch, LOOP_READ);
+	return 0;
+}
+
+static void call_ready(void *context, int events)
+{
+	struct http_call *call = context;
+	int error = 0;
+	socklen_t size = sizeof(error);
+	int rc = 0;
+
+	if (call->state == CALL_CONNECT) {
+		if (getsockopt(call->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+			error = errno;
+		if (error != 0) {
+			finish_failed(call, E_UNAVAILABLE, -error);
+			return;
+		}
+		call->state = CALL_HEAD;
+		loop_watch_set(call->watch, LOOP_READ | LOOP_WRITE);
+		heard_something(call);
+	}
+	if (events & LOOP_WRITE)
+		rc = write_request(call);
+	/* A server that refused may have said why before it closed. */
+	if (events & LOOP_READ)
+		read_answer(call);
+	else if (rc != 0)
+		fail(call, E_UNAVAILABLE, rc);
+}
+
+static void on_silence(void *context)
+{
+	struct http_call *call = context;
+
+	if (call->early_rc != 0)
+		finish_failed(call, call->early_rc, call->early_errno_rc);
+	else
+		finish_failed(call, E_TIMEOUT, E_TIMEOUT);
+}
+
+static int watch_call(struct http_call *call)
+{
+	return loop_watch_new(call->client->loop, call->fd, LOOP_READ | LOOP_WRITE, call_ready,
+			      call, &call->watch);
+}
+
+static int call_connect(struct http_call *call)
+{
+	const struct http_client *client = call->client;
+	const int on = 1;
+
+	call->state = CALL_CONNECT;
+	call->fd = socket(client->address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			  0);
+	if (call->fd < 0)
+		return -errno;
+	if (client->address.any.sa_family == AF_INET)
+		(void)setsockopt(call->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (connect(call->fd, &client->address.any, client->address_size) == 0)
+		call->state = CALL_HEAD;
+	else if (errno != EINPROGRESS)
+		return -errno;
+	return watch_call(call);
+}
+
+static bool is_repeatable(const char *method)
+{
+	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 ||
+	       strcmp(method, "PUT") == 0 || strcmp(method, "DELETE") == 0;
+}
+
+/* What a caller passes on must not be able to end our lines. */
+static bool is_one_line(const char *text)
+{
+	return text[strcspn(text, "\r\n")] == '\0';
+}
+
+static int build_request(struct http_call *call)
+{
+	const struct http_call_options *options = &call->options;
+	const char *host = call->client->address.any.sa_family == AF_INET ? call->client->url + 7
+									  : "localhost";
+
+	if (!is_one_line(options->target) || strchr(options->target, ' '))
+		return -EINVAL;
+	text_addf(&call->output, "%s %s HTTP/1.1\r\nHost: %.*s\r\n", options->method,
+		  options->target, (int)strcspn(host, "/"), host);
+	if (options->body_size > 0 || strcmp(options->method, "POST") == 0 ||
+	    strcmp(options->method, "PUT") == 0 || strcmp(options->method, "PATCH") == 0)
+		text_addf(&call->output, "Content-Length: %zu\r\n", options->body_size);
+	if (options->body_size > 0)
+		text_addf(&call->output, "Content-Type: %s\r\n",
+			  options->content_type ? options->content_type : "application/json");
+	for (size_t i = 0; i < options->header_count; i++) {
+		if (!is_one_line(options->headers[i].name) ||
+		    !is_one_line(options->headers[i].value))
+			return -EINVAL;
+		text_addf(&call->output, "%s: %s\r\n", options->headers[i].name,
+			  options->headers[i].value);
+	}
+	text_add(&call->output, "\r\n");
+	if (options->body_size > 0)
+		text_add_bytes(&call->output, options->body, options->body_size);
+	return call->output.failed ? -ENOMEM : 0;
+}
+
+static void start_call(struct http_call *call)
+{
+	int rc;
+
+	call->fd = take_idle(call->client);
+	call->reused = call->fd >= 0;
+	call->state = CALL_HEAD;
+	rc = call->reused ? watch_call(call) : call_connect(call);
+	if (rc != 0) {
+		call->early_rc = E_UNAVAILABLE;
+		call->early_errno_rc = rc;
+	}
+	loop_timer_arm(call->silence, rc == 0 ? call->options.timeout_ms : 0);
+}
+
+int http_client_call(struct http_client *client, const struct http_call_options *options,
+		     struct http_call **ret)
+{
+	struct http_call *call = calloc(1, sizeof(*call));
+	int rc;
+
+	if (!call)
+		return -ENOMEM;
+	call->client = client;
+	call->options = *options;
+	call->fd = -1;
+	if (call->options.timeout_ms <= 0)
+		call->options.timeout_ms = TIMEOUT_DEFAULT_MS;
+	if (call->options.response_limit == 0)
+		call->options.response_limit = RESPONSE_LIMIT_DEFAULT;
+	call->head_only = strcmp(options->method, "HEAD") == 0;
+	call->repeatable = is_repeatable(options->method);
+	rc = build_request(call);
+	if (rc == 0)
+		rc = loop_timer_new(client->loop, on_silence, call, &call->silence);
+	if (rc != 0) {
+		call_free(call);
+		return rc;
+	}
+	call->next = client->calls;
+	client->calls = call;
+	start_call(call);
+	if (ret)
+		*ret = call;
+	return 0;
+}
