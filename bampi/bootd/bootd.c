@@ -1,0 +1,222 @@
+#include "bampi/bootd/bootd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/db/db.h"
+#include "common/http/metrics.h"
+#include "common/http/server.h"
+#include "common/io/log.h"
+#include "common/io/process.h"
+
+#include "bampi/bootd/boot/boot.h"
+#include "bampi/bootd/dhcp/dhcp.h"
+#include "bampi/bootd/dhcp/ra_server.h"
+#include "bampi/bootd/identify/inventory.h"
+#include "bampi/bootd/identify/inventory_store.h"
+#include "bampi/bootd/identify/observation.h"
+
+#define STOP_WAIT_MS 1000 /* for what is on its way to the database */
+#define CHANNELS_MAX 8
+#define METRICS_END  "# EOF\n"
+#define SUBJECT      "bampi-bootd"
+
+struct bootd {
+	struct loop *loop;
+	const struct bootd_conf *conf;
+	struct db *db;
+	struct inventory *inventory;
+	struct inventory_store *inventory_store;
+	struct observations *observations;
+	struct dhcp *dhcp;
+	struct boot *boot;
+	struct ra_server *ra;
+	struct http_server *metrics;
+	const char *channels[CHANNELS_MAX];
+};
+
+static void on_db_state(void *context, bool connected)
+{
+	struct bootd *bootd = context;
+
+	if (connected)
+		inventory_store_wake(bootd->inventory_store);
+	if (bootd->boot)
+		boot_db_state(bootd->boot, connected);
+}
+
+static void on_db_notify(void *context, const char *channel)
+{
+	struct bootd *bootd = context;
+
+	for (const char *const *each = inventory_channels; *each; each++) {
+		if (strcmp(*each, channel) == 0)
+			inventory_store_wake(bootd->inventory_store);
+	}
+	dhcp_notified(bootd->dhcp, channel);
+	boot_notified(bootd->boot, channel);
+}
+
+/* Both halves in one exposition: only the last may say that it ends. */
+static void answer_metrics(void *context, struct http_request *request)
+{
+	struct bootd *bootd = context;
+	struct text text = {0};
+	size_t count;
+	const struct metric_row *rows = dhcp_metric_rows(&count);
+
+	metrics_write(&text, rows, count, dhcp_metric_values(bootd->dhcp));
+	if (!text.failed && text.size >= strlen(METRICS_END))
+		text.size -= strlen(METRICS_END);
+	rows = boot_metric_rows(&count);
+	metrics_write(&text, rows, count, boot_metric_values(bootd->boot));
+	http_answer(request, text.failed ? 500 : 200, METRICS_CONTENT_TYPE, text_get(&text),
+		    text.size);
+	text_done(&text);
+}
+
+static int start_metrics(struct bootd *bootd, struct problem *problem)
+{
+	static const struct http_route routes[] = {{HTTP_GET, "/metrics", answer_metrics}};
+	struct http_server_options options = {
+		.routes = routes, .route_count = COUNT_OF(routes), .context = bootd};
+	int rc;
+
+	if (bootd->conf->metrics_socket[0] == '\0')
+		return 0;
+	rc = http_server_new(bootd->loop, &options, &bootd->metrics);
+	if (rc)
+		return problem_set(problem, rc, "cannot serve metrics: %s", error_text(rc));
+	return http_server_listen_unix(bootd->metrics, bootd->conf->metrics_socket, 0660, "haas",
+				       problem);
+}
+
+/* What everybody else stands on. */
+static int start_ground(struct bootd *bootd, struct problem *problem)
+{
+	struct db_options db = {.conninfo = bootd->conf->database,
+				.application = "bampi-bootd",
+				.on_state = on_db_state,
+				.on_notify = on_db_notify,
+				.channels = bootd->channels,
+				.context = bootd};
+	size_t count = 0;
+	int rc;
+
+	for (const char *const *each = inventory_channels; *each; each++)
+		bootd->channels[count++] = *each;
+	bootd->channels[count++] = BOOT_CHANNEL;
+	rc = inventory_new(&bootd->inventory);
+	if (rc == 0)
+		rc = db_new(bootd->loop, &db, &bootd->db);
+	if (rc == 0)
+		rc = inventory_store_new(bootd->loop, bootd->db, bootd->inventory, NULL, NULL,
+					 &bootd->inventory_store);
+	if (rc == 0)
+		rc = observations_new(bootd->loop, bootd->db, &bootd->observations);
+	return rc ? problem_set(problem, rc, "cannot start: %s", error_text(rc)) : 0;
+}
+
+static int start_dhcp(struct bootd *bootd, struct problem *problem)
+{
+	const struct bootd_conf *conf = bootd->conf;
+	const struct dhcp_options options = {
+		.interfaces = (const char *const *)conf->interfaces,
+		.conninfo = conf->database,
+		.http_port = (uint16_t)conf->http_port,
+		.quarantine_s = (uint32_t)conf->quarantine_s,
+		.lease_limit = (size_t)conf->lease_limit,
+		.inventory = bootd->inventory,
+		.observations = bootd->observations,
+		.db = bootd->db,
+	};
+	int rc = dhcp_new(bootd->loop, &options, &bootd->dhcp, problem);
+
+	if (rc || !conf->ra_interfaces || !conf->ra_interfaces[0])
+		return rc;
+	return ra_server_new(bootd->loop, (const char *const *)conf->ra_interfaces, &bootd->ra,
+			     problem);
+}
+
+static int start_boot(struct bootd *bootd, struct problem *problem)
+{
+	static const uint32_t any = 0;
+	const struct bootd_conf *conf = bootd->conf;
+	const struct boot_options options = {
+		.tftp_addresses = &any,
+		.tftp_address_count = conf->tftp ? 1 : 0,
+		.http_address = conf->http_address,
+		.http_port = (uint16_t)conf->http_port,
+		.boot_dir = conf->boot_dir,
+		.image_dir = conf->image_dir,
+		.kernel_console = conf->kernel_console,
+		.inventory = bootd->inventory,
+		.observations = bootd->observations,
+		.db = bootd->db,
+	};
+
+	return boot_new(bootd->loop, &options, &bootd->boot, problem);
+}
+
+/* Callbacks of what is in flight come out of db_free, so their receivers go after it. */
+static void bootd_free(struct bootd *bootd)
+{
+	http_server_free(bootd->metrics);
+	ra_server_free(bootd->ra);
+	db_free(bootd->db);
+	boot_free(bootd->boot);
+	dhcp_free(bootd->dhcp);
+	observations_free(bootd->observations);
+	inventory_store_free(bootd->inventory_store);
+	inventory_free(bootd->inventory);
+	free(bootd);
+}
+
+int bootd_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
+{
+	struct bootd *bootd = calloc(1, sizeof(*bootd));
+	int rc;
+
+	if (!bootd)
+		return problem_set(problem, -ENOMEM, "out of memory");
+	bootd->loop = loop;
+	bootd->conf = values;
+	rc = start_ground(bootd, problem);
+	if (rc == 0)
+		rc = start_dhcp(bootd, problem);
+	if (rc == 0)
+		rc = start_boot(bootd, problem);
+	if (rc == 0)
+		rc = start_metrics(bootd, problem);
+	if (rc == 0)
+		rc = process_drop_privileges(bootd->conf->user, problem);
+	if (rc) {
+		bootd_free(bootd);
+		return rc;
+	}
+	*ret_state = bootd;
+	return 0;
+}
+
+void bootd_stop(void *state)
+{
+	struct bootd *bootd = state;
+	int64_t until_ms = clock_monotonic_ms() + STOP_WAIT_MS;
+
+	observations_flush(bootd->observations);
+	while (!dhcp_flush(bootd->dhcp) ||
+	       (db_connected(bootd->db) && db_in_flight(bootd->db) > 0)) {
+		if (clock_monotonic_ms() >= until_ms) {
+			log_warn(SUBJECT,
+				 "stopped before the database had everything; expiry times "
+				 "or observations of the last second are lost");
+			break;
+		}
+		loop_run_once(bootd->loop);
+	}
+	bootd_free(bootd);
+}

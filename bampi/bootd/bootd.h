@@ -1,0 +1,36 @@
+/* The program bampi-bootd: its settings, and its parts wired together. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+#include "common/io/conf.h"
+#include "common/io/loop.h"
+
+struct bootd_conf {
+	char *database;    /* conninfo */
+	char *user;        /* to become when the ports are bound; "" = stay */
+	char **interfaces; /* DHCP; empty = all */
+	int64_t quarantine_s;
+	int64_t lease_limit;
+	uint32_t http_address;
+	int64_t http_port;
+	bool tftp;
+	char *boot_dir;
+	char *image_dir;
+	char *kernel_console;
+	char **ra_interfaces; /* empty = no router advertisements */
+	char *metrics_socket; /* "" = none */
+};
+
+extern const struct conf_row bootd_conf_rows[];
+extern const size_t bootd_conf_row_count;
+/* daemon_spec.check. */
+int bootd_conf_check(const void *values, struct problem *problem);
+
+/* daemon_spec.start and .stop: state is a struct bootd. */
+MUST_USE int bootd_start(struct loop *loop, const void *values, void **ret_state,
+			 struct problem *problem);
+void bootd_stop(void *state);

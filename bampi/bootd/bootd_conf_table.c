@@ -1,0 +1,54 @@
+#include "common/base/error.h"
+
+#include "bampi/bootd/bootd.h"
+
+#define AT(member) offsetof(struct bootd_conf, member)
+
+const struct conf_row bootd_conf_rows[] = {
+	{"database", CONF_STRING, AT(database), "host=/var/lib/haas/pg dbname=haas user=bampi_bootd", 0, 0,
+	 NULL, NULL, "where PostgreSQL is (libpq conninfo); a password belongs into ~/.pgpass"},
+	{"user", CONF_STRING, AT(user), "haas-bootd", 0, 0, NULL, NULL,
+	 "user to become when the ports are bound; empty = stay who we are"},
+	{"interfaces", CONF_STRINGS, AT(interfaces), "", 0, 0, NULL, NULL,
+	 "interfaces to answer DHCP on, relays' side included; empty = all"},
+	{"quarantine", CONF_INT, AT(quarantine_s), "3600", 10, 604800, NULL, "seconds",
+	 "how long a declined address is given to nobody"},
+	{"lease_limit", CONF_INT, AT(lease_limit), "1000000", 100, 16000000, NULL, "leases",
+	 "most leases kept in memory; about 100 bytes each"},
+	{"http_address", CONF_ADDRESS, AT(http_address), "0.0.0.0", 0, 0, NULL, NULL,
+	 "address that nodes fetch from; 0.0.0.0 = all"},
+	{"http_port", CONF_INT, AT(http_port), "8080", 1, 65535, NULL, "port",
+	 "port of the boot HTTP server, also in the URLs handed out"},
+	{"tftp", CONF_BOOL, AT(tftp), "true", 0, 0, NULL, NULL,
+	 "answer TFTP; firmware that cannot boot by HTTP needs it"},
+	{"boot_dir", CONF_STRING, AT(boot_dir), "/var/lib/haas/boot", 0, 0, NULL, NULL,
+	 "folder of undionly.kpxe, snponly.efi, vmlinuz and agent.img"},
+	{"image_dir", CONF_STRING, AT(image_dir), "/var/lib/haas/images", 0, 0, NULL, NULL,
+	 "folder of the disk images, named by digest"},
+	{"kernel_console", CONF_STRING, AT(kernel_console), "ttyS0", 0, 0, NULL, NULL,
+	 "console= of the agent's kernel"},
+	{"ra_interfaces", CONF_STRINGS, AT(ra_interfaces), "", 0, 0, NULL, NULL,
+	 "provisioning links that get router advertisements; empty = none, then old iPXE waits 13 s"},
+	{"metrics_socket", CONF_STRING, AT(metrics_socket), "", 0, 0, NULL, NULL,
+	 "Unix socket that serves GET /metrics; empty = none"},
+};
+const size_t bootd_conf_row_count = COUNT_OF(bootd_conf_rows);
+
+int bootd_conf_check(const void *values, struct problem *problem)
+{
+	const struct bootd_conf *conf = values;
+
+	if (conf->database[0] == '\0') {
+		(void)problem_set(problem, E_MALFORMED, "database is empty");
+		problem_hint(
+			problem,
+			"give a conninfo, as in \"host=/var/lib/haas/pg dbname=haas user=bampi_bootd\"");
+		return E_MALFORMED;
+	}
+	if (conf->boot_dir[0] != '/' || conf->image_dir[0] != '/') {
+		(void)problem_set(problem, E_MALFORMED,
+				  "boot_dir and image_dir must be absolute paths");
+		return E_MALFORMED;
+	}
+	return 0;
+}
