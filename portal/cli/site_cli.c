@@ -23,7 +23,6 @@ static int subnet_set(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
-	CLEANUP(text_done) struct text list = {0};
 	struct haasctl_reply reply = {0};
 	const json_t *subnet;
 	char etag[72] = "";
