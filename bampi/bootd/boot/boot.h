@@ -44,7 +44,8 @@ struct boot_options {
 	const char *image_dir;      /* <stored_digest>; copied */
 	const char *kernel_console; /* console= of the agent's kernel; "ttyS0"; copied */
 
-	/* Borrowed, must outlive the object. */
+	/* Borrowed. inventory and observations must outlive the object; db may be freed before or
+	 * after it. */
 	const struct inventory *inventory;
 	struct observations *observations;
 	struct db *db;
@@ -53,7 +54,7 @@ struct boot_options {
 /* -errno or E_*; the problem names the port or folder. */
 MUST_USE int boot_new(struct loop *loop, const struct boot_options *options, struct boot **ret,
 		      struct problem *problem);
-/* Open polls are closed unanswered; transfers end. NULL is fine. */
+/* Open polls are answered 204, results that are not durable 503; transfers end. NULL is fine. */
 void boot_free(struct boot *boot);
 
 /* From db_options.on_notify and on_state. Other channels are ignored. */

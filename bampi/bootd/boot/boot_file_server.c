@@ -38,7 +38,7 @@ static const char *content_type(const char *name)
 	return "application/octet-stream";
 }
 
-void boot_file_send(struct boot_counters *counters, struct http_request *request,
+bool boot_file_send(struct boot_counters *counters, struct http_request *request,
 		    const char *folder, const char *name)
 {
 	CLEANUP(closep) int fd = -1;
@@ -54,7 +54,7 @@ void boot_file_send(struct boot_counters *counters, struct http_request *request
 			log_error("boot http", "file %s cannot be opened: %s", clean,
 				  error_text(rc));
 		boot_answer_not_found(request);
-		return;
+		return false;
 	}
 	if (http_request_method(request) == HTTP_GET)
 		counters->bytes_offered +=
@@ -63,6 +63,7 @@ void boot_file_send(struct boot_counters *counters, struct http_request *request
 	 */
 	(void)text_format(path, sizeof(path), "/proc/self/fd/%d", fd);
 	http_answer_file(request, path, content_type(clean));
+	return true;
 }
 
 static void observe(const struct boot_options *options, const struct http_request *request,

@@ -153,9 +153,9 @@ static void file(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
 
-	server->counters->files++;
-	boot_file_send(server->counters, request, server->options->boot_dir,
-		       http_request_param(request, "name"));
+	server->counters->files +=
+		boot_file_send(server->counters, request, server->options->boot_dir,
+			       http_request_param(request, "name"));
 }
 
 /* The node whose current boot intent has this request's token. Otherwise answers 401 and gives
@@ -190,8 +190,8 @@ static void image(void *context, struct http_request *request)
 		boot_answer_not_found(request);
 		return;
 	}
-	server->counters->images++;
-	boot_file_send(server->counters, request, server->options->image_dir, digest);
+	server->counters->images +=
+		boot_file_send(server->counters, request, server->options->image_dir, digest);
 }
 
 /* --- the agent --- */

@@ -11,16 +11,17 @@
 #include "common/io/loop.h"
 
 #include "bampi/bootd/boot/boot_counters.h"
-#include "bampi/bootd/boot/boot_report_wire.h"
+#include "bampi/bootd/boot/boot_report.h"
 
 #define MAILBOX_WAIT_MAX_S 20
 
 struct mailbox;
 
-/* db and counters are borrowed and must outlive it. */
+/* db and counters are borrowed. */
 MUST_USE int mailbox_new(struct loop *loop, struct db *db, struct boot_counters *counters,
 			 struct mailbox **ret);
-/* Polls are answered 204, results that are not durable yet 503. */
+/* Polls are answered 204, results that are not durable yet 503. Does not touch db, which may be
+ * gone: what is in flight is called back from db_free. */
 void mailbox_free(struct mailbox *mailbox);
 
 /* bampid posted or dropped tasks. */

@@ -168,8 +168,6 @@ void progress_board_free(struct progress_board *board)
 
 	if (!board)
 		return;
-	if (!board->flight)
-		flush(board);
 	if (board->flight)
 		board->flight->board = NULL;
 	HASH_ITER(hh, board->rows, row, next)

@@ -9,14 +9,15 @@
 #include "common/io/loop.h"
 
 #include "bampi/bootd/boot/boot_counters.h"
-#include "bampi/bootd/boot/boot_report_wire.h"
+#include "bampi/bootd/boot/boot_report.h"
 
 struct progress_board;
 
-/* db and counters are borrowed and must outlive it. */
+/* db and counters are borrowed. */
 MUST_USE int progress_board_new(struct loop *loop, struct db *db, struct boot_counters *counters,
 				struct progress_board **ret);
-/* Submits what waits, then frees. */
+/* What waits is dropped: the agents say it again within a second. Does not touch db, which may be
+ * gone. */
 void progress_board_free(struct progress_board *board);
 /* -ENOMEM. */
 MUST_USE int progress_board_put(struct progress_board *board, int64_t deployment_id,

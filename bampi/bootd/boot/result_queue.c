@@ -247,14 +247,25 @@ static int submit(struct result_queue *queue, struct flight *flight)
 	return rc;
 }
 
+static void postpone(struct result_queue *queue, struct report **reports)
+{
+	struct report *report;
+	struct report *next;
+
+	DL_FOREACH_SAFE(*reports, report, next)
+	{
+		DL_DELETE(*reports, report);
+		queue->counters->results_postponed++;
+		report_end(queue, report, boot_answer_later);
+	}
+}
+
 static void send_batch(struct result_queue *queue)
 {
 	while (queue->waiting && !queue->flight) {
 		struct flight *flight = calloc(1, sizeof(*flight));
-		struct report *report;
-		struct report *next;
 
-		if (flight) {
+		if (flight && db_connected(queue->db)) {
 			flight->queue = queue;
 			gather(queue, flight);
 			if (submit(queue, flight) == 0) {
@@ -262,13 +273,10 @@ static void send_batch(struct result_queue *queue)
 				return;
 			}
 		}
-		/* No memory: what is in hand is asked for again later. */
-		DL_FOREACH_SAFE(flight ? flight->reports : queue->waiting, report, next)
-		{
-			if (!flight)
-				DL_DELETE(queue->waiting, report);
-			report_end(queue, report, boot_answer_later);
-		}
+		/* PostgreSQL is away, or no memory: the agents ask again. */
+		if (flight)
+			postpone(queue, &flight->reports);
+		postpone(queue, &queue->waiting);
 		free(flight);
 	}
 }
@@ -299,22 +307,11 @@ void result_queue_add(struct result_queue *queue, struct http_request *request, 
 
 void result_queue_free(struct result_queue *queue)
 {
-	struct report *report;
-	struct report *next;
-
 	if (!queue)
 		return;
-	DL_FOREACH_SAFE(queue->waiting, report, next)
-	{
-		DL_DELETE(queue->waiting, report);
-		report_end(queue, report, boot_answer_later);
-	}
+	postpone(queue, &queue->waiting);
 	if (queue->flight) {
-		DL_FOREACH_SAFE(queue->flight->reports, report, next)
-		{
-			report_end(queue, report, boot_answer_later);
-		}
-		queue->flight->reports = NULL;
+		postpone(queue, &queue->flight->reports);
 		queue->flight->queue = NULL;
 	}
 	free(queue);

@@ -9,14 +9,14 @@
 #include "common/http/server.h"
 
 #include "bampi/bootd/boot/boot_counters.h"
-#include "bampi/bootd/boot/boot_report_wire.h"
+#include "bampi/bootd/boot/boot_report.h"
 
 struct result_queue;
 
 /* Called when the task is over in the database, by this result or before it. */
 typedef void (*result_over_fn)(void *context, int64_t task_id);
 
-/* db and counters are borrowed and must outlive it. */
+/* db and counters are borrowed. */
 MUST_USE int result_queue_new(struct db *db, struct boot_counters *counters, result_over_fn on_over,
 			      void *context, struct result_queue **ret);
 /* Requests that wait are answered 503: whether their result was stored is unknown, the agent asks

@@ -1,4 +1,4 @@
-#include "bampi/bootd/boot/boot_report_wire.h"
+#include "bampi/bootd/boot/boot_report.h"
 
 #include <errno.h>
 #include <limits.h>
