@@ -20,8 +20,9 @@ daemon_configs() {
 	cat >"$state/conf/bampi-bootd.conf" <<-END
 		database = "$(daemon_database bampi_bootd)";
 		user = "haas-bootd";
-		interface = "$HAAS_INTERFACE";
-		address = "$HAAS_GATEWAY";
+		interfaces = [ "$HAAS_INTERFACE" ];
+		ra_interfaces = [ "$HAAS_INTERFACE" ];
+		http_address = "$HAAS_GATEWAY";
 		boot_dir = "$state/boot";
 		image_dir = "$state/images";
 	END
