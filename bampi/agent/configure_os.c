@@ -250,6 +250,17 @@ static void haas_files(struct os_tree *tree, const struct os_settings *settings)
 	file(tree, "/etc/haas/user-data.pending", 0600, &content);
 }
 
+/* The mount's own descriptor names a place only (O_PATH); syncfs wants one that is open. */
+static void flush(struct os_tree *tree)
+{
+	CLEANUP(closep) int fd = openat(tree->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || syncfs(fd) < 0)
+		tree->rc =
+			problem_set(tree->problem, -errno,
+				    "the root partition cannot be flushed: %s", error_text(-errno));
+}
+
 int configure_os_tree(int root_fd, const struct os_settings *settings, struct problem *problem)
 {
 	CLEANUP(text_done) struct text content = {0};
@@ -264,9 +275,8 @@ int configure_os_tree(int root_fd, const struct os_settings *settings, struct pr
 	network_files(&tree, settings);
 	access_files(&tree, settings);
 	haas_files(&tree, settings);
-	if (!tree.rc && syncfs(root_fd) < 0)
-		tree.rc = problem_set(problem, -errno, "the root partition cannot be flushed: %s",
-				      error_text(-errno));
+	if (!tree.rc)
+		flush(&tree);
 	return tree.rc;
 }
 

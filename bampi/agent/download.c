@@ -112,7 +112,7 @@ static void start(void *context)
 		.target = download->target,
 		.headers = headers,
 		.header_count = download->facts.offset > 0 ? 2 : 1,
-		.timeout_ms = DOWNLOAD_SILENCE_MS,
+		.timeout_ms = download->facts.silence_ms,
 		.on_data = on_data,
 		.on_done = on_done,
 		.context = download,
@@ -184,7 +184,7 @@ int download_run(const struct task *task, const char *target, uint64_t size, dow
 		.fn = fn,
 		.context = context,
 		.problem = problem,
-		.facts = {.size = size},
+		.facts = {.size = size, .silence_ms = task->env->silence_ms},
 	};
 	int rc = run(&download);
 

@@ -51,7 +51,7 @@ struct download_verdict download_next(const struct download_facts *facts, int64_
 			"it ignored the Range header; check what is between node and bampi-bootd");
 	if (facts->offset == facts->size)
 		return (struct download_verdict){.action = DOWNLOAD_DONE};
-	if (now_ms - facts->last_byte_ms >= DOWNLOAD_PATIENCE_MS)
+	if (now_ms - facts->last_byte_ms >= facts->silence_ms * DOWNLOAD_PATIENCE_FACTOR)
 		return fail(E_TIMEOUT, "the image stopped coming", facts,
 			    "check the provisioning network and bampi-bootd");
 	/* At once after bytes came: that was a broken connection, not a server in trouble. */

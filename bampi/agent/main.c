@@ -54,6 +54,7 @@ int main(int argc, char **argv)
 	env = (struct agent_env){.root = options.root,
 				 .url = options.url,
 				 .token = options.token,
+				 .silence_ms = options.silence_ms,
 				 .sandbox = options.sandbox};
 	log_info("agent", "bampi-agent " HAAS_VERSION " works for %s (mac=%s)", options.url,
 		 options.mac);

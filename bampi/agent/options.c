@@ -9,6 +9,8 @@
 #include "common/base/text.h"
 #include "common/io/file.h"
 
+#include "bampi/agent/download_policy.h"
+
 #define EXIT_USAGE   2
 #define GO_ON        (-1)
 #define CMDLINE_SIZE 4096
@@ -19,6 +21,7 @@ enum {
 	OPTION_TOKEN_FILE,
 	OPTION_MAC,
 	OPTION_ROOT,
+	OPTION_SILENCE,
 	OPTION_SANDBOX,
 	OPTION_HELP,
 	OPTION_VERSION
@@ -33,6 +36,7 @@ static const char usage[] =
 	"  --token-file FILE  holds the token of this boot\n"
 	"  --mac MAC          the NIC this node was booted from\n"
 	"  --root DIR         read DIR/sys, DIR/proc, DIR/dev, DIR/etc instead of the node's\n"
+	"  --silence-ms N     an image that sends no byte for so long is asked for again (30000)\n"
 	"  --sandbox          tests: regular files may be disks, power_off only ends the program\n"
 	"  --help, --version\n";
 
@@ -75,6 +79,19 @@ static bool set(char *ret, size_t room, const char *value)
 	return false;
 }
 
+static bool set_silence(const char *value, struct options *options)
+{
+	char *end = NULL;
+	long silence_ms = strtol(value, &end, 10);
+
+	if (end == value || *end || silence_ms < 1 || silence_ms > 3600 * 1000) {
+		(void)fprintf(stderr, "bampi-agent: --silence-ms: 1 to 3600000, not %s\n", value);
+		return false;
+	}
+	options->silence_ms = silence_ms;
+	return true;
+}
+
 static bool read_token(const char *path, struct options *options)
 {
 	CLEANUP(freep) char *content = NULL;
@@ -97,6 +114,7 @@ static bool take(int option, const char *value, struct options *options)
 	case OPTION_TOKEN_FILE: return read_token(value, options);
 	case OPTION_MAC: return set(options->mac, sizeof(options->mac), value);
 	case OPTION_ROOT: return set(options->root, sizeof(options->root), value);
+	case OPTION_SILENCE: return set_silence(value, options);
 	case OPTION_SANDBOX: options->sandbox = true; return true;
 	default: (void)fputs(usage, stderr); return false;
 	}
@@ -109,6 +127,7 @@ static int read_arguments(int argc, char **argv, struct options *options)
 		{"token-file", required_argument, NULL, OPTION_TOKEN_FILE},
 		{"mac", required_argument, NULL, OPTION_MAC},
 		{"root", required_argument, NULL, OPTION_ROOT},
+		{"silence-ms", required_argument, NULL, OPTION_SILENCE},
 		{"sandbox", no_argument, NULL, OPTION_SANDBOX},
 		{"help", no_argument, NULL, OPTION_HELP},
 		{"version", no_argument, NULL, OPTION_VERSION},
@@ -138,7 +157,7 @@ static int read_arguments(int argc, char **argv, struct options *options)
 int options_read(int argc, char **argv, struct options *ret)
 {
 	CLEANUP(freep) char *cmdline = NULL;
-	struct options given = {0};
+	struct options given = {.silence_ms = DOWNLOAD_SILENCE_MS};
 	struct options options = {0};
 	char path[300];
 	size_t size;
@@ -157,6 +176,7 @@ int options_read(int argc, char **argv, struct options *ret)
 	/* What was given by hand wins. */
 	(void)text_copy(options.root, sizeof(options.root), given.root);
 	options.sandbox = given.sandbox;
+	options.silence_ms = given.silence_ms;
 	if (given.url[0])
 		(void)text_copy(options.url, sizeof(options.url), given.url);
 	if (given.token[0])

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/base/macros.h"
 #include "common/base/problem.h"
@@ -13,6 +14,7 @@ struct options {
 	char url[256];
 	char token[128];
 	char mac[64];
+	int64_t silence_ms;
 	bool sandbox;
 };
 

@@ -18,10 +18,11 @@ struct neighbor_table;
 
 /* What is the same for all tasks of one life of the program. */
 struct agent_env {
-	const char *root;  /* prefix of /sys, /proc, /dev and /etc; "" on a node */
-	const char *url;   /* "http://10.2.0.1:8080" */
-	const char *token; /* secret */
-	bool sandbox;      /* tests: regular files may be disks, the power stays on */
+	const char *root;   /* prefix of /sys, /proc, /dev and /etc; "" on a node */
+	const char *url;    /* "http://10.2.0.1:8080" */
+	const char *token;  /* secret */
+	int64_t silence_ms; /* a server that sends no byte for so long is asked again */
+	bool sandbox;       /* tests: regular files may be disks, the power stays on */
 	struct neighbor_table *neighbors; /* LLDP; may be NULL */
 };
 
