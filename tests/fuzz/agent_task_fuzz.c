@@ -1,0 +1,81 @@
+// links: bampi_agent
+/* What a server may send as a task. A task that is taken has an id that is safe in a request line,
+ * and its params are read by the same code that the handlers use, which gives a problem with a
+ * message or settings within their bounds. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bampi/agent/image_manifest.h"
+#include "bampi/agent/os_files.h"
+#include "bampi/agent/task.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_settings(const struct task *task)
+{
+	static struct os_settings settings;
+	CLEANUP(text_done) struct text text = {0};
+	struct problem problem = {0};
+
+	if (os_settings_read(task->params, &settings, &problem)) {
+		if (!problem.message[0])
+			abort();
+		return;
+	}
+	if (strpbrk(settings.hostname, "/\n ") || settings.nic_count > OS_NIC_LIMIT)
+		abort();
+	os_hosts_text(&settings, &text);
+	os_interfaces_text(&settings, &text);
+	os_keys_text(&settings, &text);
+}
+
+static void check_manifest(const struct task *task)
+{
+	struct image_manifest manifest;
+	struct image_keys keys = {.count = 1};
+	struct problem problem = {0};
+	const json_t *json = json_object_get(task->params, "manifest");
+	const char *signature = json_string_value(json_object_get(task->params, "signature"));
+
+	if (!json)
+		return;
+	if (image_manifest_read(json, NULL, NULL, &manifest, &problem) == 0) {
+		if (manifest.size_bytes == 0 || manifest.size_bytes % 512 ||
+		    manifest.root_partition > 128)
+			abort();
+	} else if (!problem.message[0]) {
+		abort();
+	}
+	/* Nobody can sign for the key of zeros' neighbour by chance. */
+	keys.keys[0][0] = 0x2a;
+	if (image_manifest_read(json, signature, &keys, &manifest, &problem) == 0)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char safe[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-";
+	CLEANUP(task_freep) struct task *task = NULL;
+	CLEANUP(text_done) struct text body = {0};
+	struct agent_env env = {.root = ""};
+	struct problem problem = {0};
+
+	if (task_new((const char *)data, size, &env, &task, &problem))
+		return 0;
+	if (!task->id[0] || task->id[strspn(task->id, safe)])
+		abort();
+	check_settings(task);
+	check_manifest(task);
+	if (!task->row) {
+		json_t *json = NULL;
+
+		/* The problem quotes the kind: it must still be JSON. */
+		task_result_json(task, &body);
+		if (json_read(text_get(&body), body.size, JSON_LIMIT_DEFAULT, &json, &problem))
+			abort();
+		json_decref(json);
+	}
+	return 0;
+}

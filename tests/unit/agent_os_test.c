@@ -1,0 +1,243 @@
+// links: bampi_agent
+/* Configuring an OS: the texts, and a root whose links try to lead out of it. */
+/* cmocka.h wants the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/file.h"
+
+#include "bampi/agent/configure_os.h"
+#include "bampi/agent/os_files.h"
+#include "bampi/agent/rooted.h"
+
+static const char params[] =
+	"{\"hostname\":\"n7.rack1\",\"disk\":\"vda\",\"root_partition\":2,"
+	"\"addresses\":[{\"mac\":\"52:54:00:00:00:07\",\"address\":\"10.2.0.7/22\",\"gateway\":\"10.2.0.1\"},"
+	"{\"mac\":\"52:54:00:00:00:08\",\"address\":null,\"gateway\":null}],"
+	"\"ssh_keys\":[\"ssh-ed25519 AAAA one\",\"ssh-ed25519 BBBB two\"],"
+	"\"user_data\":\"#!/bin/sh\\ntrue\\n\",\"callback\":\"http://10.2.0.1:8080/callback/aa\"}";
+
+struct fixture {
+	char top[64];
+	char root[96];
+	int root_fd;
+	json_t *params;
+	struct os_settings settings;
+	struct agent_env env;
+};
+
+static void shell(const char *format, const char *argument)
+{
+	char command[512];
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	(void)snprintf(command, sizeof(command), format, argument);
+#pragma GCC diagnostic pop
+	assert_int_equal(system(command), 0);
+}
+
+static json_t *parse(const char *text)
+{
+	struct problem problem = {0};
+	json_t *json = NULL;
+
+	assert_int_equal(json_read(text, strlen(text), JSON_LIMIT_DEFAULT, &json, &problem), 0);
+	return json;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct problem problem = {0};
+
+	assert_non_null(f);
+	(void)text_copy(f->top, sizeof(f->top), "/tmp/agent_os_XXXXXX");
+	assert_non_null(mkdtemp(f->top));
+	(void)text_format(f->root, sizeof(f->root), "%s/root", f->top);
+	shell("cd %s && mkdir -p root/etc outside sys/class/net/eth0/x sys/class/net/eth1/x",
+	      f->top);
+	shell("cd %s/sys/class/net && echo 52:54:00:00:00:08 >eth0/address && "
+	      "echo 52:54:00:00:00:07 >eth1/address && ln -s x eth0/device && ln -s x eth1/device",
+	      f->top);
+	f->env = (struct agent_env){.root = f->top};
+	f->root_fd = open(f->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(f->root_fd >= 0);
+	f->params = parse(params);
+	assert_int_equal(os_settings_read(f->params, &f->settings, &problem), 0);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	close(f->root_fd);
+	shell("rm -r %s", f->top);
+	json_decref(f->params);
+	free(f);
+	return 0;
+}
+
+static void assert_file(const struct fixture *f, const char *path, mode_t mode, const char *content)
+{
+	CLEANUP(freep) char *data = NULL;
+	char full[256];
+	struct stat st;
+	size_t size;
+
+	(void)text_format(full, sizeof(full), "%s%s", f->top, path);
+	assert_int_equal(lstat(full, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_equal(st.st_mode & 07777, mode);
+	assert_int_equal(file_read(full, 65536, &data, &size), 0);
+	assert_string_equal(data, content);
+}
+
+static void test_tree(void **state)
+{
+	struct fixture *f = *state;
+	struct problem problem = {0};
+
+	assert_int_equal(configure_os_name_nics(&f->env, f->root_fd, &f->settings, &problem), 0);
+	for (int i = 0; i < 2; i++) { /* twice: the same again */
+		assert_int_equal(configure_os_tree(f->root_fd, &f->settings, &problem), 0);
+		assert_file(f, "/root/etc/hostname", 0644, "n7.rack1\n");
+		assert_file(f, "/root/etc/hosts", 0644,
+			    "127.0.0.1 localhost\n10.2.0.7 n7.rack1 n7\n"
+			    "::1 localhost ip6-localhost ip6-loopback\n"
+			    "ff02::1 ip6-allnodes\nff02::2 ip6-allrouters\n");
+		assert_file(
+			f, "/root/etc/network/interfaces", 0644,
+			"# Written when the node was installed; the names belong to the MACs beside them.\n"
+			"auto lo\niface lo inet loopback\n\n"
+			"# 52:54:00:00:00:07\nauto eth1\niface eth1 inet static\n"
+			"\taddress 10.2.0.7\n\tnetmask 255.255.252.0\n\tgateway 10.2.0.1\n\n"
+			"# 52:54:00:00:00:08\nauto eth0\niface eth0 inet dhcp\n");
+		assert_file(f, "/root/root/.ssh/authorized_keys", 0600,
+			    "ssh-ed25519 AAAA one\nssh-ed25519 BBBB two\n");
+		assert_file(f, "/root/etc/haas/callback", 0600,
+			    "http://10.2.0.1:8080/callback/aa\n");
+		assert_file(f, "/root/etc/haas/user-data", 0700, "#!/bin/sh\ntrue\n");
+		assert_file(f, "/root/etc/haas/user-data.pending", 0600, "");
+	}
+}
+
+static void test_udev(void **state)
+{
+	struct fixture *f = *state;
+	struct problem problem = {0};
+
+	shell("cd %s/root && mkdir -p usr/lib/systemd && ln -s usr/lib lib && touch usr/lib/systemd/systemd-udevd",
+	      f->top);
+	assert_int_equal(configure_os_name_nics(&f->env, f->root_fd, &f->settings, &problem), 0);
+	assert_string_equal(f->settings.nics[0].name, "net0");
+	assert_int_equal(configure_os_tree(f->root_fd, &f->settings, &problem), 0);
+	assert_file(f, "/root/etc/systemd/network/10-haas-net0.link", 0644,
+		    "[Match]\nMACAddress=52:54:00:00:00:07\n\n[Link]\nName=net0\n");
+	assert_file(f, "/root/etc/systemd/network/10-haas-net1.link", 0644,
+		    "[Match]\nMACAddress=52:54:00:00:00:08\n\n[Link]\nName=net1\n");
+}
+
+static void test_unknown_nic(void **state)
+{
+	struct fixture *f = *state;
+	struct problem problem = {0};
+
+	f->settings.nics[0].mac.bytes[5] = 0x99;
+	assert_int_equal(configure_os_name_nics(&f->env, f->root_fd, &f->settings, &problem),
+			 E_NOT_FOUND);
+	assert_non_null(strstr(problem.message, "52:54:00:00:00:99"));
+}
+
+/* The image's maker left links that point out of the root. */
+static void test_links(void **state)
+{
+	struct fixture *f = *state;
+	struct problem problem = {0};
+	char outside[128];
+
+	shell("cd %s && ln -s ../../outside/hosts root/etc/hosts && ln -s /outside root/etc/haas && "
+	      "mkdir root/home && ln -s /home root/root && echo untouched >outside/hosts && "
+	      "echo untouched >outside/callback",
+	      f->top);
+	/* /etc/haas leads to /outside of the root, which is not there: no folder, no file, no
+	 * escape */
+	assert_int_not_equal(configure_os_tree(f->root_fd, &f->settings, &problem), 0);
+	assert_file(f, "/outside/callback", 0644, "untouched\n");
+	assert_file(f, "/outside/hosts", 0644, "untouched\n");
+	(void)text_format(outside, sizeof(outside), "%s/outside/.ssh", f->top);
+	assert_int_not_equal(access(outside, F_OK), 0);
+	/* the link itself was replaced, and a folder's link was followed inside the root */
+	assert_file(f, "/root/home/.ssh/authorized_keys", 0600,
+		    "ssh-ed25519 AAAA one\nssh-ed25519 BBBB two\n");
+	shell("test ! -L %s/root/etc/hosts", f->top);
+}
+
+static void test_bad_settings(void **state)
+{
+	static const char *const patches[] = {
+		"{\"hostname\":\"\"}",
+		"{\"hostname\":\"a\\nb\"}",
+		"{\"hostname\":\"-a\"}",
+		"{\"hostname\":\"a..b\"}",
+		"{\"hostname\":\"a/../b\"}",
+		"{\"hostname\":\"a.\"}",
+		"{\"hostname\":7}",
+		"{\"callback\":\"file:///etc/passwd\"}",
+		"{\"callback\":\"http://a\\nb\"}",
+		"{\"ssh_keys\":\"one\"}",
+		"{\"ssh_keys\":[\"one\\ntwo\"]}",
+		"{\"ssh_keys\":[7]}",
+		"{\"addresses\":{}}",
+		"{\"addresses\":[{\"mac\":\"x\"}]}",
+		"{\"addresses\":[{\"mac\":\"52:54:00:00:00:07\",\"address\":\"10.2.0.7\"}]}",
+		"{\"addresses\":[{\"mac\":\"52:54:00:00:00:07\",\"address\":\"10.2.0.7/33\"}]}",
+		"{\"addresses\":[{\"mac\":\"52:54:00:00:00:07\",\"address\":\"10.2.0.7/24\",\"gateway\":\"x\"}]}",
+		"{\"root_partition\":0}",
+		"{\"root_partition\":\"2\"}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(patches); i++) {
+		json_t *json = parse(params);
+		json_t *patch = parse(patches[i]);
+		struct os_settings settings;
+		struct problem problem = {0};
+
+		assert_int_equal(json_object_update(json, patch), 0);
+		if (os_settings_read(json, &settings, &problem) == 0)
+			fail_msg("accepted: %s", patches[i]);
+		assert_true(problem.message[0] != '\0');
+		json_decref(json);
+		json_decref(patch);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_tree, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_udev, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_unknown_nic, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
+		cmocka_unit_test(test_bad_settings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

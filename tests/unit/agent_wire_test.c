@@ -1,0 +1,146 @@
+// links: bampi_agent
+/* Bytes from switches and drives: LLDP frames, NVMe structures, /proc/cpuinfo. */
+/* cmocka.h wants the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <string.h>
+
+#include "common/base/error.h"
+
+#include "bampi/agent/inventory_cpu.h"
+#include "bampi/agent/lldp_wire.h"
+#include "bampi/agent/nvme_wire.h"
+
+/* As lldpd sends it: chassis by MAC, port by interface name, TTL 120, system name, end. */
+static const uint8_t frame[] = "\x02\x07\x04\x52\x54\x00\x12\x34\x56"
+			       "\x04\x07\x05swp14x"
+			       "\x06\x02\x00\x78"
+			       "\x0a\x05leaf1"
+			       "\x00\x00";
+
+static void test_lldp(void **state)
+{
+	struct lldp_neighbor neighbor;
+
+	(void)state;
+	assert_int_equal(lldp_decode(frame, sizeof(frame) - 1, &neighbor), 0);
+	assert_string_equal(neighbor.chassis, "52:54:00:12:34:56");
+	assert_string_equal(neighbor.port, "swp14x");
+	assert_string_equal(neighbor.system, "leaf1");
+	assert_int_equal(neighbor.ttl_s, 120);
+}
+
+static void test_lldp_forms(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+		const char *chassis;
+		const char *port;
+	} cases[] = {
+#define FRAME(text) text "\x06\x02\x00\x78", sizeof(text "\x06\x02\x00\x78") - 1
+		{FRAME("\x02\x06\x05\x01\x0a\x02\x00\x01\x04\x02\x07g"), "10.2.0.1", "g"},
+		/* locally assigned and not text: hex */
+		{FRAME("\x02\x03\x07\x01\xff\x04\x03\x07\x00\x02"), "01ff", "0002"},
+		/* a MAC that is not six octets long */
+		{FRAME("\x02\x03\x04\xaa\xbb\x04\x02\x05x"), "aabb", "x"},
+#undef FRAME
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct lldp_neighbor neighbor;
+
+		assert_int_equal(lldp_decode(cases[i].bytes, cases[i].size, &neighbor), 0);
+		assert_string_equal(neighbor.chassis, cases[i].chassis);
+		assert_string_equal(neighbor.port, cases[i].port);
+	}
+}
+
+static void test_lldp_broken(void **state)
+{
+	struct lldp_neighbor neighbor;
+	uint8_t copy[sizeof(frame)];
+
+	(void)state;
+	/* every cut before the end of the TTL is malformed, every later one still names the
+	 * neighbour */
+	for (size_t size = 0; size < sizeof(frame) - 1; size++) {
+		int rc = lldp_decode(frame, size, &neighbor);
+
+		assert_int_equal(rc, size < 22 ? E_MALFORMED : 0);
+	}
+	memcpy(copy, frame, sizeof(copy));
+	copy[0] = 0x04; /* port before chassis */
+	assert_int_equal(lldp_decode(copy, sizeof(copy) - 1, &neighbor), E_MALFORMED);
+	assert_int_equal(lldp_decode("\x02\x01\x04\x04\x01\x05\x06\x02\x00\x78", 10, &neighbor),
+			 E_MALFORMED); /* empty ids */
+}
+
+static void test_nvme(void **state)
+{
+	static uint8_t page[NVME_IDENTIFY_SIZE];
+	struct nvme_controller controller;
+	struct nvme_sanitize_status status;
+	uint32_t dword;
+
+	(void)state;
+	memset(page, 0, sizeof(page));
+	page[256] = 0x02; /* OACS: format */
+	page[328] = 0x03; /* SANICAP: crypto, block */
+	page[516] = 0x20; /* NN */
+	page[524] = 0x04; /* FNA: crypto erase */
+	assert_int_equal(nvme_controller_decode(page, sizeof(page), &controller), 0);
+	assert_true(controller.sanitize_crypto && controller.sanitize_block);
+	assert_true(controller.format && controller.format_crypto && !controller.format_all);
+	assert_int_equal(controller.namespaces, 32);
+	assert_int_equal(nvme_controller_decode(page, sizeof(page) - 1, &controller), E_MALFORMED);
+
+	assert_int_equal(nvme_sanitize_status_decode("\x00\x80\x02\x01", 4, &status), 0);
+	assert_int_equal(status.progress, 0x8000);
+	assert_int_equal(status.state, NVME_SANITIZE_RUNNING);
+	assert_int_equal(nvme_sanitize_status_decode("\x00\x80\x02", 3, &status), E_MALFORMED);
+
+	memset(page, 0, sizeof(page));
+	page[26] = 0x32; /* FLBAS: format 2 + 16 * 1, metadata inline */
+	page[29] = 0x09; /* DPS: type 1, first octets */
+	assert_int_equal(nvme_format_dword(page, sizeof(page), NVME_FORMAT_CRYPTO, &dword), 0);
+	assert_int_equal(dword, 0x2 | 0x10 | 1 << 5 | 1 << 8 | 2 << 9 | 1 << 12);
+}
+
+static void test_cpu(void **state)
+{
+	struct inventory_cpu cpu = inventory_cpu_read(
+		"processor\t: 0\nmodel name\t: Big Chip 9\nphysical id\t: 0\ncore id\t: 0\n\n"
+		"processor\t: 1\nmodel name\t: Big Chip 9\nphysical id\t: 0\ncore id\t: 4\n\n"
+		"processor\t: 2\nmodel name\t: Big Chip 9\nphysical id\t: 1\ncore id\t: 0\n\n"
+		"processor\t: 3\nmodel name\t: Big Chip 9\nphysical id\t: 0\ncore id\t: 0\n");
+
+	(void)state;
+	assert_string_equal(cpu.model, "Big Chip 9");
+	assert_int_equal(cpu.sockets, 2);
+	assert_int_equal(cpu.cores, 3);
+	assert_int_equal(cpu.threads, 4);
+	cpu = inventory_cpu_read("processor\t: 0\nmodel name :");
+	assert_int_equal(cpu.sockets, 1);
+	assert_int_equal(cpu.cores, 1);
+	cpu = inventory_cpu_read("");
+	assert_int_equal(cpu.threads + cpu.sockets + cpu.cores, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lldp),        cmocka_unit_test(test_lldp_forms),
+		cmocka_unit_test(test_lldp_broken), cmocka_unit_test(test_nvme),
+		cmocka_unit_test(test_cpu),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
