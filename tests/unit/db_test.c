@@ -1,0 +1,472 @@
+// links: common_db
+/* Against a scratch PostgreSQL of its own: pipeline, transactions, failures, notifications,
+ * restart. */
+/* cmocka.h wants the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/db/array.h"
+#include "common/db/db.h"
+
+#define WAIT_MS 20000
+
+struct seen {
+	unsigned calls, states, notifies;
+	bool connected;
+	bool inside; /* a submit is on the stack: callbacks are forbidden */
+	int rc;
+	int rcs[8];
+	char text[256];
+	char channel[64];
+	struct problem problem;
+};
+
+struct fixture {
+	char folder[64];
+	char conninfo[256];
+	struct loop *loop;
+	struct db *db;
+	struct seen seen;
+};
+
+static int shell(const char *format, ...)
+{
+	char command[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	return system(command);
+}
+
+static void on_state(void *context, bool connected)
+{
+	struct fixture *f = context;
+
+	f->seen.states++;
+	f->seen.connected = connected;
+}
+
+static void on_notify(void *context, const char *channel)
+{
+	struct fixture *f = context;
+
+	f->seen.notifies++;
+	(void)text_copy(f->seen.channel, sizeof(f->seen.channel), channel);
+}
+
+static void on_result(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct fixture *f = context;
+
+	assert_false(f->seen.inside);
+	assert_true((rc == 0) == (result != NULL));
+	assert_true((rc == 0) == (problem == NULL));
+	if (f->seen.calls < COUNT_OF(f->seen.rcs))
+		f->seen.rcs[f->seen.calls] = rc;
+	f->seen.calls++;
+	f->seen.rc = rc;
+	if (problem)
+		f->seen.problem = *problem;
+	if (result && PQntuples(result) > 0)
+		(void)text_copy(f->seen.text, sizeof(f->seen.text),
+				db_text(result, 0, 0, "(null)"));
+}
+
+static void wait_until(struct fixture *f, const unsigned *counter, unsigned value)
+{
+	int64_t deadline = clock_monotonic_ms() + WAIT_MS;
+
+	while (*counter < value && clock_monotonic_ms() < deadline) {
+		loop_run_once(f->loop);
+		usleep(500);
+	}
+	assert_true(*counter >= value);
+}
+
+static void wait_connected(struct fixture *f, bool connected)
+{
+	int64_t deadline = clock_monotonic_ms() + WAIT_MS;
+
+	while (f->seen.connected != connected && clock_monotonic_ms() < deadline) {
+		loop_run_once(f->loop);
+		usleep(500);
+	}
+	assert_int_equal(f->seen.connected, connected);
+}
+
+static int submit(struct fixture *f, const struct db_query *query, const char *const params[])
+{
+	int rc;
+
+	f->seen.inside = true;
+	rc = db_submit(f->db, query, params, on_result, f);
+	f->seen.inside = false;
+	return rc;
+}
+
+/* One statement, waited for. */
+static int ask(struct fixture *f, const struct db_query *query, const char *const params[])
+{
+	unsigned before = f->seen.calls;
+
+	assert_int_equal(submit(f, query, params), 0);
+	wait_until(f, &f->seen.calls, before + 1);
+	return f->seen.rc;
+}
+
+static int start_cluster(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	FILE *out;
+	char command[512];
+
+	assert_non_null(f);
+	strcpy(f->folder, "/tmp/haas-db-test-XXXXXX");
+	assert_non_null(mkdtemp(f->folder));
+	(void)text_format(command, sizeof(command), "%s/support/pg start %s/pg --bare",
+			  TEST_SOURCE_DIR, f->folder);
+	assert_int_equal(chmod(f->folder, 0755), 0);
+	out = popen(command, "r");
+	assert_non_null(out);
+	assert_non_null(fgets(f->conninfo, sizeof(f->conninfo), out));
+	f->conninfo[strcspn(f->conninfo, "\n")] = '\0';
+	assert_int_equal(pclose(out), 0);
+	*state = f;
+	return 0;
+}
+
+static int stop_cluster(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)shell("%s/support/pg stop %s/pg", TEST_SOURCE_DIR, f->folder);
+	(void)shell("rm -rf %s", f->folder);
+	free(f);
+	return 0;
+}
+
+static int restart_cluster(const struct fixture *f)
+{
+	return shell(
+		"cd %s && $( [ $(id -u) != 0 ] || echo setpriv --reuid=postgres --regid=postgres --clear-groups) "
+		"$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)/pg_ctl -D %s/pg/data -m immediate -w -l %s/pg/postgres.log restart >/dev/null",
+		f->folder, f->folder, f->folder);
+}
+
+static int connect_db(void **state)
+{
+	static const char *const channels[] = {"node", "odd \"name", NULL};
+	struct fixture *f = *state;
+	const struct db_options options = {.conninfo = f->conninfo,
+					   .application = "db_test",
+					   .on_state = on_state,
+					   .on_notify = on_notify,
+					   .channels = channels,
+					   .context = f};
+
+	f->seen = (struct seen){0};
+	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(db_new(f->loop, &options, &f->db), 0);
+	assert_false(db_connected(f->db));
+	wait_connected(f, true);
+	assert_int_equal(f->seen.states, 1);
+	return 0;
+}
+
+static int close_db(void **state)
+{
+	struct fixture *f = *state;
+
+	db_free(f->db);
+	loop_free(f->loop);
+	f->db = NULL;
+	return 0;
+}
+
+static void test_parameters(void **state)
+{
+	static const struct db_query echo = {"echo", "select $1::text || coalesce($2, '-')", 2};
+	static const struct db_query name = {"name", "select current_setting('application_name')",
+					     0};
+	struct fixture *f = *state;
+	const char *const params[] = {"a'b", NULL};
+
+	assert_int_equal(ask(f, &echo, params), 0);
+	assert_string_equal(f->seen.text, "a'b-");
+	assert_int_equal(ask(f, &name, NULL), 0);
+	assert_string_equal(f->seen.text, "db_test");
+	assert_int_equal(db_in_flight(f->db), 0);
+}
+
+static void test_array(void **state)
+{
+	static const struct db_query join = {
+		"join",
+		"select string_agg(coalesce(x, 'NULL'), '|' order by n) from "
+		"unnest($1::text[]) with ordinality u(x, n)",
+		1};
+	struct fixture *f = *state;
+	struct text text = {0};
+	const char *param;
+
+	array_begin(&text);
+	array_add(&text, "a,b");
+	array_add(&text, "q\"u\\o{t}e");
+	array_add(&text, NULL);
+	array_add(&text, "NULL");
+	array_add(&text, "");
+	array_add_int(&text, -3);
+	array_end(&text);
+	param = text_get(&text);
+	assert_int_equal(ask(f, &join, &param), 0);
+	assert_string_equal(f->seen.text, "a,b|q\"u\\o{t}e|NULL|NULL||-3");
+	text_done(&text);
+}
+
+static void test_codes(void **state)
+{
+	static const struct db_query raise = {"raise", "select pg_temp.raise($1)", 1};
+	static const struct db_query make = {
+		"make_raise",
+		"create or replace function pg_temp.raise(c text) returns void language plpgsql as "
+		"$$begin raise exception 'it happened' using errcode = c, detail = 'd', hint = 'h'; end$$",
+		0};
+	static const struct {
+		const char *state;
+		int rc;
+	} rows[] = {{"HA404", E_NOT_FOUND}, {"HA403", E_DENIED},  {"HA409", E_CONFLICT},
+		    {"HA412", E_STALE},     {"HA422", E_INVALID}, {"42501", E_DENIED},
+		    {"23505", E_CONFLICT},  {"22P02", E_INVALID}, {"57014", E_TIMEOUT},
+		    {"P0001", -EINVAL}};
+	struct fixture *f = *state;
+
+	assert_int_equal(ask(f, &make, NULL), 0);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		assert_int_equal(ask(f, &raise, &rows[i].state), rows[i].rc);
+		assert_string_equal(f->seen.problem.message, "it happened");
+		assert_string_equal(f->seen.problem.detail, "d");
+		assert_string_equal(f->seen.problem.hint, "h");
+	}
+}
+
+static void test_transaction(void **state)
+{
+	static const struct db_query make = {"make_t",
+					     "create table if not exists t (n int primary key)", 0};
+	static const struct db_query add = {"add_t", "insert into t values ($1::int)", 1};
+	static const struct db_query add2 = {"add_t2", "insert into t values ($1::int + 10)", 1};
+	static const struct db_query count = {"count_t", "select count(*) from t", 0};
+	struct fixture *f = *state;
+	const char *const one = "1";
+	struct db_call calls[] = {{&add, &one, on_result, f},
+				  {&add, &one, on_result, f},
+				  {&add2, &one, on_result, f}};
+
+	assert_int_equal(ask(f, &make, NULL), 0);
+	f->seen.calls = 0;
+	assert_int_equal(db_submit_all(f->db, calls, 3), 0);
+	assert_int_equal(db_in_flight(f->db), 3);
+	wait_until(f, &f->seen.calls, 3);
+	/* The guilty one says why, nobody is told 0 for what was rolled back. */
+	assert_int_equal(f->seen.rcs[0], E_CONFLICT);
+	assert_int_equal(f->seen.rcs[1], E_CONFLICT);
+	assert_int_equal(f->seen.rcs[2], E_CONFLICT);
+	assert_string_equal(f->seen.problem.message, "aborted");
+	assert_int_equal(ask(f, &count, NULL), 0);
+	assert_string_equal(f->seen.text, "0");
+	/* add2 was prepared although its transaction failed before it. */
+	assert_int_equal(ask(f, &add2, &one), 0);
+	calls[1] = calls[2];
+	calls[1].params = &(const char *const){"2"};
+	assert_int_equal(db_submit_all(f->db, calls, 2), 0);
+	f->seen.calls = 0;
+	wait_until(f, &f->seen.calls, 2);
+	assert_int_equal(f->seen.rcs[0], 0);
+	assert_int_equal(f->seen.rcs[1], 0);
+}
+
+static void test_commit_failure(void **state)
+{
+	static const struct db_query parent = {
+		"make_p", "create table if not exists p (n int primary key)", 0};
+	static const struct db_query child = {"make_c",
+					      "create table if not exists c (n int references p "
+					      "deferrable initially deferred)",
+					      0};
+	static const struct db_query add = {"add_c", "insert into c values (7)", 0};
+	struct fixture *f = *state;
+
+	assert_int_equal(ask(f, &parent, NULL), 0);
+	assert_int_equal(ask(f, &child, NULL), 0);
+	/* The statement succeeds, the commit does not: 0 would be a lie. */
+	assert_int_equal(ask(f, &add, NULL), E_CONFLICT);
+	assert_non_null(strstr(f->seen.problem.message, "foreign key"));
+	assert_int_equal(ask(f, &parent, NULL), 0);
+}
+
+static void test_prepare_again(void **state)
+{
+	static const struct db_query late = {"late", "select n from late", 0};
+	static const struct db_query make = {"make_late", "create table late as select 5 as n", 0};
+	static const struct db_query alter = {"alter_late", "alter table late alter n type text",
+					      0};
+	struct fixture *f = *state;
+
+	/* Two are under way when the preparation fails; both learn the cause. */
+	f->seen.calls = 0;
+	assert_int_equal(submit(f, &late, NULL), 0);
+	assert_int_equal(submit(f, &late, NULL), 0);
+	wait_until(f, &f->seen.calls, 2);
+	assert_int_equal(f->seen.rcs[0], -EINVAL);
+	assert_int_equal(f->seen.rcs[1], -EINVAL);
+	assert_non_null(strstr(f->seen.problem.message, "late"));
+	assert_int_equal(ask(f, &make, NULL), 0);
+	assert_int_equal(ask(f, &late, NULL), 0);
+	assert_string_equal(f->seen.text, "5");
+	/* A migration changes the shape of the result: one failure, then it works again. */
+	assert_int_equal(ask(f, &alter, NULL), 0);
+	assert_int_not_equal(ask(f, &late, NULL), 0);
+	assert_int_equal(ask(f, &late, NULL), 0);
+	assert_string_equal(f->seen.text, "5");
+}
+
+static void test_notify(void **state)
+{
+	static const struct db_query notify = {"notify", "select pg_notify($1, '')", 1};
+	struct fixture *f = *state;
+	const char *channel = "node";
+
+	assert_int_equal(ask(f, &notify, &channel), 0);
+	wait_until(f, &f->seen.notifies, 1);
+	assert_string_equal(f->seen.channel, "node");
+	channel = "odd \"name";
+	assert_int_equal(ask(f, &notify, &channel), 0);
+	wait_until(f, &f->seen.notifies, 2);
+	assert_string_equal(f->seen.channel, channel);
+}
+
+static void test_many_and_large(void **state)
+{
+	static const struct db_query size = {"size", "select length($1), $1", 1};
+	struct fixture *f = *state;
+	char *large = malloc(300001);
+	const char *param = large;
+
+	assert_non_null(large);
+	memset(large, 'x', 300000);
+	large[300000] = '\0';
+	for (unsigned i = 0; i < 60; i++)
+		assert_int_equal(submit(f, &size, &param), 0);
+	assert_int_equal(db_in_flight(f->db), 60);
+	wait_until(f, &f->seen.calls, 60);
+	assert_int_equal(f->seen.rc, 0);
+	assert_string_equal(f->seen.text, "300000");
+	param = "ab";
+	for (unsigned i = 0; i < 3000; i++)
+		assert_int_equal(submit(f, &size, &param), 0);
+	wait_until(f, &f->seen.calls, 3060);
+	assert_int_equal(f->seen.rc, 0);
+	assert_string_equal(f->seen.text, "2");
+	free(large);
+}
+
+static void test_restart(void **state)
+{
+	static const struct db_query slow = {"slow", "select pg_sleep(30)", 0};
+	static const struct db_query one = {"one", "select 1", 0};
+	struct fixture *f = *state;
+
+	assert_int_equal(ask(f, &one, NULL), 0);
+	f->seen.calls = 0;
+	assert_int_equal(submit(f, &slow, NULL), 0);
+	assert_int_equal(submit(f, &one, NULL), 0);
+	for (unsigned i = 0; i < 20; i++) {
+		loop_run_once(f->loop);
+		usleep(1000);
+	}
+	assert_int_equal(restart_cluster(f), 0);
+	wait_until(f, &f->seen.calls, 2);
+	assert_int_equal(f->seen.rcs[0], E_UNAVAILABLE);
+	assert_int_equal(f->seen.rcs[1], E_UNAVAILABLE);
+	assert_true(f->seen.states >= 2);
+	assert_true(problem_is_set(db_away(f->db)));
+	if (!f->seen.connected) /* while away: refused, later, once */
+		assert_int_equal(ask(f, &one, NULL), E_UNAVAILABLE);
+	wait_connected(f, true);
+	assert_int_equal(f->seen.states, 3);
+	assert_int_equal(ask(f, &one, NULL), 0);
+	/* LISTEN is renewed. */
+	f->seen.notifies = 0;
+	test_notify(state);
+}
+
+static void test_free_in_flight(void **state)
+{
+	static const struct db_query slow = {"slow", "select pg_sleep(30)", 0};
+	struct fixture *f = *state;
+
+	assert_int_equal(submit(f, &slow, NULL), 0);
+	loop_run_once(f->loop);
+	db_free(f->db);
+	f->db = NULL;
+	assert_int_equal(f->seen.calls, 1);
+	assert_int_equal(f->seen.rc, E_UNAVAILABLE);
+}
+
+static void test_nobody_there(void **state)
+{
+	static const struct db_query one = {"one", "select 1", 0};
+	struct fixture *f = *state;
+	const struct db_options bad = {
+		.conninfo = "host=/nonexistent port=1", .on_state = on_state, .context = f};
+	const struct db_options wrong = {.conninfo = "no such = option"};
+	struct fixture *seen = f;
+
+	f->seen = (struct seen){.connected = true};
+	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(db_new(f->loop, &wrong, &f->db), E_MALFORMED);
+	assert_int_equal(db_new(f->loop, &bad, &f->db), 0);
+	assert_int_equal(ask(seen, &one, NULL), E_UNAVAILABLE);
+	wait_connected(f, false);
+	for (unsigned i = 0; i < 300; i++) { /* several attempts */
+		loop_run_once(f->loop);
+		usleep(1000);
+	}
+	assert_int_equal(f->seen.states, 1);
+	assert_non_null(strstr(db_away(f->db)->detail, "/nonexistent"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_parameters, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_array, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_codes, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_transaction, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_commit_failure, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_prepare_again, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_notify, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_many_and_large, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_free_in_flight, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_restart, connect_db, close_db),
+		cmocka_unit_test_teardown(test_nobody_there, close_db),
+	};
+
+	return cmocka_run_group_tests(tests, start_cluster, stop_cluster);
+}
