@@ -245,7 +245,7 @@ void http_answer_file(struct http_request *request, const char *path, const char
 	}
 	if (fd >= 0)
 		close(fd);
-	if (rc == 0 || rc == -ENOENT || rc == -ENOTDIR || rc == -EACCES) {
+	if (rc == 0 || rc == -ENOENT || rc == -ENOTDIR || rc == -ENXIO || rc == -ENAMETOOLONG) {
 		(void)problem_set(&problem, E_NOT_FOUND, "no such file");
 		http_answer_problem(request, 404, &problem);
 	} else {
