@@ -10,13 +10,13 @@ static const struct {
 	const char *word;
 	enum bmc_workaround bit;
 } workaround_table[] = {
-	{"authcap",             BMC_WORKAROUND_AUTHCAP            },
-	{"intel20",             BMC_WORKAROUND_INTEL20            },
-	{"supermicro20",        BMC_WORKAROUND_SUPERMICRO20       },
-	{"sun20",               BMC_WORKAROUND_SUN20              },
-	{"opensesspriv",        BMC_WORKAROUND_OPENSESSPRIV       },
+	{"authcap", BMC_WORKAROUND_AUTHCAP},
+	{"intel20", BMC_WORKAROUND_INTEL20},
+	{"supermicro20", BMC_WORKAROUND_SUPERMICRO20},
+	{"sun20", BMC_WORKAROUND_SUN20},
+	{"opensesspriv", BMC_WORKAROUND_OPENSESSPRIV},
 	{"integritycheckvalue", BMC_WORKAROUND_INTEGRITYCHECKVALUE},
-	{"nochecksumcheck",     BMC_WORKAROUND_NOCHECKSUMCHECK    },
+	{"nochecksumcheck", BMC_WORKAROUND_NOCHECKSUMCHECK},
 };
 
 void bmc_endpoint_wipe(struct bmc_endpoint *endpoint)

@@ -10,25 +10,25 @@
 /* Power deadlines: real servers take up to ~10 s to switch; an ACPI shutdown up to minutes. SDR and
  * FRU reads are slow (hundreds of calls). */
 const struct bmc_op_row bmc_op_table[BMC_OP_COUNT] = {
-  /*                   name            idempotent changes deadline_ms */
-	[BMC_POWER_STATUS] = {"power-status", true,  false, 15000 },
-	[BMC_POWER_ON] = {"power-on",     true,  true,  45000 },
-	[BMC_POWER_OFF] = {"power-off",    true,  true,  45000 },
-	[BMC_POWER_CYCLE] = {"power-cycle",  true,  true,  90000 },
-	[BMC_POWER_RESET] = {"power-reset",  false, true,  20000 },
-	[BMC_POWER_SOFT] = {"power-soft",   true,  true,  180000},
-	[BMC_BOOT_GET] = {"boot-get",     true,  false, 15000 },
-	[BMC_BOOT_SET] = {"boot-set",     true,  true,  30000 },
-	[BMC_IDENTIFY] = {"identify",     true,  true,  15000 },
-	[BMC_INFO] = {"info",         true,  false, 15000 },
-	[BMC_SENSORS] = {"sensors",      true,  false, 120000},
-	[BMC_SEL_LIST] = {"sel-list",     true,  false, 120000},
-	[BMC_SEL_CLEAR] = {"sel-clear",    true,  true,  30000 },
-	[BMC_FRU] = {"fru",          true,  false, 120000},
-	[BMC_USER_LIST] = {"user-list",    true,  false, 60000 },
-	[BMC_USER_SET] = {"user-set",     true,  true,  30000 },
-	[BMC_LAN_GET] = {"lan-get",      true,  false, 30000 },
-	[BMC_RAW] = {"raw",          false, true,  15000 },
+	/*                   name            idempotent changes deadline_ms */
+	[BMC_POWER_STATUS] = {"power-status", true, false, 15000},
+	[BMC_POWER_ON] = {"power-on", true, true, 45000},
+	[BMC_POWER_OFF] = {"power-off", true, true, 45000},
+	[BMC_POWER_CYCLE] = {"power-cycle", true, true, 90000},
+	[BMC_POWER_RESET] = {"power-reset", false, true, 20000},
+	[BMC_POWER_SOFT] = {"power-soft", true, true, 180000},
+	[BMC_BOOT_GET] = {"boot-get", true, false, 15000},
+	[BMC_BOOT_SET] = {"boot-set", true, true, 30000},
+	[BMC_IDENTIFY] = {"identify", true, true, 15000},
+	[BMC_INFO] = {"info", true, false, 15000},
+	[BMC_SENSORS] = {"sensors", true, false, 120000},
+	[BMC_SEL_LIST] = {"sel-list", true, false, 120000},
+	[BMC_SEL_CLEAR] = {"sel-clear", true, true, 30000},
+	[BMC_FRU] = {"fru", true, false, 120000},
+	[BMC_USER_LIST] = {"user-list", true, false, 60000},
+	[BMC_USER_SET] = {"user-set", true, true, 30000},
+	[BMC_LAN_GET] = {"lan-get", true, false, 30000},
+	[BMC_RAW] = {"raw", false, true, 15000},
 };
 
 static const char *const device_words[] = {

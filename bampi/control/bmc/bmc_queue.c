@@ -201,6 +201,7 @@ void bmc_queue_free(struct bmc_queue *queue)
 		finish_all(bmc, E_UNAVAILABLE, &problem);
 		bmc_free(bmc);
 	}
+	timed_drop(queue);
 	worker_free(queue->worker);
 	finished_deliver(queue);
 	loop_timer_free(queue->deliver);

@@ -60,7 +60,8 @@ struct call {
 	bool ran;
 	struct bmc_request request;
 	int64_t deadline_ms;
-	struct loop_timer *latency;
+	struct loop_timer *latency; /* of a driver that does not block */
+	struct call *prev, *next;   /* of queue->timed */
 	struct bmc_result result;
 	struct problem problem;
 	int rc;
@@ -101,6 +102,7 @@ struct bmc_queue {
 	struct bmc *bmcs; /* by id */
 	struct ask *asks; /* by ticket */
 	struct bmc *ready[READY_COUNT];
+	struct call *timed;         /* calls that wait for their latency */
 	struct operation *finished; /* to be answered in the next turn of the loop */
 	struct loop_timer *deliver;
 	uint64_t next_ticket, next_version;
@@ -119,8 +121,11 @@ void operation_drop(struct operation *operation);
 void session_close(struct bmc_queue *queue, struct session *session);
 void ask_free(struct ask *ask);
 void finished_deliver(void *queue);
+/* Forgets the calls that wait for their latency, with their sessions. */
+void timed_drop(struct bmc_queue *queue);
 
 /* bmc_queue_text.c: what people are told. */
 void text_breaker_open(const struct bmc *bmc, int64_t now_ms, struct problem *ret);
 void text_deadline(const struct operation *operation, struct problem *ret);
+void text_wrong_echo(const struct operation *operation, struct problem *ret);
 void text_gone(int64_t bmc_id, struct problem *ret);

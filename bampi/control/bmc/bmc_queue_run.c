@@ -226,8 +226,20 @@ static void latency_over(void *context)
 {
 	struct call *call = context;
 
+	DL_DELETE(call->queue->timed, call);
 	call_run(call);
 	call_done(call);
+}
+
+void timed_drop(struct bmc_queue *queue)
+{
+	while (queue->timed) {
+		struct call *call = queue->timed;
+
+		DL_DELETE(queue->timed, call);
+		call->session.driver->close(call->session.state);
+		call_free(call);
+	}
 }
 
 /* Hands the call to a thread, or for a driver that never blocks to a timer. */
@@ -239,10 +251,11 @@ static int call_start(struct call *call)
 	if (!driver->latency_ms)
 		return worker_submit(call->queue->worker, call_run, call_done, call);
 	rc = loop_timer_new(call->queue->loop, latency_over, call, &call->latency);
-	if (rc == 0)
-		loop_timer_arm(call->latency,
-			       driver->latency_ms(call->session.state, &call->request));
-	return rc;
+	if (rc)
+		return rc;
+	DL_APPEND(call->queue->timed, call);
+	loop_timer_arm(call->latency, driver->latency_ms(call->session.state, &call->request));
+	return 0;
 }
 
 static void bmc_call(struct bmc *bmc, enum ready_list list)
@@ -276,7 +289,8 @@ static void bmc_call(struct bmc *bmc, enum ready_list list)
 	}
 	bmc->in_flight = call;
 	queue->stats.calls++;
-	queue->stats.retries += operation->confirm.failures > 0;
+	queue->stats.retries +=
+		operation->confirm.failures[bmc_op_table[bmc->next_call].changes] > 0;
 	queue->in_flight++;
 	queue->in_flight_failing += call->failing;
 	queue->in_flight_poll += call->poll;
@@ -372,6 +386,8 @@ void bmc_pump(struct bmc *bmc)
 			return;
 		}
 		if (next.kind == CONFIRM_FINISHED) {
+			if (operation->confirm.wrong_echo)
+				text_wrong_echo(operation, &operation->problem);
 			operation_finish(operation, operation->confirm.rc, &operation->problem);
 			continue;
 		}

@@ -72,6 +72,18 @@ void text_deadline(const struct operation *operation, struct problem *ret)
 					      : "no worker was free");
 }
 
+void text_wrong_echo(const struct operation *operation, struct problem *ret)
+{
+	problem_set(ret, E_PROTOCOL, "node %s: the BMC does not keep the boot device",
+		    operation->bmc->endpoint.node);
+	problem_detail(ret, "set to %s %u times, reads back %s",
+		       bmc_boot_device_text(operation->confirm.boot.device),
+		       operation->confirm.commands, bmc_boot_device_text(operation->confirm.echo));
+	problem_hint(
+		ret,
+		"put network first in the firmware's boot order, or update the BMC's firmware");
+}
+
 void text_gone(int64_t bmc_id, struct problem *ret)
 {
 	problem_set(ret, E_NOT_FOUND, "there is no BMC of node id %" PRId64, bmc_id);

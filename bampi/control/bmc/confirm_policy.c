@@ -38,9 +38,8 @@ static int64_t command_again_ms(const struct confirm *confirm)
 /* The status contradicts what is wanted: is a command due, or is the last one still at work? */
 static bool command_is_due(const struct confirm *confirm, int64_t now_ms)
 {
-	return confirm->status_known &&
-	       (confirm->command_at_ms == 0 ||
-		now_ms - confirm->command_at_ms >= command_again_ms(confirm));
+	return confirm->status_known && (!confirm->commanded || now_ms - confirm->command_at_ms >=
+									command_again_ms(confirm));
 }
 
 static enum bmc_op next_call(const struct confirm *confirm, int64_t now_ms)
@@ -104,8 +103,8 @@ static void reached(struct confirm *confirm, int64_t now_ms)
 	/* First half of a cycle. A node that was off already needs no pause: nothing was taken away
 	 * from it just now. */
 	confirm->phase = CONFIRM_TO_ON;
-	confirm->not_before_ms = confirm->command_at_ms ? now_ms + CONFIRM_CYCLE_PAUSE_MS : now_ms;
-	confirm->command_at_ms = 0;
+	confirm->not_before_ms = confirm->commanded ? now_ms + CONFIRM_CYCLE_PAUSE_MS : now_ms;
+	confirm->commanded = false;
 	confirm->polls = 0;
 	/* What was read is `off`, and that stays true until we command otherwise: the next call is
 	 * the command. */
@@ -132,6 +131,7 @@ static void heard_status(struct confirm *confirm, bool on, int64_t now_ms)
 /* Sent, answered or not: only the status can tell. */
 static void heard_command(struct confirm *confirm, int64_t now_ms)
 {
+	confirm->commanded = true;
 	confirm->command_at_ms = now_ms;
 	confirm->commands++;
 	confirm->polls = 0;
@@ -150,6 +150,8 @@ static void heard_boot(struct confirm *confirm, struct bmc_result *result)
 	} else if (confirm->commands < CONFIRM_BOOT_TRIES) {
 		confirm->phase = CONFIRM_BOOT_SEND;
 	} else {
+		confirm->wrong_echo = true;
+		confirm->echo = result->boot.flags.device;
 		end(confirm, rc);
 	}
 }
@@ -159,9 +161,10 @@ static void heard_failure(struct confirm *confirm, enum bmc_op call, int rc, int
 	int64_t backoff_ms;
 
 	confirm->last_rc = rc;
-	confirm->failures++;
+	confirm->failures[bmc_op_table[call].changes]++;
 	confirm->status_known = false;
-	backoff_ms = confirm_backoff_ms(rc, bmc_op_table[call].idempotent, confirm->failures);
+	backoff_ms = confirm_backoff_ms(rc, bmc_op_table[call].idempotent,
+					confirm->failures[bmc_op_table[call].changes]);
 	if (call == BMC_BOOT_GET && confirm->phase == CONFIRM_BOOT_READ && rc == E_UNSUPPORTED) {
 		/* It took the flags and cannot show them. */
 		confirm->result = (struct bmc_result){
@@ -190,7 +193,7 @@ void confirm_heard(struct confirm *confirm, enum bmc_op call, int rc, struct bmc
 		heard_failure(confirm, call, rc, now_ms);
 		return;
 	}
-	confirm->failures = 0;
+	confirm->failures[bmc_op_table[call].changes] = 0;
 	switch (confirm->phase) {
 	case CONFIRM_TO_OFF:
 	case CONFIRM_TO_ON:

@@ -35,11 +35,14 @@ struct confirm {
 	int64_t deadline_ms;
 	int64_t not_before_ms; /* of the next call */
 	bool status_known, on; /* as read since the last command */
-	int64_t command_at_ms; /* of this half; 0 = none sent yet */
+	bool commanded;        /* a command of this half was sent, answered or not */
+	int64_t command_at_ms; /* when */
 	unsigned commands;     /* sent in all, answered or not */
 	unsigned polls;        /* status calls since the last command */
-	unsigned failures;     /* calls in a row that failed */
+	unsigned failures[2];  /* in a row: of calls that only look, of commands */
 	int last_rc;
+	bool wrong_echo; /* it ended because another boot device was read back: */
+	enum bmc_boot_device echo;
 	int rc;                   /* CONFIRM_END: how it ended */
 	struct bmc_result result; /* CONFIRM_END and rc 0; moved in by confirm_heard */
 };
