@@ -1,0 +1,130 @@
+/* /subnets, /reservations, /leases: which addresses there are, and who has them. */
+#include <string.h>
+
+#include "common/db/array.h"
+
+#include "portal/server/address_store.h"
+#include "portal/server/exchange.h"
+#include "portal/server/member_policy.h"
+
+/* clang-format off */
+static const struct member_row subnet_members[] = {
+	{"prefix",        MEMBER_PREFIX, MEMBER_REQUIRED, 0,  0,        NULL},
+	{"boot_server",   MEMBER_IPV4,   MEMBER_REQUIRED, 0,  0,        NULL},
+	{"gateway",       MEMBER_IPV4,   MEMBER_NULLABLE, 0,  0,        NULL},
+	{"dns",           MEMBER_LIST,   0,               0,  8,        NULL},
+	{"pool_low",      MEMBER_IPV4,   MEMBER_NULLABLE, 0,  0,        NULL},
+	{"pool_high",     MEMBER_IPV4,   MEMBER_NULLABLE, 0,  0,        NULL},
+	{"reserved_only", MEMBER_BOOL,   0,               0,  0,        NULL},
+	{"lease_s",       MEMBER_INT,    0,               60, 31536000, NULL},
+};
+static const struct member_row reservation_members[] = {
+	{"subnet",  MEMBER_NAME, MEMBER_REQUIRED, 0, 0, NULL},
+	{"address", MEMBER_IPV4, MEMBER_REQUIRED, 0, 0, NULL},
+};
+/* clang-format on */
+
+static const char *text_of(const struct exchange *exchange, const char *name)
+{
+	return json_string_value(json_object_get(exchange->body, name));
+}
+
+static void check_subnet(struct exchange *exchange, struct error_list *errors)
+{
+	const struct member_row name = {.kind = MEMBER_NAME};
+	const struct member_row server = {.kind = MEMBER_IPV4};
+	const json_t *dns = json_object_get(exchange->body, "dns");
+	char room[128];
+	const char *allowed = member_text_check(&name, exchange_arg(exchange, "{subnet}"), room);
+
+	members_check(exchange->body, subnet_members, COUNT_OF(subnet_members), "", errors);
+	if (json_is_array(dns))
+		elements_check(dns, &server, true, "/dns", errors);
+	if (allowed)
+		error_list_pointer(errors, "", "the name of the subnet is not allowed", allowed);
+}
+
+static void subnet_put(struct exchange *exchange)
+{
+	const char *name = exchange_arg(exchange, "{subnet}");
+	const char *version = exchange_arg(exchange, "@version");
+	const json_t *dns = json_object_get(exchange->body, "dns");
+	const json_t *lease = json_object_get(exchange->body, "lease_s");
+	const char *reserved_only =
+		json_is_false(json_object_get(exchange->body, "reserved_only")) ? "false" : "true";
+	struct error_list errors = {0};
+	struct text servers = {0};
+	char lease_s[24];
+
+	check_subnet(exchange, &errors);
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return;
+	}
+	(void)text_format(lease_s, sizeof(lease_s), "%lld",
+			  lease ? (long long)json_integer_value(lease) : 3600LL);
+	array_begin(&servers);
+	for (size_t i = 0; i < json_array_size(dns); i++)
+		array_add(&servers, json_string_value(json_array_get(dns, i)));
+	array_end(&servers);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&store_subnet_put,
+				{name, version, text_of(exchange, "prefix"),
+				 text_of(exchange, "gateway"), text_get(&servers),
+				 text_of(exchange, "boot_server"), text_of(exchange, "pool_low"),
+				 text_of(exchange, "pool_high"), reserved_only, lease_s}},
+			       {&store_subnet_placed, {name, version, exchange->actor}},
+		       },
+		       2);
+	text_done(&servers);
+}
+
+static void reservation_put(struct exchange *exchange)
+{
+	const char *mac = exchange_arg(exchange, "{mac}");
+	struct error_list errors = {0};
+
+	members_check(exchange->body, reservation_members, COUNT_OF(reservation_members), "",
+		      &errors);
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return;
+	}
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&store_reservation_clear, {mac}},
+			       {&store_reservation_put,
+				{mac, text_of(exchange, "subnet"), text_of(exchange, "address"),
+				 exchange->actor}},
+		       },
+		       2);
+}
+
+static const struct query_row page_query[] = {QUERY_PAGE_TEXT, {0}};
+static const struct query_row lease_query[] = {
+	QUERY_PAGE_TEXT,
+	{"subnet", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{0},
+};
+
+/* clang-format off */
+const struct route address_routes[] = {
+	{HTTP_GET, "/api/v1/subnets", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, page_query, &store_subnet_list, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &store_subnet_get, {"{subnet}"}},
+	{HTTP_PUT, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_JSON, 0, subnet_put, NULL, NULL, {NULL}},
+	{HTTP_DELETE, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_NONE, ROUTE_IF_MATCH, exchange_change, NULL,
+	 &store_subnet_delete, {"{subnet}", "@version", "@actor"}},
+	{HTTP_GET, "/api/v1/reservations", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, page_query,
+	 &store_reservation_list, {"?limit", "?cursor"}},
+	{HTTP_PUT, "/api/v1/reservations/{mac}", ROLE_OPERATOR, BODY_JSON, 0, reservation_put, NULL, NULL, {NULL}},
+	{HTTP_DELETE, "/api/v1/reservations/{mac}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
+	 &store_reservation_drop, {"{mac}", "@actor"}},
+	{HTTP_GET, "/api/v1/leases", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, lease_query,
+	 &store_lease_list, {"?limit", "?cursor", "?subnet", "?node"}},
+	{HTTP_POST, "/api/v1/leases/{address}/reclaim", ROLE_OPERATOR, BODY_NONE, ROUTE_IDEMPOTENT, exchange_change, NULL,
+	 &store_lease_reclaim, {"{address}", "@actor"}},
+	{0},
+};
+/* clang-format on */

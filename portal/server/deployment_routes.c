@@ -1,0 +1,119 @@
+/* /deployments: asking for plans on nodes, and following them. */
+#include <stdlib.h>
+
+#include "portal/server/deployment_store.h"
+#include "portal/server/exchange.h"
+#include "portal/server/member_policy.h"
+#include "portal/server/node_spec.h"
+#include "portal/server/word_table.h"
+
+/* clang-format off */
+static const struct member_row create_members[] = {
+	{"plan",   MEMBER_WORD,   MEMBER_REQUIRED, 0, 0,    plan_words},
+	{"nodes",  MEMBER_LIST,   MEMBER_REQUIRED, 1, 1000, NULL},
+	{"image",  MEMBER_IMAGE,  0,               0, 0,    NULL},
+	{"tenant", MEMBER_NAME,   0,               0, 0,    NULL},
+	{"params", MEMBER_OBJECT, 0,               0, 0,    NULL},
+};
+static const struct member_row param_members[] = {
+	{"hostname",  MEMBER_TEXT, 0, 1, 63,    NULL},
+	{"ssh_keys",  MEMBER_LIST, 0, 0, 64,    NULL},
+	{"user_data", MEMBER_TEXT, 0, 0, 65536, NULL},
+	{"addresses", MEMBER_LIST, 0, 0, 32,    NULL},
+	{"disk",      MEMBER_TEXT, 0, 1, 127,   NULL},
+};
+static const struct member_row address_members[] = {
+	{"mac",     MEMBER_MAC,     MEMBER_REQUIRED, 0, 0, NULL},
+	{"address", MEMBER_ADDRESS, MEMBER_REQUIRED, 0, 0, NULL},
+	{"gateway", MEMBER_IPV4,    0,               0, 0, NULL},
+};
+static const struct member_row action_members[] = {
+	{"action", MEMBER_WORD, MEMBER_REQUIRED, 0, 0, deployment_action_words},
+};
+/* clang-format on */
+
+static void check_params(json_t *params, struct error_list *errors)
+{
+	const struct member_row key = {.kind = MEMBER_TEXT, .min = 1, .max = 8192};
+	const json_t *keys = json_object_get(params, "ssh_keys");
+	const json_t *addresses = json_object_get(params, "addresses");
+
+	members_check(params, param_members, COUNT_OF(param_members), "/params", errors);
+	if (json_is_array(keys))
+		elements_check(keys, &key, false, "/params/ssh_keys", errors);
+	if (json_is_array(addresses))
+		objects_check(addresses, address_members, COUNT_OF(address_members),
+			      "/params/addresses", errors);
+}
+
+static void deployment_create(struct exchange *exchange)
+{
+	const json_t *body = exchange->body;
+	json_t *params = json_object_get(body, "params");
+	CLEANUP(freep) char *params_text = NULL;
+	struct error_list errors = {0};
+	struct text nodes = {0};
+
+	members_check(exchange->body, create_members, COUNT_OF(create_members), "", &errors);
+	node_names_check(body, &errors);
+	if (json_is_object(params))
+		check_params(params, &errors);
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return;
+	}
+	node_names_array(body, &nodes);
+	params_text = params ? json_dumps(params, JSON_COMPACT) : NULL;
+	exchange_write(exchange,
+		       (const struct exchange_step[]){{
+			       &store_deployment_create,
+			       {json_string_value(json_object_get(body, "plan")), text_get(&nodes),
+				json_string_value(json_object_get(body, "image")),
+				json_string_value(json_object_get(body, "tenant")), params_text,
+				exchange->actor},
+		       }},
+		       1);
+	text_done(&nodes);
+}
+
+static void deployment_action(struct exchange *exchange)
+{
+	struct error_list errors = {0};
+	const char *id = exchange_arg(exchange, "{deployment}");
+
+	members_check(exchange->body, action_members, COUNT_OF(action_members), "", &errors);
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return;
+	}
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&store_deployment_ask,
+				{id, json_string_value(json_object_get(exchange->body, "action")),
+				 exchange->actor}},
+			       {&store_deployment_asked, {id}},
+		       },
+		       2);
+}
+
+static const struct query_row list_query[] = {
+	QUERY_PAGE_ID,
+	{"state", QUERY_WORD, 0, deployment_state_words, NULL, false, NULL},
+	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
+	{"plan", QUERY_WORD, 0, plan_words, NULL, false, NULL},
+	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{"job", QUERY_ID, 0, NULL, NULL, false, NULL},
+	{0},
+};
+
+/* clang-format off */
+const struct route deployment_routes[] = {
+	{HTTP_GET, "/api/v1/deployments", ROLE_TENANT, BODY_NONE, 0, exchange_read, list_query,
+	 &store_deployment_list, {"?limit", "?cursor", "?state", "?active", "?plan", "?node", "?job"}},
+	{HTTP_POST, "/api/v1/deployments", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, deployment_create, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/deployments/{deployment}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL,
+	 &store_deployment_get, {"{deployment}"}},
+	{HTTP_POST, "/api/v1/deployments/{deployment}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, deployment_action, NULL, NULL, {NULL}},
+	{0},
+};
+/* clang-format on */

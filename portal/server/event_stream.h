@@ -1,0 +1,21 @@
+/* The event stream: one query follows the audit rows for all clients, in the order (xid, id) and
+ * never past a transaction that still runs, so a row that commits late is not passed over. Each
+ * client has its own position; one that comes back with an old one is served by its own queries
+ * until it has caught up. */
+#pragma once
+
+#include "common/base/macros.h"
+
+#include "portal/server/exchange.h"
+
+struct event_stream;
+
+MUST_USE int event_stream_new(struct portal *portal, struct event_stream **ret);
+/* Ends all clients. */
+void event_stream_free(struct event_stream *stream);
+/* Something may have been written: look now instead of within a second. NULL is fine. */
+void event_stream_wake(struct event_stream *stream);
+/* The database is (again) there or away. */
+void event_stream_connected(struct event_stream *stream, bool connected);
+/* The handler of GET /events/stream. */
+void event_stream_join(struct exchange *exchange);

@@ -1,0 +1,379 @@
+#include "portal/server/exchange.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/io/log.h"
+
+#include "portal/server/conflict_table.h"
+#include "portal/server/event_stream.h"
+#include "portal/server/exchange_store.h"
+
+#define PRINCIPAL_SIZE (ACTOR_SIZE + NAME_SIZE)
+/* Scope (3), sweep and claim, the steps, the stored answer. */
+#define CALLS_MAX (EXCHANGE_STEPS + 6)
+
+/* --- life
+ * ---------------------------------------------------------------------------------------------------------------------------
+ */
+
+static void exchange_free(struct exchange *exchange)
+{
+	for (size_t i = 0; i < QUERY_ROWS; i++)
+		free(exchange->query[i]);
+	json_decref(exchange->body);
+	text_done(&exchange->answer.body);
+	if (exchange->data_free)
+		exchange->data_free(exchange->data);
+	free(exchange);
+}
+
+void exchange_hold(struct exchange *exchange)
+{
+	exchange->holds++;
+}
+
+void exchange_release(struct exchange *exchange)
+{
+	struct problem problem;
+
+	if (--exchange->holds > 0)
+		return;
+	if (exchange->request) {
+		(void)problem_set(&problem, -EINVAL, "the request was left without an answer");
+		problem_hint(&problem, "tell us with the request id; the log of portald has more");
+		exchange_problem(exchange, 500, &problem);
+	}
+	exchange_free(exchange);
+}
+
+/* --- statements
+ * ---------------------------------------------------------------------------------------------------------------------
+ */
+
+/* The calls of one transaction, in order. */
+struct call_list {
+	struct db_call calls[CALLS_MAX];
+	size_t count;
+};
+
+static void call_add(struct call_list *list, struct exchange *exchange,
+		     const struct db_query *query, const char *const params[], db_result_fn fn)
+{
+	list->calls[list->count++] =
+		(struct db_call){.query = query, .params = params, .fn = fn, .context = exchange};
+}
+
+/* One statement of a transaction is to blame; the others, before and after it, say that they were
+ * aborted (db.h). */
+static bool is_aborted(const struct problem *problem)
+{
+	return problem && strcmp(problem->message, "aborted") == 0;
+}
+
+static void note_failure(struct exchange *exchange, int rc, const struct problem *problem)
+{
+	if (rc == 0 || (exchange->rc != 0 && !is_aborted(&exchange->problem)))
+		return;
+	exchange->rc = rc;
+	exchange->problem = problem ? *problem : (struct problem){.code = rc};
+}
+
+static void on_step(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	(void)result;
+	note_failure(context, rc, problem);
+}
+
+static void on_tenant(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct exchange *exchange = context;
+
+	note_failure(exchange, rc, problem);
+	if (rc == 0 && PQntuples(result) == 0)
+		exchange->tenant_missing = true;
+}
+
+static void on_claim(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct exchange *exchange = context;
+
+	(void)result;
+	if (rc == E_CONFLICT && !is_aborted(problem))
+		exchange->replay = true;
+	note_failure(exchange, rc, problem);
+}
+
+static void add_scope(struct call_list *list, struct exchange *exchange,
+		      const char *tenant_params[1])
+{
+	call_add(list, exchange, &store_scope_operator, NULL, on_step);
+	if (exchange->tenant[0] == '\0')
+		return;
+	tenant_params[0] = exchange->tenant;
+	call_add(list, exchange, &store_scope_tenant, tenant_params, on_tenant);
+	call_add(list, exchange, &store_scope_narrow, NULL, on_step);
+}
+
+static void answer_failure(struct exchange *exchange)
+{
+	struct problem *problem = &exchange->problem;
+	int status = conflict_explain(problem);
+
+	if (status == 0)
+		status = exchange_status_of(exchange->rc);
+	if (exchange->rc == E_UNAVAILABLE && problem->hint[0] == '\0')
+		problem_hint(
+			problem,
+			"PostgreSQL is away; portald connects again by itself - repeat the request (an Idempotency-Key makes that safe)");
+	if (status >= 500)
+		log_problem(LOG_LEVEL_WARN, exchange->route->pattern, problem);
+	exchange_problem(exchange, status, problem);
+}
+
+static void answer_missing_tenant(struct exchange *exchange)
+{
+	struct problem problem;
+
+	(void)problem_set(&problem, E_NOT_FOUND, "tenant %s does not exist", exchange->tenant);
+	problem_hint(&problem, "haasctl tenant list shows the tenants");
+	exchange_problem(exchange, 404, &problem);
+}
+
+static void submit(struct exchange *exchange, const struct call_list *list)
+{
+	int rc;
+
+	exchange->rc = 0;
+	exchange_hold(exchange);
+	rc = db_submit_all(exchange->portal->db, list->calls, list->count);
+	if (rc == 0)
+		return;
+	(void)problem_set(&exchange->problem, rc,
+			  "the request could not be handed to the database: %s", error_text(rc));
+	exchange->rc = rc;
+	answer_failure(exchange);
+	exchange_release(exchange);
+}
+
+static void on_rows(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct exchange *exchange = context;
+
+	note_failure(exchange, rc, problem);
+	if (exchange->rc != 0)
+		answer_failure(exchange);
+	else if (exchange->tenant_missing)
+		answer_missing_tenant(exchange);
+	else
+		exchange->on_result(exchange, result);
+	exchange_release(exchange);
+}
+
+void exchange_query(struct exchange *exchange, const struct db_query *query,
+		    const char *const params[], exchange_result_fn on_result)
+{
+	struct call_list list = {0};
+	const char *tenant_params[1];
+
+	exchange->on_result = on_result;
+	add_scope(&list, exchange, tenant_params);
+	call_add(&list, exchange, query, params, on_rows);
+	submit(exchange, &list);
+}
+
+/* --- writes
+ * -------------------------------------------------------------------------------------------------------------------------
+ */
+
+/* Keys belong to whoever asked, in the scope that was asked for. */
+static void principal_of(const struct exchange *exchange, char ret[PRINCIPAL_SIZE])
+{
+	(void)text_format(ret, PRINCIPAL_SIZE, "%s%s%s", exchange->actor,
+			  exchange->tenant[0] != '\0' ? "@" : "", exchange->tenant);
+}
+
+static void answer_stored(struct exchange *exchange, const PGresult *result)
+{
+	struct problem problem;
+
+	if (PQntuples(result) == 0 || db_is_null(result, 0, 2)) {
+		(void)problem_set(&problem, E_CONFLICT,
+				  "a request with this Idempotency-Key is under way");
+		problem_hint(&problem, "repeat it in a moment");
+		exchange_problem(exchange, 409, &problem);
+		return;
+	}
+	if (strcmp(db_text(result, 0, 0, ""), http_request_path(exchange->request)) != 0 ||
+	    strcmp(db_text(result, 0, 1, ""), exchange->key_digest) != 0) {
+		(void)problem_set(&problem, E_CONFLICT,
+				  "this Idempotency-Key was used for another request");
+		problem_hint(&problem, "use a new key for each thing that you want");
+		exchange_problem(exchange, 422, &problem);
+		return;
+	}
+	http_answer_header(exchange->request, "Idempotency-Replayed", "true");
+	if (!db_is_null(result, 0, 3))
+		http_answer_header(exchange->request, "Location", db_text(result, 0, 3, ""));
+	exchange_answer(exchange, (int)db_int(result, 0, 2, 500), db_text(result, 0, 4, NULL));
+}
+
+static void on_stored(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct exchange *exchange = context;
+
+	note_failure(exchange, rc, problem);
+	if (exchange->request) {
+		if (exchange->rc != 0)
+			answer_failure(exchange);
+		else
+			answer_stored(exchange, result);
+	}
+	exchange_release(exchange);
+}
+
+static void ask_stored(struct exchange *exchange)
+{
+	struct call_list list = {0};
+	char principal[PRINCIPAL_SIZE];
+	const char *params[] = {principal, exchange->key};
+
+	principal_of(exchange, principal);
+	call_add(&list, exchange, &store_key_stored, params, on_stored);
+	submit(exchange, &list);
+}
+
+/* The row of the last step; answered when the whole transaction has gone through. */
+static void on_answer(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct exchange *exchange = context;
+
+	note_failure(exchange, rc, problem);
+	if (exchange->rc != 0)
+		return;
+	exchange->answer.status = PQntuples(result) > 0 ? (int)db_int(result, 0, 0, 500) : 404;
+	(void)text_copy(exchange->answer.location, sizeof(exchange->answer.location),
+			PQntuples(result) > 0 ? db_text(result, 0, 1, "") : "");
+	exchange->answer.version = PQntuples(result) > 0 ? db_int(result, 0, 2, 0) : 0;
+	text_clear(&exchange->answer.body);
+	if (PQntuples(result) > 0)
+		text_add(&exchange->answer.body, db_text(result, 0, 3, ""));
+}
+
+static void on_written(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct exchange *exchange = context;
+
+	(void)result;
+	note_failure(exchange, rc, problem);
+	if (exchange->replay)
+		ask_stored(exchange);
+	else if (exchange->rc != 0)
+		answer_failure(exchange);
+	else if (exchange->tenant_missing)
+		answer_missing_tenant(exchange);
+	else if (exchange->answer_with)
+		exchange->answer_with(exchange);
+	else
+		exchange_answer_written(exchange);
+	event_stream_wake(exchange->portal->stream);
+	exchange_release(exchange);
+}
+
+static void on_last_answer(void *context, int rc, const PGresult *result,
+			   const struct problem *problem)
+{
+	on_answer(context, rc, result, problem);
+	on_written(context, rc, result, problem);
+}
+
+void exchange_write(struct exchange *exchange, const struct exchange_step steps[], size_t count)
+{
+	struct call_list list = {0};
+	const char *tenant_params[1];
+	char principal[PRINCIPAL_SIZE];
+	const char *claim[] = {principal, exchange->key, NULL, exchange->key_digest};
+	bool keyed = exchange->key[0] != '\0';
+
+	if (!exchange->request)
+		return; /* the client left before anything was done */
+	principal_of(exchange, principal);
+	claim[2] = http_request_path(exchange->request);
+	if (keyed) {
+		call_add(&list, exchange, &store_key_sweep, NULL, on_step);
+		call_add(&list, exchange, &store_key_claim, claim, on_claim);
+	}
+	add_scope(&list, exchange, tenant_params);
+	for (size_t i = 0; i + 1 < count; i++)
+		call_add(&list, exchange, steps[i].query, steps[i].params, on_step);
+	call_add(&list, exchange, steps[count - 1].query, steps[count - 1].params,
+		 keyed ? on_answer : on_last_answer);
+	if (keyed)
+		call_add(&list, exchange, &store_key_answer, claim, on_written);
+	submit(exchange, &list);
+}
+
+/* --- handlers for route rows
+ * --------------------------------------------------------------------------------------------------------
+ */
+
+void exchange_answer_body(struct exchange *exchange, const PGresult *result)
+{
+	if (PQntuples(result) == 0)
+		exchange_not_found(exchange);
+	else
+		exchange_answer(exchange, 200, db_text(result, 0, 0, "null"));
+}
+
+static void answer_version(struct exchange *exchange, const PGresult *result)
+{
+	char etag[32];
+	const char *known;
+
+	if (PQntuples(result) == 0) {
+		exchange_not_found(exchange);
+		return;
+	}
+	if (!exchange->request)
+		return;
+	(void)text_format(etag, sizeof(etag), "\"%s\"", db_text(result, 0, 1, "0"));
+	http_answer_header(exchange->request, "ETag", etag);
+	known = http_request_header(exchange->request, "If-None-Match");
+	if (known && db_bool(result, 0, 2) && strcmp(known, etag) == 0)
+		exchange_answer(exchange, 304, NULL);
+	else
+		exchange_answer(exchange, 200, db_text(result, 0, 0, "null"));
+}
+
+void exchange_args(const struct exchange *exchange, const char *ret[ROUTE_ARGS])
+{
+	for (size_t i = 0; i < ROUTE_ARGS; i++)
+		ret[i] = exchange->route->args[i] ? exchange_arg(exchange, exchange->route->args[i])
+						  : NULL;
+}
+
+void exchange_read(struct exchange *exchange)
+{
+	const char *params[ROUTE_ARGS];
+
+	exchange_args(exchange, params);
+	exchange_query(exchange, exchange->route->store, params, exchange_answer_body);
+}
+
+void exchange_read_version(struct exchange *exchange)
+{
+	const char *params[ROUTE_ARGS];
+
+	exchange_args(exchange, params);
+	exchange_query(exchange, exchange->route->store, params, answer_version);
+}
+
+void exchange_change(struct exchange *exchange)
+{
+	struct exchange_step step = {.query = exchange->route->store};
+
+	exchange_args(exchange, step.params);
+	exchange_write(exchange, &step, 1);
+}

@@ -1,0 +1,128 @@
+/* One request under way: who asks, in whose scope, with which checked query and body, and the
+ * answer. It outlives a client that goes away, until the database has answered. Every statement
+ * runs in a transaction that first says whose rows it may see (row policies of db/schema). */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/base/hex.h"
+#include "common/base/text.h"
+#include "common/http/json_reader.h"
+
+#include "portal/server/portal.h"
+#include "portal/server/route.h"
+
+#define ACTOR_SIZE     80
+#define NAME_SIZE      64 /* of nodes, tenants, subnets, with NUL */
+#define KEY_SIZE       129
+#define EXCHANGE_STEPS 8
+
+/* What is wrong with a body or a sheet, item by item; goes into the problem's "errors". Zeroed =
+ * none. */
+struct error_list {
+	struct text json; /* array elements */
+	size_t count;     /* all; only the first ERROR_LIST_MAX are written */
+};
+#define ERROR_LIST_MAX 200
+
+/* A statement of a write: prepared, params borrowed until exchange_write has returned. */
+struct exchange_step {
+	const struct db_query *query;
+	const char *params[ROUTE_ARGS];
+};
+
+typedef void (*exchange_result_fn)(struct exchange *exchange, const PGresult *result);
+
+struct exchange {
+	struct portal *portal;
+	struct http_request *request; /* NULL when the client is gone */
+	const struct route *route;
+	char request_id[TOKEN_TEXT_SIZE];
+	char actor[ACTOR_SIZE];  /* "user root", for events */
+	char tenant[NAME_SIZE];  /* "" = an operator as such */
+	bool tenant_missing;     /* the tenant does not exist */
+	char *query[QUERY_ROWS]; /* checked values in the order of the route's rows; owned */
+	json_t *body;            /* BODY_JSON, BODY_PATCH; owned */
+	char key[KEY_SIZE];      /* Idempotency-Key, or "" */
+	char key_digest[DIGEST_TEXT_SIZE];
+	char version[24]; /* of If-Match, decimal, or "" */
+	void *data;       /* a handler's own; freed by data_free */
+	void (*data_free)(void *data);
+	exchange_result_fn on_result;
+	int rc; /* the first failure among the statements in flight */
+	struct problem problem;
+	struct {
+		int status;
+		int64_t version; /* ETag; 0 = none */
+		char location[128];
+		struct text body;
+	} answer; /* of a write, until its transaction is through */
+	void (*answer_with)(struct exchange *exchange); /* answers a write that went through,
+							   instead of its row; may be NULL */
+	bool replay;    /* the key was used before: answer what is stored */
+	unsigned holds; /* work under way: the handler, the database, a worker, a daemon */
+};
+
+/* The http_handler of every route. */
+void exchange_dispatch(void *context, struct http_request *request);
+
+/* --- handlers for route rows
+ * --------------------------------------------------------------------------------------------------------
+ */
+/* Result columns (body): 200. No row: 404. */
+void exchange_read(struct exchange *exchange);
+/* Result columns (body, version, whole): 200 with ETag, 404. 304 only when the version covers the
+ * whole body. */
+void exchange_read_version(struct exchange *exchange);
+/* Result columns (status, location, version, body), as STORE_ANSWER makes them. */
+void exchange_change(struct exchange *exchange);
+
+/* --- for handlers of their own
+ * ------------------------------------------------------------------------------------------------------
+ */
+/* Reads with one statement; on_result gets the rows when it succeeded and answers. */
+void exchange_query(struct exchange *exchange, const struct db_query *query,
+		    const char *const params[], exchange_result_fn on_result);
+/* One transaction: the claim of the Idempotency-Key, the steps, the stored answer. The last step's
+ * row is the answer (STORE_ANSWER). */
+void exchange_write(struct exchange *exchange, const struct exchange_step steps[], size_t count);
+/* Value of a "{name}" of the path or "?name" of the query, as in route.args. NULL = absent. */
+const char *exchange_arg(const struct exchange *exchange, const char *arg);
+/* All of route.args. */
+void exchange_args(const struct exchange *exchange, const char *ret[ROUTE_ARGS]);
+/* Parses the body of a ROUTE_SECRET route into exchange->body and wipes what came. 0 or an error
+ * number with a problem. */
+MUST_USE int exchange_read_body(struct exchange *exchange, struct problem *problem);
+/* Digest for the Idempotency-Key of a ROUTE_SECRET body: of what it says without its passwords. */
+void exchange_digest(struct exchange *exchange, const char *data, size_t size);
+
+/* Each answers if the client is still there; the exchange itself stays until it is released. */
+void exchange_answer(struct exchange *exchange, int status, const char *json);
+/* 200 with something that is not JSON. */
+void exchange_answer_as(struct exchange *exchange, const char *content_type, const void *data,
+			size_t size);
+void exchange_problem(struct exchange *exchange, int status, const struct problem *problem);
+/* 422 "the request is not as it must be" with `errors`; clears the list. */
+void exchange_refuse(struct exchange *exchange, struct error_list *errors);
+/* 200 with column 0 of the first row, 404 without one; an exchange_result_fn. */
+void exchange_answer_body(struct exchange *exchange, const PGresult *result);
+/* 404 that names the path. */
+void exchange_not_found(struct exchange *exchange);
+/* exchange->answer. */
+void exchange_answer_written(struct exchange *exchange);
+/* The HTTP status that fits an error number: http_status_of, and what our SQL functions raise. */
+int exchange_status_of(int rc);
+
+/* Something outside of the handler begins and ends: between the two the exchange stays, although
+ * the client may go. The last release frees it; whoever did not answer by then gets a 500. */
+void exchange_hold(struct exchange *exchange);
+void exchange_release(struct exchange *exchange);
+
+/* --- errors
+ * -------------------------------------------------------------------------------------------------------------------------
+ */
+void error_list_pointer(struct error_list *errors, const char *pointer, const char *message,
+			const char *allowed);
+void error_list_cell(struct error_list *errors, size_t row, const char *column, const char *message,
+		     const char *allowed);
+void error_list_done(struct error_list *errors);

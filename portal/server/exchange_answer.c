@@ -1,0 +1,205 @@
+/* How answers look: JSON as PostgreSQL built it, problems as RFC 9457 has them. */
+#include <errno.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+
+#include "portal/server/exchange.h"
+
+/* Words of "code", for programs. */
+static const struct {
+	int status;
+	const char *word;
+	const char *title;
+} status_rows[] = {
+	{400, "malformed", "the request cannot be read"},
+	{403, "denied", "not allowed"},
+	{404, "not_found", "not found"},
+	{409, "conflict", "refused by the present state"},
+	{412, "stale", "changed meanwhile"},
+	{413, "limit", "too large"},
+	{415, "content_type", "the content type is not accepted"},
+	{422, "invalid", "the request is not as it must be"},
+	{428, "precondition", "If-Match is needed"},
+	{500, "internal", "a mistake of ours"},
+	{502, "gateway", "a daemon behind us answered wrongly"},
+	{503, "unavailable", "a part that is needed is away"},
+	{504, "timeout", "a daemon behind us did not answer in time"},
+	{507, "disk_full", "no room on the disk"},
+};
+
+static const char *code_of(int status)
+{
+	for (size_t i = 0; i < COUNT_OF(status_rows); i++) {
+		if (status_rows[i].status == status)
+			return status_rows[i].word;
+	}
+	return "other";
+}
+
+static const char *title_of(int status)
+{
+	for (size_t i = 0; i < COUNT_OF(status_rows); i++) {
+		if (status_rows[i].status == status)
+			return status_rows[i].title;
+	}
+	return "refused";
+}
+
+/* The request is over for the client; the exchange may live on. */
+static struct http_request *take_request(struct exchange *exchange)
+{
+	struct http_request *request = exchange->request;
+
+	exchange->request = NULL;
+	if (request)
+		http_request_on_close(request, NULL, NULL);
+	return request;
+}
+
+void exchange_answer(struct exchange *exchange, int status, const char *json)
+{
+	struct http_request *request = take_request(exchange);
+
+	if (!request)
+		return;
+	http_answer(request, status,
+		    !json           ? NULL
+		    : status >= 400 ? "application/problem+json"
+				    : "application/json",
+		    json, json ? strlen(json) : 0);
+}
+
+void exchange_answer_as(struct exchange *exchange, const char *content_type, const void *data,
+			size_t size)
+{
+	struct http_request *request = take_request(exchange);
+
+	if (request)
+		http_answer(request, 200, content_type, data, size);
+}
+
+static void answer_problem(struct exchange *exchange, int status, const struct problem *problem,
+			   const struct text *errors)
+{
+	struct text body = {0};
+	char type[64];
+
+	if (!exchange->request)
+		return;
+	(void)text_format(type, sizeof(type), "urn:haas:problem:%s", code_of(status));
+	json_begin_object(&body, NULL);
+	json_string(&body, "type", type);
+	json_string(&body, "title",
+		    problem->message[0] != '\0' ? problem->message : title_of(status));
+	json_int(&body, "status", status);
+	json_string(&body, "code", code_of(status));
+	if (problem->detail[0] != '\0')
+		json_string(&body, "detail", problem->detail);
+	if (problem->hint[0] != '\0')
+		json_string(&body, "hint", problem->hint);
+	json_string(&body, "request_id", exchange->request_id);
+	if (errors) {
+		text_add(&body, ",\"errors\":[");
+		text_add_bytes(&body, text_get(errors), errors->size);
+		text_add(&body, "]");
+	}
+	json_end_object(&body);
+	exchange_answer(exchange, status, text_get(&body));
+	text_done(&body);
+}
+
+void exchange_problem(struct exchange *exchange, int status, const struct problem *problem)
+{
+	answer_problem(exchange, status, problem, NULL);
+}
+
+void exchange_refuse(struct exchange *exchange, struct error_list *errors)
+{
+	struct problem problem = {0};
+
+	(void)problem_set(&problem, E_MALFORMED, "%zu thing%s in the request %s not as %s must be",
+			  errors->count, errors->count == 1 ? "" : "s",
+			  errors->count == 1 ? "is" : "are", errors->count == 1 ? "it" : "they");
+	problem_hint(&problem, "see errors; openapi.yaml says what is allowed");
+	answer_problem(exchange, 422, &problem, &errors->json);
+	error_list_done(errors);
+}
+
+void exchange_not_found(struct exchange *exchange)
+{
+	struct problem problem = {0};
+
+	if (!exchange->request)
+		return;
+	(void)problem_set(&problem, E_NOT_FOUND, "there is no %s",
+			  http_request_path(exchange->request));
+	problem_hint(&problem, "the list of its kind shows what there is");
+	exchange_problem(exchange, 404, &problem);
+}
+
+void exchange_answer_written(struct exchange *exchange)
+{
+	char etag[32];
+
+	if (!exchange->request)
+		return;
+	if (exchange->answer.location[0] != '\0')
+		http_answer_header(exchange->request, "Location", exchange->answer.location);
+	if (exchange->answer.version > 0) {
+		(void)text_format(etag, sizeof(etag), "\"%lld\"",
+				  (long long)exchange->answer.version);
+		http_answer_header(exchange->request, "ETag", etag);
+	}
+	exchange_answer(exchange, exchange->answer.status,
+			exchange->answer.body.size > 0 ? text_get(&exchange->answer.body) : NULL);
+}
+
+int exchange_status_of(int rc)
+{
+	return rc == -ENOSPC ? 507 : http_status_of(rc);
+}
+
+/* --- errors
+ * -------------------------------------------------------------------------------------------------------------------------
+ */
+
+static bool error_begin(struct error_list *errors)
+{
+	if (errors->count++ >= ERROR_LIST_MAX)
+		return false; /* counted, not told */
+	json_begin_object(&errors->json, NULL);
+	return true;
+}
+
+void error_list_pointer(struct error_list *errors, const char *pointer, const char *message,
+			const char *allowed)
+{
+	if (!error_begin(errors))
+		return;
+	json_string(&errors->json, "pointer", pointer);
+	json_string(&errors->json, "message", message);
+	if (allowed)
+		json_string(&errors->json, "allowed", allowed);
+	json_end_object(&errors->json);
+}
+
+void error_list_cell(struct error_list *errors, size_t row, const char *column, const char *message,
+		     const char *allowed)
+{
+	if (!error_begin(errors))
+		return;
+	json_int(&errors->json, "row", (int64_t)row);
+	json_string(&errors->json, "column", column);
+	json_string(&errors->json, "message", message);
+	if (allowed)
+		json_string(&errors->json, "allowed", allowed);
+	json_end_object(&errors->json);
+}
+
+void error_list_done(struct error_list *errors)
+{
+	text_done(&errors->json);
+	*errors = (struct error_list){0};
+}

@@ -1,0 +1,109 @@
+#include "portal/server/image_store.h"
+
+#include "portal/server/store_text.h"
+
+#define IMAGE_ITEM                                                                                                                         \
+	"jsonb_build_object('name', i.name, 'version', i.version, 'tenant', (select t.name from haas.tenant t where t.id = i.tenant_id), " \
+	"'public', i.public, 'key_id', i.key_id, 'digest', i.digest, 'stored_digest', i.stored_digest, 'size_bytes', i.size_bytes, "       \
+	"'stored_bytes', i.stored_bytes, 'root_partition', i.root_partition, 'firmware', to_jsonb(i.firmware), 'state', i.state, "         \
+	"'received_bytes', i.received_bytes, 'grants', (select coalesce(jsonb_agg(t.name order by t.name), '[]') from haas.image_grant g " \
+	"join haas.tenant t on t.id = g.tenant_id where g.image_id = i.id), 'version_number', i.version_number, 'created_at', i.created_at)"
+
+#define IMAGE_WHOLE \
+	IMAGE_ITEM  \
+		" || jsonb_build_object('manifest', i.manifest, 'signature', encode(i.signature, 'hex'))"
+
+const struct db_query store_image_list = {
+	"image_list",
+	STORE_PAGE(
+		"i.id", IMAGE_ITEM,
+		"haas.image i where ($2::bigint is null or i.id > $2::bigint) and ($3::text is null or i.state = $3) "
+		"and ($4::text is null or i.name like $4)",
+		"i.id"),
+	4};
+
+const struct db_query store_image_get = {
+	"image_get",
+	"select (" IMAGE_WHOLE
+	")::text, i.version_number, true from haas.image i where i.name = $1 and i.version = $2",
+	2};
+
+/* The members of the manifest were checked; its text is kept byte by byte. */
+const struct db_query store_image_create = {
+	"image_create",
+	STORE_ANSWER_WITH(
+		"owner as (select (select t.id from haas.tenant t where t.name = $4) as named, haas.current_tenant() as own), "
+		"i as (insert into haas.image (name, version, tenant_id, public, manifest, signature, key_id, digest, stored_digest, size_bytes, stored_bytes, "
+		"root_partition, firmware) select m ->> 'name', m ->> 'version', case when $4::text is not null then owner.named when not haas.is_operator() "
+		"then owner.own end, $5::boolean, $1, decode($2, 'hex'), $3, m ->> 'digest', m ->> 'stored_digest', (m ->> 'size_bytes')::bigint, "
+		"(m ->> 'stored_bytes')::bigint, (m ->> 'root_partition')::int, array(select jsonb_array_elements_text(m -> 'firmware')) "
+		"from owner, (select $1::jsonb as m) x where $4::text is null or owner.named is not null returning *), "
+		"told as (select haas.event_add($6, 'image.created', 'image', i.name || ':' || i.version, i.tenant_id, 'image announced', "
+		"jsonb_build_object('stored_digest', i.stored_digest, 'key_id', i.key_id)) from i) ",
+		"select 201 as status, '/api/v1/images/' || i.name || '/' || i.version as location, i.version_number as version, " IMAGE_WHOLE
+		" as body "
+		"from i, told union all select 404, null, null, " STORE_PROBLEM(
+			"404", "not_found", "format('tenant %s does not exist', $4::text)",
+			"'haasctl tenant list shows the tenants'",
+			"null") " from owner where $4::text is not null and owner.named is null"),
+	6};
+
+const struct db_query store_image_upload = {
+	"image_upload",
+	"select i.id, i.state, i.received_bytes, i.stored_bytes, i.stored_digest, haas.in_scope(i.tenant_id) from haas.image i "
+	"where i.name = $1 and i.version = $2",
+	2};
+
+const struct db_query store_image_received = {
+	"image_received",
+	STORE_ANSWER_WITH(
+		"i as (update haas.image set received_bytes = $3::bigint, state = $4, version_number = version_number + 1 "
+		"where id = $1::bigint and received_bytes = $2::bigint and state = 'uploading' returning *), "
+		"told as (select case when i.state = 'ready' then haas.event_add($5, 'image.ready', 'image', i.name || ':' || i.version, i.tenant_id, "
+		"'image is whole and its digest fits') when i.received_bytes = 0 then haas.event_add($5, 'image.discarded', 'image', i.name || ':' || i.version, "
+		"i.tenant_id, 'the upload was discarded') end from i) ",
+		"select 200 as status, null as location, i.version_number as version, " IMAGE_ITEM
+		" as body from i, told "
+		"union all select 409, null, null, " STORE_PROBLEM(
+			"409", "conflict", "'the image was changed meanwhile'",
+			"'read it again and go on at its received_bytes'",
+			"null") " where not exists (select from i)"),
+	5};
+
+#define GRANT_PAIR \
+	"pair as (select i.id as image_id, t.id as tenant_id from haas.image i, haas.tenant t where i.name = $1 and i.version = $2 and t.name = $3)"
+
+#define GRANT_TOLD(from, kind, message)                                                         \
+	"bumped as (update haas.image i set version_number = version_number + 1 from " from     \
+	" x where i.id = x.image_id returning i.id), "                                          \
+	"told as (select haas.event_add($4, '" kind                                             \
+	"', 'image', $1 || ':' || $2, x.tenant_id, format('" message "', $3::text)) from " from \
+	" x)"
+
+#define GRANT_MISSING                                                            \
+	"union all select 404, null, null, " STORE_PROBLEM(                      \
+		"404", "not_found",                                              \
+		"format('image %s:%s or tenant %s does not exist', $1, $2, $3)", \
+		"'haasctl image list and haasctl tenant list show them'", "null")
+
+const struct db_query store_grant_put = {
+	"grant_put",
+	STORE_ANSWER_WITH(
+		GRANT_PAIR
+		", made as (insert into haas.image_grant (image_id, tenant_id, granted_by) select image_id, tenant_id, $4 from pair "
+		"on conflict do nothing returning image_id, tenant_id), " GRANT_TOLD(
+			"made", "image.granted", "%s may use the image"),
+		" select 204 as status, null as location, null::bigint as version, null::jsonb as body from pair where (select count(*) from told) >= 0 " GRANT_MISSING
+		" where not exists (select from pair)"),
+	4};
+
+const struct db_query store_grant_drop = {
+	"grant_drop",
+	STORE_ANSWER_WITH(
+		GRANT_PAIR
+		", gone as (delete from haas.image_grant g using pair where g.image_id = pair.image_id and g.tenant_id = pair.tenant_id "
+		"returning g.image_id, g.tenant_id), " GRANT_TOLD("gone", "image.withdrawn",
+								  "%s may no longer use the image"),
+		" select 204 as status, null as location, null::bigint as version, null::jsonb as body from told " GRANT_MISSING
+		" where not exists (select from gone)"),
+	4};

@@ -1,0 +1,71 @@
+/* portald: the API. It decides nothing: it checks what it is told, writes intent by the SQL
+ * functions, reads views, and relays the console from bampid's socket. One struct holds all that
+ * changes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+#include "common/db/db.h"
+#include "common/http/server.h"
+#include "common/io/conf.h"
+#include "common/io/loop.h"
+#include "common/io/worker.h"
+
+struct access_cache;
+struct console_relay;
+struct event_stream;
+struct image_keys;
+struct upload_set;
+
+/* portald.conf; the rows are in portal_conf_table.c. */
+struct portal_conf {
+	char *database; /* conninfo */
+	char *user;     /* what to become when started as root; "" = stay */
+	char *socket_path;
+	char *socket_mode;  /* octal text */
+	char *socket_group; /* "" = leave */
+	char *operator_group;
+	char *image_dir;
+	char *image_keys;
+	char *bampid_socket;
+};
+
+struct portal_counters {
+	uint64_t reads, writes, refused,
+		failed;             /* answers: 2xx/3xx of GET, 2xx of others, 4xx, 5xx */
+	uint64_t streams, consoles; /* open now */
+	uint64_t streamed_events;
+	uint64_t upload_bytes;
+	uint64_t database_connected;
+};
+
+struct portal {
+	const struct portal_conf *conf;
+	struct loop *loop;
+	struct db *db;
+	struct http_server *http;
+	struct http_route *routes; /* of `http`: route_tables, without what only we look at */
+	struct worker *worker;
+	struct access_cache *access;
+	struct event_stream *stream;
+	struct image_keys *image_keys;
+	struct upload_set *uploads;
+	struct console_relay *consoles; /* a list of the open ones */
+	struct portal_counters counters;
+};
+
+extern const struct conf_row portal_conf_table[];
+extern const size_t portal_conf_count;
+
+/* Cross-field checks of the configuration, for daemon_spec. */
+MUST_USE int portal_conf_check(const void *values, struct problem *problem);
+/* For daemon_spec: *ret_state is a struct portal. */
+MUST_USE int portal_start(struct loop *loop, const void *values, void **ret_state,
+			  struct problem *problem);
+void portal_stop(void *state);
+/* SIGHUP: reads the image keys again. */
+void portal_reload(void *state);

@@ -1,0 +1,155 @@
+#include "portal/server/query_policy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/hex.h"
+#include "common/base/text.h"
+
+#define LIMIT_MAX    1000
+#define DIGITS_MAX   18 /* of a bigint, whatever they are */
+#define CURSOR_MAX   512
+#define POSITION_MAX 41
+
+static bool is_number(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return digits > 0 && digits <= DIGITS_MAX && text[digits] == '\0';
+}
+
+bool query_is_id(const char *text)
+{
+	return is_number(text) && text[0] != '0';
+}
+
+static int refuse(const struct query_row *row, struct problem *problem, const char *allowed)
+{
+	(void)problem_set(problem, E_MALFORMED, "%s is not as it must be", row->name);
+	problem_hint(problem, "%s takes %s", row->name, allowed);
+	return E_MALFORMED;
+}
+
+static int copy(const char *value, char **ret)
+{
+	char *text = strdup(value);
+
+	if (!text)
+		return -ENOMEM;
+	*ret = text;
+	return 0;
+}
+
+/* Shell glob to LIKE: * -> %, ? -> _, and what LIKE finds special escaped. */
+static int glob_to_like(const char *value, char **ret)
+{
+	struct text like = {0};
+
+	for (; *value; value++) {
+		if (*value == '*')
+			text_add(&like, "%");
+		else if (*value == '?')
+			text_add(&like, "_");
+		else
+			text_addf(&like, "%s%c", strchr("%_\\", *value) ? "\\" : "", *value);
+	}
+	*ret = text_take(&like);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int check_text(const struct query_row *row, const char *value, char **ret,
+		      struct problem *problem)
+{
+	if (value[0] == '\0' || strlen(value) > row->max) {
+		char allowed[48];
+
+		(void)text_format(allowed, sizeof(allowed), "1 to %zu characters", row->max);
+		return refuse(row, problem, allowed);
+	}
+	return row->kind == QUERY_GLOB ? glob_to_like(value, ret) : copy(value, ret);
+}
+
+static int check_word(const struct query_row *row, const char *value, char **ret,
+		      struct problem *problem)
+{
+	struct text allowed = {0};
+	int rc;
+
+	for (const char *const *word = row->words; *word; word++) {
+		if (strcmp(*word, value) == 0)
+			return copy(value, ret);
+		text_addf(&allowed, "%s%s", word == row->words ? "" : ", ", *word);
+	}
+	rc = refuse(row, problem, text_get(&allowed));
+	text_done(&allowed);
+	return rc;
+}
+
+static int check_limit(const struct query_row *row, const char *value, char **ret,
+		       struct problem *problem)
+{
+	if (!is_number(value) || strtol(value, NULL, 10) < 1 || strtol(value, NULL, 10) > LIMIT_MAX)
+		return refuse(row, problem, "1 to 1000");
+	return copy(value, ret);
+}
+
+/* The key of the last row, which STORE_PAGE gave in hex. */
+static int check_cursor(const struct query_row *row, const char *value, char **ret,
+			struct problem *problem)
+{
+	size_t size = strlen(value) / 2;
+	char key[CURSOR_MAX / 2 + 1] = "";
+
+	if (size == 0 || size > CURSOR_MAX / 2 || hex_decode(value, key, size) != 0 ||
+	    strlen(key) != size)
+		return refuse(row, problem, "what `next` of the page before said");
+	if (row->kind == QUERY_CURSOR_ID && !query_is_id(key))
+		return refuse(row, problem, "what `next` of the page before said");
+	return copy(key, ret);
+}
+
+static int check_position(const struct query_row *row, const char *value, char **ret,
+			  struct problem *problem)
+{
+	size_t first = strspn(value, "0123456789");
+	size_t second = value[first] == '-' ? strspn(value + first + 1, "0123456789") : 0;
+
+	if (first == 0 || first > 20 || second == 0 || second > DIGITS_MAX ||
+	    strlen(value) > POSITION_MAX || value[first + 1 + second] != '\0')
+		return refuse(row, problem, "an id of this stream, XID-ID");
+	return copy(value, ret);
+}
+
+int query_check(const struct query_row *row, const char *value, char **ret, struct problem *problem)
+{
+	if (!value)
+		value = row->fallback;
+	if (!value && row->required)
+		return refuse(row, problem, "a value and is needed");
+	if (!value) {
+		*ret = NULL;
+		return 0;
+	}
+	switch (row->kind) {
+	case QUERY_TEXT:
+	case QUERY_GLOB: return check_text(row, value, ret, problem);
+	case QUERY_WORD: return check_word(row, value, ret, problem);
+	case QUERY_ID:
+		return query_is_id(value) ? copy(value, ret)
+					  : refuse(row, problem, "a number from 1");
+	case QUERY_OFFSET:
+		return is_number(value) ? copy(value, ret)
+					: refuse(row, problem, "a number from 0");
+	case QUERY_BOOL:
+		if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+			return refuse(row, problem, "true or false");
+		return copy(value, ret);
+	case QUERY_LIMIT: return check_limit(row, value, ret, problem);
+	case QUERY_CURSOR_TEXT:
+	case QUERY_CURSOR_ID: return check_cursor(row, value, ret, problem);
+	case QUERY_POSITION: return check_position(row, value, ret, problem);
+	}
+	return refuse(row, problem, "nothing");
+}

@@ -1,0 +1,85 @@
+/* /tenants, /jobs, /events, /certificates: what is mostly read. */
+#include "portal/server/event_store.h"
+#include "portal/server/event_stream.h"
+#include "portal/server/exchange.h"
+#include "portal/server/member_policy.h"
+#include "portal/server/record_store.h"
+#include "portal/server/word_table.h"
+
+static const struct member_row tenant_members[] = {
+	{"name", MEMBER_NAME, MEMBER_REQUIRED, 0, 0, NULL}};
+
+static void tenant_create(struct exchange *exchange)
+{
+	struct error_list errors = {0};
+
+	members_check(exchange->body, tenant_members, COUNT_OF(tenant_members), "", &errors);
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return;
+	}
+	exchange_write(exchange,
+		       (const struct exchange_step[]){{
+			       &store_tenant_create,
+			       {json_string_value(json_object_get(exchange->body, "name")),
+				exchange->actor},
+		       }},
+		       1);
+}
+
+/* The order decides on the statement: each needs its own comparison with the cursor. */
+static void event_list(struct exchange *exchange)
+{
+	bool oldest = exchange_arg(exchange, "?order")[0] == 'o';
+	const char *params[ROUTE_ARGS];
+
+	exchange_args(exchange, params);
+	exchange_query(exchange, oldest ? &store_event_oldest : &store_event_newest, params,
+		       exchange_answer_body);
+}
+
+static const struct query_row page_query[] = {QUERY_PAGE_TEXT, {0}};
+static const struct query_row job_query[] = {
+	QUERY_PAGE_ID,
+	{"state", QUERY_WORD, 0, job_state_words, NULL, false, NULL},
+	{0},
+};
+static const struct query_row event_query[] = {
+	QUERY_PAGE_ID,
+	{"subject_kind", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{"subject", QUERY_TEXT, 255, NULL, NULL, false, NULL},
+	{"kind", QUERY_GLOB, 63, NULL, NULL, false, NULL},
+	{"after", QUERY_ID, 0, NULL, NULL, false, NULL},
+	{"order", QUERY_WORD, 0, order_words, "newest", false, NULL},
+	{0},
+};
+static const struct query_row stream_query[] = {
+	{"last_event_id", QUERY_POSITION, 0, NULL, NULL, false, "Last-Event-ID"},
+	{"subject_kind", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{"subject", QUERY_TEXT, 255, NULL, NULL, false, NULL},
+	{"kind", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{0},
+};
+static const struct query_row certificate_query[] = {
+	QUERY_PAGE_ID,
+	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{0},
+};
+
+/* clang-format off */
+const struct route record_routes[] = {
+	{HTTP_GET, "/api/v1/tenants", ROLE_TENANT, BODY_NONE, 0, exchange_read, page_query, &store_tenant_list, {"?limit", "?cursor"}},
+	{HTTP_POST, "/api/v1/tenants", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, tenant_create, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/jobs", ROLE_TENANT, BODY_NONE, 0, exchange_read, job_query, &store_job_list, {"?limit", "?cursor", "?state"}},
+	{HTTP_GET, "/api/v1/jobs/{job}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_job_get, {"{job}"}},
+	{HTTP_GET, "/api/v1/events", ROLE_TENANT, BODY_NONE, 0, event_list, event_query,
+	 NULL, {"?limit", "?cursor", "?subject_kind", "?subject", "?kind", "?after"}},
+	{HTTP_GET, "/api/v1/events/stream", ROLE_TENANT, BODY_NONE, 0, event_stream_join, stream_query, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/certificates", ROLE_TENANT, BODY_NONE, 0, exchange_read, certificate_query,
+	 &store_certificate_list, {"?limit", "?cursor", "?node"}},
+	{HTTP_GET, "/api/v1/certificates/{certificate}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL,
+	 &store_certificate_get, {"{certificate}"}},
+	{HTTP_GET, "/api/v1/keys/certificate", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_certificate_keys, {NULL}},
+	{0},
+};
+/* clang-format on */

@@ -1,0 +1,97 @@
+/* What the API can be asked: one table of rows. A row says who may, what the query and the body may
+ * hold, and which statement answers; a handler is only needed where that is not enough.
+ * openapi.yaml says the same to people, and a test compares the two. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/db/db.h"
+#include "common/http/server.h"
+
+struct exchange;
+
+enum route_role {
+	ROLE_ANYONE,   /* whoever may connect: health, metrics, the specification */
+	ROLE_TENANT,   /* operators, also while they see as a tenant */
+	ROLE_OPERATOR, /* operators as themselves */
+};
+
+enum route_body { BODY_NONE, BODY_JSON, BODY_PATCH, BODY_CSV, BODY_BYTES };
+
+enum route_flag {
+	ROUTE_IDEMPOTENT = 1, /* honours Idempotency-Key */
+	ROUTE_IF_MATCH = 2,   /* 428 without If-Match */
+	ROUTE_SECRET = 4,     /* the body holds passwords: it is parsed late, sealed, wiped */
+};
+
+enum query_kind {
+	QUERY_TEXT,
+	QUERY_WORD, /* of `words` */
+	QUERY_GLOB, /* handed on as a LIKE pattern */
+	QUERY_ID,
+	QUERY_OFFSET, /* 0 or more */
+	QUERY_BOOL,
+	QUERY_LIMIT,       /* 1..1000, default 100 */
+	QUERY_CURSOR_TEXT, /* opaque for the client; handed on as the key of the last row of the
+			      page before */
+	QUERY_CURSOR_ID,
+	QUERY_POSITION, /* of the event stream, "xid-id" */
+};
+
+struct query_row {
+	const char *name;
+	enum query_kind kind;
+	size_t max;               /* QUERY_TEXT, QUERY_GLOB: characters */
+	const char *const *words; /* QUERY_WORD, NULL-ended */
+	const char *fallback;     /* handed on when absent; NULL = SQL NULL */
+	bool required;
+	const char *header; /* a header that says the same and wins; may be NULL */
+};
+
+#define QUERY_ROWS 8
+#define ROUTE_ARGS 10
+
+struct route {
+	enum http_method method;
+	const char *pattern;
+	enum route_role role;
+	enum route_body body;
+	unsigned flags;
+	void (*handler)(struct exchange *exchange);
+	const struct query_row *query; /* ended by a row without name; NULL = none */
+	/* For the handlers of exchange.h that need no code: the statement and where its parameters
+	 * come from: "?x" query, "{x}" path,
+	 * "@actor", "@version" (of If-Match). */
+	const struct db_query *store;
+	const char *args[ROUTE_ARGS];
+};
+
+/* Tables per resource, each ended by a row without pattern; route_tables is ended by NULL. */
+extern const struct route *const route_tables[];
+extern const struct route node_routes[];
+extern const struct route deployment_routes[];
+extern const struct route image_routes[];
+extern const struct route address_routes[];
+extern const struct route record_routes[];
+extern const struct route server_routes[];
+
+size_t route_count(void);
+/* The row of a method (HEAD finds GET) and a pattern; NULL when none. */
+const struct route *route_find(enum http_method method, const char *pattern);
+const char *route_method_text(enum http_method method);
+/* One line each, "GET /api/v1/nodes tenant", for `portald --print-routes`. */
+void route_print(FILE *out);
+
+/* Query rows that many routes share. */
+#define QUERY_PAGE_TEXT                                                 \
+	{"limit", QUERY_LIMIT, 0, NULL, "100", false, NULL},            \
+	{                                                               \
+		"cursor", QUERY_CURSOR_TEXT, 0, NULL, NULL, false, NULL \
+	}
+#define QUERY_PAGE_ID                                                 \
+	{"limit", QUERY_LIMIT, 0, NULL, "100", false, NULL},          \
+	{                                                             \
+		"cursor", QUERY_CURSOR_ID, 0, NULL, NULL, false, NULL \
+	}

@@ -1,0 +1,60 @@
+#include <string.h>
+
+#include "portal/server/route.h"
+
+const struct route *const route_tables[] = {
+	node_routes,   deployment_routes, image_routes, address_routes,
+	record_routes, server_routes,     NULL};
+
+static const struct {
+	enum http_method method;
+	const char *text;
+} method_rows[] = {
+	{HTTP_GET, "GET"}, {HTTP_HEAD, "HEAD"},   {HTTP_POST, "POST"},
+	{HTTP_PUT, "PUT"}, {HTTP_PATCH, "PATCH"}, {HTTP_DELETE, "DELETE"},
+};
+
+static const char *const role_words[] = {
+	[ROLE_ANYONE] = "anyone", [ROLE_TENANT] = "tenant", [ROLE_OPERATOR] = "operator"};
+
+size_t route_count(void)
+{
+	size_t count = 0;
+
+	for (const struct route *const *table = route_tables; *table; table++) {
+		for (const struct route *route = *table; route->pattern; route++)
+			count++;
+	}
+	return count;
+}
+
+const struct route *route_find(enum http_method method, const char *pattern)
+{
+	if (method == HTTP_HEAD)
+		method = HTTP_GET;
+	for (const struct route *const *table = route_tables; *table; table++) {
+		for (const struct route *route = *table; route->pattern; route++) {
+			if (route->method == method && strcmp(route->pattern, pattern) == 0)
+				return route;
+		}
+	}
+	return NULL;
+}
+
+const char *route_method_text(enum http_method method)
+{
+	for (size_t i = 0; i < sizeof(method_rows) / sizeof(method_rows[0]); i++) {
+		if (method_rows[i].method == method)
+			return method_rows[i].text;
+	}
+	return "?";
+}
+
+void route_print(FILE *out)
+{
+	for (const struct route *const *table = route_tables; *table; table++) {
+		for (const struct route *route = *table; route->pattern; route++)
+			(void)fprintf(out, "%s %s %s\n", route_method_text(route->method),
+				      route->pattern, role_words[route->role]);
+	}
+}
