@@ -118,13 +118,13 @@ static const struct {
 	int (*set)(const struct conf_row *row, const char *text, void *ret);
 	const char *allowed; /* NULL: depends on the row */
 } types[] = {
-	[CONF_STRING] = {set_string,  "a string"                                       },
-	[CONF_INT] = {set_int,     NULL					     },
-	[CONF_BOOL] = {set_bool,    "true or false"                                  },
-	[CONF_ENUM] = {set_enum,    NULL					     },
-	[CONF_ADDRESS] = {set_address, "an IPv4 address like \"10.2.0.1\""              },
-	[CONF_PREFIX] = {set_prefix,  "a prefix like \"10.2.0.0/24\" without host bits"},
-	[CONF_STRINGS] = {set_strings, "a list of strings like [\"a\", \"b\"]"          },
+	[CONF_STRING] = {set_string, "a string"},
+	[CONF_INT] = {set_int, NULL},
+	[CONF_BOOL] = {set_bool, "true or false"},
+	[CONF_ENUM] = {set_enum, NULL},
+	[CONF_ADDRESS] = {set_address, "an IPv4 address like \"10.2.0.1\""},
+	[CONF_PREFIX] = {set_prefix, "a prefix like \"10.2.0.0/24\" without host bits"},
+	[CONF_STRINGS] = {set_strings, "a list of strings like [\"a\", \"b\"]"},
 };
 
 void conf_value_allowed(const struct conf_row *row, char *ret, size_t room)

@@ -28,14 +28,10 @@ struct daemon_run {
 
 /* The short letters are not announced; getopt wants a value per row. */
 static const struct option long_options[] = {
-	{"config",       required_argument, NULL, 'c'},
-        {"check-config", no_argument,       NULL, 'k'},
-	{"print-config", no_argument,       NULL, 'p'},
-        {"log-level",    required_argument, NULL, 'l'},
-	{"foreground",   no_argument,       NULL, 'f'},
-        {"version",      no_argument,       NULL, 'v'},
-	{"help",         no_argument,       NULL, 'h'},
-        {NULL,           0,                 NULL, 0  },
+	{"config", required_argument, NULL, 'c'}, {"check-config", no_argument, NULL, 'k'},
+	{"print-config", no_argument, NULL, 'p'}, {"log-level", required_argument, NULL, 'l'},
+	{"foreground", no_argument, NULL, 'f'},   {"version", no_argument, NULL, 'v'},
+	{"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
 };
 
 static void print_usage(const struct daemon_spec *spec, FILE *out)
@@ -142,7 +138,10 @@ static int run_daemon(const struct daemon_spec *spec, const void *values)
 {
 	struct daemon_run run = {.spec = spec};
 	struct problem problem = {0};
-	int rc = loop_new(&run.loop);
+	int rc;
+
+	process_raise_file_limit();
+	rc = loop_new(&run.loop);
 
 	if (rc == 0)
 		rc = watch_signals(&run);

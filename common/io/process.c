@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
 
-#define PASSWD_SIZE 16384
+#define PASSWD_SIZE      16384
+#define DESCRIPTOR_LIMIT 65536
 
 static int find_user(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct problem *problem)
 {
@@ -95,4 +97,14 @@ void process_notify(const char *state)
 		return;
 	(void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address,
 		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+}
+
+void process_raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max < DESCRIPTOR_LIMIT ? limit.rlim_max : DESCRIPTOR_LIMIT;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* what it was is enough to start with */
 }

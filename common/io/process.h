@@ -9,3 +9,6 @@
 MUST_USE int process_drop_privileges(const char *user, struct problem *problem);
 /* sd_notify without the library: "READY=1", "STOPPING=1". Nothing when NOTIFY_SOCKET is unset. */
 void process_notify(const char *state);
+/* As many descriptors as the hard limit allows, 65536 at most: one per client is the daemons'
+ * trade. */
+void process_raise_file_limit(void);

@@ -43,7 +43,7 @@ struct fixture {
 	struct seen seen;
 };
 
-static int shell(const char *format, ...)
+PRINTF_LIKE(1, 2) static int shell(const char *format, ...)
 {
 	char command[1024];
 	va_list arguments;
