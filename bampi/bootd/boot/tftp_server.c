@@ -19,10 +19,9 @@
 #include "bampi/bootd/boot/tftp_transfer.h"
 #include "bampi/bootd/boot/tftp_wire.h"
 
-#define SUBJECT           "tftp"
-#define REQUEST_SIZE      1024 /* of a packet; RFC 2347 allows 512 */
-#define REQUESTS_PER_TURN 32
-#define LISTENERS_MAX     16
+#define SUBJECT       "tftp"
+#define REQUEST_SIZE  1024 /* of a packet; RFC 2347 allows 512 */
+#define LISTENERS_MAX 16
 
 struct listener {
 	struct tftp_server *server;
@@ -328,13 +327,15 @@ static bool receive(const struct listener *listener, struct arrival *ret)
 	return true;
 }
 
+/* One request a turn: transfers under way must not wait for those that come, nor those that come
+ * find no room because the end of others was not read yet. */
 static void on_ready(void *context, int events)
 {
 	const struct listener *listener = context;
 	struct arrival arrival;
 
 	(void)events;
-	for (unsigned i = 0; i < REQUESTS_PER_TURN && receive(listener, &arrival); i++)
+	if (receive(listener, &arrival))
 		serve(listener, &arrival);
 }
 

@@ -73,9 +73,7 @@ int tftp_request_decode(const void *data, size_t size, struct tftp_request *ret)
 	const char *name;
 	const char *mode;
 
-	if (packet.bad)
-		return E_MALFORMED;
-	if (opcode != TFTP_RRQ && opcode != TFTP_WRQ)
+	if (packet.bad || (opcode != TFTP_RRQ && opcode != TFTP_WRQ))
 		return E_UNSUPPORTED;
 	name = read_string(&packet);
 	mode = read_string(&packet);
