@@ -171,6 +171,11 @@ static void write_json_row(struct output *output, const char *const cells[])
 	output->rows++;
 }
 
+bool output_is_table(const struct output *output)
+{
+	return output->format == OUTPUT_TABLE;
+}
+
 void output_row(struct output *output, const char *const cells[])
 {
 	switch (output->format) {

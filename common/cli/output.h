@@ -25,6 +25,8 @@ int output_format_parse(const char *word);
 MUST_USE int output_new(FILE *out, enum output_format format, const struct output_column columns[],
 			size_t count, const char *only, struct output **ret,
 			const char **ret_error);
+/* Are these rows for people? Then times and the like may be shortened. */
+bool output_is_table(const struct output *output);
 /* One cell per column; NULL is empty / null. Copied. */
 void output_row(struct output *output, const char *const cells[]);
 /* Writes what a table or array still holds, frees. Returns 0 or -errno of the stream. */

@@ -44,6 +44,21 @@ bool haasctl_as_json(const struct command_input *input, const json_t *json)
 	return true;
 }
 
+/* For people "2026-11-21T04:17:17.240032+00:00" is "2026-11-21 04:17:17"; every other format keeps
+ * the API's text. */
+static const char *short_time(const char *cell, char ret[20])
+{
+	int end = 0;
+
+	if (sscanf(cell, "%*4[0-9]-%*2[0-9]-%*2[0-9]T%*2[0-9]:%*2[0-9]:%*2[0-9]%n", &end) != 0 ||
+	    end != 19)
+		return cell;
+	memcpy(ret, cell, 19);
+	ret[10] = ' ';
+	ret[19] = '\0';
+	return ret;
+}
+
 /* Arrays of words become "a b c", arrays of objects their first member each; objects their JSON. */
 static void add_value(struct text *scratch, const json_t *value)
 {
@@ -109,14 +124,20 @@ void haasctl_row(struct output *output, const json_t *row, const struct output_c
 {
 	const char **cells = calloc(count, sizeof(*cells));
 	struct text *texts = calloc(count, sizeof(*texts));
+	char(*times)[20] = calloc(count, sizeof(*times));
+	bool people = output_is_table(output);
 
-	for (size_t i = 0; cells && texts && i < count; i++)
+	for (size_t i = 0; cells && texts && times && i < count; i++) {
 		cells[i] = haasctl_cell(row, columns[i].key, &texts[i]);
-	if (cells && texts)
+		if (cells[i] && people)
+			cells[i] = short_time(cells[i], times[i]);
+	}
+	if (cells && texts && times)
 		output_row(output, cells);
 	for (size_t i = 0; texts && i < count; i++)
 		text_done(&texts[i]);
 	free(texts);
+	free(times);
 	free(cells);
 }
 
@@ -131,6 +152,69 @@ static int next_page(const char *target, const char *cursor, struct text *ret)
 	return ret->failed ? EXIT_FAILED : EXIT_OK;
 }
 
+/* One page onto the output; *left rows may still be written. */
+static void write_page(struct output *output, const json_t *page,
+		       const struct output_column columns[], size_t count, size_t *left)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(page, "items"), i, row)
+	{
+		if (*left == 0)
+			return;
+		*left -= 1;
+		haasctl_row(output, row, columns, count);
+	}
+}
+
+/* JSON is the API's own: all pages joined into one array, or one object per line. */
+static int list_as_json(struct haasctl *haasctl, const struct command_input *input,
+			const char *target)
+{
+	CLEANUP(text_done) struct text page = {0};
+	CLEANUP(text_done) struct text cursor = {0};
+	const char *word = command_option(input, "--limit");
+	size_t left = word && strcmp(word, "all") != 0 ? strtoul(word, NULL, 10) : SIZE_MAX;
+	bool lines = format_of(input) == OUTPUT_JSONL;
+	const char *between = "";
+	int status = next_page(target, NULL, &page);
+
+	while (status == EXIT_OK) {
+		struct haasctl_reply reply = {0};
+		const json_t *row;
+		size_t i;
+
+		status = haasctl_get(haasctl, input, text_get(&page), &reply);
+		if (status != EXIT_OK)
+			break;
+		if (!lines && !*between)
+			fputs("[", stdout);
+		json_array_foreach(json_object_get(reply.json, "items"), i, row)
+		{
+			if (left == 0)
+				break;
+			left--;
+			fputs(lines ? "" : *between == ',' ? ",\n" : "\n", stdout);
+			json_dumpf(row, stdout, JSON_COMPACT);
+			fputs(lines ? "\n" : "", stdout);
+			between = ",";
+		}
+		between = *between ? between : " ";
+		const char *next = json_string_value(json_object_get(reply.json, "next"));
+		text_clear(&cursor);
+		if (next && left > 0)
+			text_add(&cursor, next);
+		haasctl_reply_done(&reply);
+		if (cursor.size == 0)
+			break;
+		status = next_page(target, text_get(&cursor), &page);
+	}
+	if (status == EXIT_OK && !lines)
+		fputs("\n]\n", stdout);
+	return status;
+}
+
 int haasctl_list(struct haasctl *haasctl, const struct command_input *input, const char *target,
 		 const struct output_column columns[], size_t count)
 {
@@ -139,34 +223,35 @@ int haasctl_list(struct haasctl *haasctl, const struct command_input *input, con
 	const char *word = command_option(input, "--limit");
 	size_t left = word && strcmp(word, "all") != 0 ? strtoul(word, NULL, 10) : SIZE_MAX;
 	struct output *output = NULL;
-	int status = haasctl_output(haasctl, input, columns, count, &output);
+	struct haasctl_reply reply = {0};
+	enum output_format format = format_of(input);
+	int status = next_page(target, NULL, &page);
 
-	if (status != EXIT_OK)
-		return status;
-	do {
-		struct haasctl_reply reply = {0};
-		const json_t *row;
-		size_t i;
+	if ((format == OUTPUT_JSON || format == OUTPUT_JSONL) &&
+	    !command_option(input, "--columns"))
+		return list_as_json(haasctl, input, target);
+	/* Nothing is written before the server has answered: an error leaves no empty table. */
+	if (status == EXIT_OK)
+		status = haasctl_get(haasctl, input, text_get(&page), &reply);
+	if (status == EXIT_OK)
+		status = haasctl_output(haasctl, input, columns, count, &output);
+	while (status == EXIT_OK) {
+		const char *next = json_string_value(json_object_get(reply.json, "next"));
 
-		status = next_page(target, cursor.size > 0 ? text_get(&cursor) : NULL, &page);
+		write_page(output, reply.json, columns, count, &left);
+		text_clear(&cursor);
+		if (!next || left == 0)
+			break;
+		text_add(&cursor, next);
+		haasctl_reply_done(&reply);
+		status = next_page(target, text_get(&cursor), &page);
 		if (status == EXIT_OK)
 			status = haasctl_get(haasctl, input, text_get(&page), &reply);
-		if (status != EXIT_OK)
-			break;
-		text_clear(&cursor);
-		json_array_foreach(json_object_get(reply.json, "items"), i, row)
-		{
-			if (left == 0)
-				break;
-			left--;
-			haasctl_row(output, row, columns, count);
-		}
-		const char *next = json_string_value(json_object_get(reply.json, "next"));
-		if (next && left > 0)
-			text_add(&cursor, next);
-		haasctl_reply_done(&reply);
-	} while (cursor.size > 0);
-	return output_end(output) < 0 && status == EXIT_OK ? EXIT_FAILED : status;
+	}
+	haasctl_reply_done(&reply);
+	if (output && output_end(output) < 0 && status == EXIT_OK)
+		return EXIT_FAILED;
+	return status;
 }
 
 static void show_lines(const json_t *object, const char *indent)
