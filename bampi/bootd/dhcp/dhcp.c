@@ -18,7 +18,8 @@
 #include "bampi/bootd/dhcp/subnet_policy.h"
 #include "bampi/bootd/dhcp/throttle.h"
 
-#define OFFER_MS       40000 /* EDK2 collects offers for up to 32 s before it asks for one */
+#define OFFER_NODE_MS  40000 /* EDK2 collects offers for up to 32 s before it asks for one */
+#define OFFER_OTHER_MS 5000  /* a flood of made-up MACs must not hold a pool for long */
 #define OFFERS_MAX     16384
 #define OFFER_SWEEP_MS 10000
 #define SEARCH_GAP_MS  1000 /* between two searches of an exhausted pool */
@@ -217,7 +218,8 @@ static void hold_offer(struct dhcp *dhcp, const struct handling *handling)
 	if (!own &&
 	    lease_table_add(dhcp->offers, address, handling->who.mac, handling->subnet->id, &own))
 		return;
-	own->expires_at = loop_now_ms(dhcp->loop) + OFFER_MS;
+	own->expires_at =
+		loop_now_ms(dhcp->loop) + (handling->node ? OFFER_NODE_MS : OFFER_OTHER_MS);
 }
 
 static void do_offer(struct dhcp *dhcp, struct handling *handling)

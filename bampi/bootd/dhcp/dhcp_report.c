@@ -77,8 +77,8 @@ static void add_event(struct dhcp_report *report, const char *kind, const struct
 		detail, sizeof(detail),
 		"{\"mac\":\"%s\",\"address\":\"%s\",\"client\":\"%s\",\"vendor_class\":\"%s\"}",
 		naming->mac, naming->address, client_kind_text(client->kind), client->text);
-	event_add(report->events, kind, naming->node ? "node" : "mac",
-		  naming->node ? naming->node->name : naming->mac, message, detail);
+	event_store_add(report->events, kind, naming->node ? "node" : "mac",
+			naming->node ? naming->node->name : naming->mac, message, detail);
 }
 
 void dhcp_report_offer(struct dhcp_report *report, const struct dhcp_client *client,
@@ -211,7 +211,8 @@ void dhcp_report_database(struct dhcp_report *report, bool connected)
 			  seconds, report->postponed);
 	log_info(SUBJECT, "%s", what);
 	if (report->postponed > 0)
-		event_add(report->events, "lease.postponed", "program", "bampi-bootd", what, NULL);
+		event_store_add(report->events, "lease.postponed", "program", "bampi-bootd", what,
+				NULL);
 	report->postponed = 0;
 }
 

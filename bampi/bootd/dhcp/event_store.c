@@ -116,8 +116,8 @@ static void on_timer(void *context)
 	event_store_flush(store);
 }
 
-void event_add(struct event_store *store, const char *kind, const char *subject_kind,
-	       const char *subject, const char *message, const char *detail)
+void event_store_add(struct event_store *store, const char *kind, const char *subject_kind,
+		     const char *subject, const char *message, const char *detail)
 {
 	const char *values[COLUMNS] = {kind, subject_kind, subject, message,
 				       detail ? detail : "{}"};

@@ -16,5 +16,5 @@ void event_store_free(struct event_store *store);
 void event_store_flush(struct event_store *store);
 
 /* All texts are copied. detail is a JSON object or NULL. */
-void event_add(struct event_store *store, const char *kind, const char *subject_kind,
-	       const char *subject, const char *message, const char *detail);
+void event_store_add(struct event_store *store, const char *kind, const char *subject_kind,
+		     const char *subject, const char *message, const char *detail);

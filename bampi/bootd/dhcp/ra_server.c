@@ -205,7 +205,7 @@ int ra_server_new(struct loop *loop, const char *const *interfaces, struct ra_se
 		ra_server_free(server);
 		(void)problem_set(problem, rc, "cannot send router advertisements");
 		problem_detail(problem, "%s", error_text(rc));
-		problem_hint(problem, "start as root, or leave `ra.interfaces` empty");
+		problem_hint(problem, "start as root, or leave `ra_interfaces` empty");
 		return rc;
 	}
 	loop_timer_arm(server->period, 0);
