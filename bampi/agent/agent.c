@@ -18,6 +18,7 @@
 #define POLL_TIMEOUT_MS     (40 * 1000)
 #define REPORT_TIMEOUT_MS   (10 * 1000)
 #define PROGRESS_EVERY_MS   1000
+#define REFUSED_LIMIT       20 /* reports in a row; a server that just started may not know us yet */
 #define SUBJECT             "agent"
 #define RESPONSE_LIMIT_SIZE ((size_t)4 << 20)
 
@@ -39,6 +40,7 @@ struct agent {
 	enum agent_state state;
 	unsigned attempt; /* retries of the present request so far */
 	struct task *task;
+	unsigned refused; /* progress reports in a row that were answered 401 or 403 */
 	struct text body; /* of the POST that is out */
 	int64_t task_began_ms;
 	int64_t poll_began_ms;
@@ -177,7 +179,11 @@ static void progress_done(void *context, int rc, const struct http_response *res
 	(void)problem;
 	agent->call = NULL;
 	/* A report that was lost needs no retry: the next one says more. */
-	if (rc == 0 && response->status == 410) {
+	if (rc)
+		return;
+	agent->refused =
+		response->status == 401 || response->status == 403 ? agent->refused + 1 : 0;
+	if (response->status == 410 || agent->refused >= REFUSED_LIMIT) {
 		log_warn(SUBJECT, "task %s: the server wants it no more, stopping",
 			 agent->task->id);
 		atomic_store(&agent->task->unwanted, true);
@@ -206,6 +212,7 @@ static void work_start(struct agent *agent)
 	int rc;
 
 	agent->task_began_ms = clock_monotonic_ms();
+	agent->refused = 0;
 	log_info(SUBJECT, "task %s: %s begins", agent->task->id,
 		 agent->task->row ? agent->task->row->kind : "unknown");
 	rc = worker_submit(agent->worker, work_thread, work_done, agent);

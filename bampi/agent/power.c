@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <sys/reboot.h>
-#include <unistd.h>
 
 int power_off_run(struct task *task, struct text *data, struct problem *problem)
 {
@@ -14,6 +13,5 @@ int power_off_run(struct task *task, struct text *data, struct problem *problem)
 
 int power_off_now(void)
 {
-	sync();
 	return reboot(RB_POWER_OFF) < 0 ? -errno : 0;
 }

@@ -4,5 +4,6 @@
 #include "bampi/agent/task.h"
 
 MUST_USE int power_off_run(struct task *task, struct text *data, struct problem *problem);
-/* Syncs and powers the node off. Returns only when the kernel refuses (-errno). */
+/* Powers the node off. Tasks flushed what they wrote; a sync here would wait for a drive that
+ * hangs. Returns only when the kernel refuses (-errno). */
 MUST_USE int power_off_now(void);
