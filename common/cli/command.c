@@ -98,18 +98,27 @@ static bool matches(const char *full, const char *word)
 	return strncmp(full, word, strlen(word)) == 0;
 }
 
+/* Whether the table has `noun` in full; then longer nouns that begin with it do not count. */
+static bool has_noun(const struct command_set *set, const char *noun)
+{
+	for (size_t i = 0; i < set->command_count; i++) {
+		if (strcmp(set->commands[i].noun, noun) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Noun and verb by unique prefix; an exact word wins over longer ones. */
 static int find_command(struct parse *parse, const char *noun, const char *verb)
 {
 	const struct command_set *set = parse->set;
-	const struct command *found = NULL;
-	size_t exact = 0;
-	bool noun_exact = false;
+	const struct command *exact = NULL;
+	const struct command *begun = NULL;
+	size_t exact_count = 0;
+	size_t begun_count = 0;
+	bool noun_exact = has_noun(set, noun);
 	bool noun_known = false;
-	bool several = false;
 
-	for (size_t i = 0; i < set->command_count; i++)
-		noun_exact = noun_exact || strcmp(set->commands[i].noun, noun) == 0;
 	for (size_t i = 0; i < set->command_count; i++) {
 		const struct command *command = &set->commands[i];
 
@@ -118,12 +127,12 @@ static int find_command(struct parse *parse, const char *noun, const char *verb)
 		noun_known = true;
 		if (!verb || !matches(command->verb, verb))
 			continue;
-		bool is_exact = strcmp(command->verb, verb) == 0;
-		several = found && exact == (is_exact ? 1 : 0) && !(is_exact && exact == 0);
-		if (!found || (is_exact && exact == 0)) {
-			found = command;
-			exact = is_exact;
-			several = false;
+		if (strcmp(command->verb, verb) == 0) {
+			exact = command;
+			exact_count++;
+		} else {
+			begun = command;
+			begun_count++;
 		}
 	}
 	if (!noun_known)
@@ -132,11 +141,11 @@ static int find_command(struct parse *parse, const char *noun, const char *verb)
 		command_help_noun(set, noun);
 		return parse->help ? EXIT_OK : EXIT_USAGE;
 	}
-	if (!found)
+	if (exact_count + begun_count == 0)
 		return usage_error(parse, "unknown verb", verb);
-	if (several)
-		return usage_error(parse, "several verbs begin with", verb);
-	parse->command = found;
+	if (exact_count > 1 || (exact_count == 0 && begun_count > 1))
+		return usage_error(parse, "several commands begin with", verb);
+	parse->command = exact ? exact : begun;
 	return EXIT_OK;
 }
 
@@ -145,7 +154,29 @@ static bool is_option(const char *word)
 	return word[0] == '-' && word[1] != '\0';
 }
 
-/* Finds the first two words that are neither options nor their values, with the globals alone. */
+/* Whether the next word belongs to this option. The command is not known yet, so its options are
+ * looked for in all. */
+static bool takes_next(const struct parse *parse, const char *word)
+{
+	size_t row = find_option(parse, word, strlen(word));
+
+	if (row < parse->row_count)
+		return parse->rows[row].kind != OPTION_FLAG;
+	for (size_t i = 0; i < parse->set->command_count; i++) {
+		const struct command *command = &parse->set->commands[i];
+
+		for (size_t j = 0; j < command->option_count; j++) {
+			const struct option_row *option = &command->options[j];
+
+			if (strcmp(option->name, word) == 0 ||
+			    (word[1] == option->letter && word[1] && word[2] == '\0'))
+				return option->kind != OPTION_FLAG;
+		}
+	}
+	return false;
+}
+
+/* Finds the first two words that are neither options nor their values. */
 static void peek(const struct parse *parse, int argc, char **argv, const char *ret_words[2])
 {
 	size_t found = 0;
@@ -153,12 +184,9 @@ static void peek(const struct parse *parse, int argc, char **argv, const char *r
 	for (int i = 1; i < argc && found < 2; i++) {
 		if (strcmp(argv[i], "--") == 0)
 			break;
-		if (!is_option(argv[i])) {
+		if (!is_option(argv[i]))
 			ret_words[found++] = argv[i];
-			continue;
-		}
-		size_t row = find_option(parse, argv[i], strlen(argv[i]));
-		if (row < parse->row_count && parse->rows[row].kind != OPTION_FLAG)
+		else if (takes_next(parse, argv[i]))
 			i++;
 	}
 }

@@ -139,11 +139,20 @@ static void keep_row(struct output *output, const char *const cells[])
 	output->rows++;
 }
 
+/* A JSON number without exponent (RFC 8259 6). */
 static bool is_number(const char *cell)
 {
 	const char *at = cell + (*cell == '-');
+	size_t whole = strspn(at, "0123456789");
+	size_t part;
 
-	return *at && strspn(at, "0123456789") == strlen(at) && (at[0] != '0' || at[1] == '\0');
+	if (whole == 0 || (at[0] == '0' && whole > 1))
+		return false;
+	at += whole;
+	if (*at == '\0')
+		return true;
+	part = *at == '.' ? strspn(at + 1, "0123456789") : 0;
+	return part > 0 && at[1 + part] == '\0';
 }
 
 static void write_json_row(struct output *output, const char *const cells[])

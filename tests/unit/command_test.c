@@ -1,0 +1,226 @@
+// links: common_cli
+/* Commands as rows: finding, parsing, refusing, telling about themselves. */
+/* cmocka.h wants the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/text.h"
+#include "common/cli/command.h"
+
+struct seen {
+	unsigned runs;
+	char line[512]; /* verb, words, options as the command got them */
+};
+
+static int run_list(void *context, const struct command_input *input);
+
+static const struct option_row list_options[] = {
+	{"--state", 's', OPTION_VALUE, "STATE", "only these"},
+	{"--label", 0, OPTION_REPEAT, "LABEL", "with this label"},
+	{"--detail", 0, OPTION_FLAG, NULL, "say more"},
+};
+static const struct option_row globals[] = {
+	{"--output", 'o', OPTION_VALUE, "FORMAT", "table, json, jsonl or csv"},
+	{"--quiet", 'q', OPTION_FLAG, NULL, "say less"},
+};
+static const struct command commands[] = {
+	{"node", "import", "FILE", "imports nodes", NULL, 0, 1, 1, run_list},
+	{"node", "inspect", "NODE...", "inspects nodes", NULL, 0, 1, 1000, run_list},
+	{"node", "list", "", "lists nodes", list_options, COUNT_OF(list_options), 0, 2, run_list},
+	{"node", "listen", "", "listens", NULL, 0, 0, 0, run_list},
+	{"nodes", "count", "", "counts", NULL, 0, 0, 0, run_list},
+	{"db", "status", "", "the database", NULL, 0, 0, 0, run_list},
+	{"deployment", "status", "", "a deployment", NULL, 0, 0, 0, run_list},
+	{"deployment", "stat", "", "numbers", NULL, 0, 0, 0, run_list},
+};
+
+static int run_list(void *context, const struct command_input *input)
+{
+	struct seen *seen = context;
+	const char *const *labels = command_options(input, "--label");
+	struct text text = {0};
+
+	seen->runs++;
+	for (size_t i = 0; i < input->word_count; i++)
+		text_addf(&text, "[%s]", input->words[i]);
+	for (size_t i = 0; i < input->option_count; i++) {
+		if (input->values[i])
+			text_addf(&text, "%s=%s ", input->options[i].name, input->values[i]);
+	}
+	for (size_t i = 0; labels && labels[i]; i++)
+		text_addf(&text, "+%s", labels[i]);
+	assert_null(command_option(input, "--no-such"));
+	(void)text_copy(seen->line, sizeof(seen->line), text_get(&text));
+	text_done(&text);
+	return EXIT_PARTIAL;
+}
+
+/* Runs "a b c"; what went to stdout and stderr lands in `ret_out`. */
+static int run(struct seen *seen, const char *line, char *ret_out, size_t room)
+{
+	const struct command_set set = {.program = "tool",
+					.summary = "does things",
+					.globals = globals,
+					.global_count = COUNT_OF(globals),
+					.commands = commands,
+					.command_count = COUNT_OF(commands),
+					.context = seen};
+	char words[512];
+	char program[] = "tool";
+	char *argv[40] = {program};
+	char *rest = words;
+	int argc = 1;
+	FILE *file = tmpfile();
+	int out = dup(STDOUT_FILENO);
+	int error = dup(STDERR_FILENO);
+	size_t size;
+	int status;
+
+	assert_true(text_copy(words, sizeof(words), line));
+	while ((argv[argc] = strtok_r(rest, " ", &rest)) != NULL)
+		argc++;
+	assert_non_null(file);
+	(void)fflush(stdout);
+	assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0 &&
+		    dup2(fileno(file), STDERR_FILENO) >= 0);
+	status = command_main(&set, argc, argv);
+	(void)fflush(stdout);
+	assert_true(dup2(out, STDOUT_FILENO) >= 0 && dup2(error, STDERR_FILENO) >= 0);
+	close(out);
+	close(error);
+	rewind(file);
+	size = fread(ret_out, 1, room - 1, file);
+	ret_out[size] = '\0';
+	(void)fclose(file);
+	return status;
+}
+
+static void test_parse(void **state)
+{
+	static const struct {
+		const char *line, *seen;
+	} rows[] = {
+		{"node list", ""},
+		{"nod list", NULL}, /* node and nodes, but only one has the verb */
+		{"nodes count", ""},
+		{"node list --state free a b", "[a][b]--state=free "},
+		{"node list a --state=free b", "[a][b]--state=free "},
+		{"--state free node -q list", "--quiet=1 --state=free "},
+		{"-o json node list --label x --label=y --detail",
+		 "--output=json --label=y --detail=1 +x+y"},
+		{"node list -s held -s free", "--state=free "},
+		{"node list --state= a", "[a]--state= "},
+		{"node list -- --state -", "[--state][-]"},
+		{"node list -", "[-]"},
+		{"node imp f", "[f]"},
+		{"de stat", ""},
+		{"deployment status", ""},
+	};
+	char out[8192];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct seen seen = {0};
+		int status = run(&seen, rows[i].line, out, sizeof(out));
+
+		if (status != EXIT_PARTIAL || seen.runs != 1)
+			fail_msg("%s: status %d, %s", rows[i].line, status, out);
+		if (rows[i].seen)
+			assert_string_equal(seen.line, rows[i].seen);
+	}
+}
+
+static void test_refuse(void **state)
+{
+	static const struct {
+		const char *line, *message;
+	} rows[] = {
+		{"", "usage"},
+		{"rack list", "unknown noun rack"},
+		{"node", "node list"},
+		{"node fly", "unknown verb fly"},
+		{"node i x", "several commands begin with i"},
+		{"d status", "several commands begin with"}, /* of db and deployment */
+		{"node list --colour", "unknown option --colour"},
+		{"node list --state", "needs a value: --state"},
+		{"node list --detail=yes", "takes no value: --detail"},
+		{"node list a b c", "too many words, from c"},
+		{"node import", "something is missing: FILE"},
+		{"node import --state f x", "unknown option --state"},
+	};
+	char out[8192];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct seen seen = {0};
+		int status = run(&seen, rows[i].line, out, sizeof(out));
+
+		if (status != EXIT_USAGE || seen.runs != 0 || !strstr(out, rows[i].message))
+			fail_msg("%s: status %d, %s", rows[i].line, status, out);
+	}
+}
+
+static void test_tell(void **state)
+{
+	static const struct {
+		const char *line, *text;
+	} rows[] = {
+		{"--help", "does things"},
+		{"help", "inspects nodes"},
+		{"help node", "tool node import"},
+		{"node --help", "tool node import"},
+		{"node list --help", "with this label"},
+		{"node list -h", "--state STATE"},
+		{"--version", "tool " HAAS_VERSION},
+		{"completion bash", "complete "},
+		{"completion zsh", "compdef"},
+		{"completion fish", "complete -c tool"},
+	};
+	char out[65536];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct seen seen = {0};
+		int status = run(&seen, rows[i].line, out, sizeof(out));
+
+		if (status != EXIT_OK || seen.runs != 0 || !strstr(out, rows[i].text))
+			fail_msg("%s: status %d, %s", rows[i].line, status, out);
+	}
+	assert_int_equal(run(&(struct seen){0}, "completion tcsh", out, sizeof(out)), EXIT_USAGE);
+}
+
+/* The shell itself must accept what we print for it. */
+static void test_completion_syntax(void **state)
+{
+	char out[65536];
+	FILE *bash;
+
+	(void)state;
+	assert_int_equal(run(&(struct seen){0}, "completion bash", out, sizeof(out)), EXIT_OK);
+	bash = popen("bash -n", "w");
+	assert_non_null(bash);
+	assert_true(fputs(out, bash) >= 0);
+	assert_int_equal(pclose(bash), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_refuse),
+		cmocka_unit_test(test_tell),
+		cmocka_unit_test(test_completion_syntax),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
