@@ -163,6 +163,15 @@ static int check_version(struct exchange *exchange, struct problem *problem)
 	return 0;
 }
 
+static bool is_key(const char *key)
+{
+	const char *at = key;
+
+	while (isprint((unsigned char)*at))
+		at++;
+	return at > key && *at == '\0';
+}
+
 static int check_key(struct exchange *exchange, struct problem *problem)
 {
 	const char *key = http_request_header(exchange->request, "Idempotency-Key");
@@ -171,11 +180,7 @@ static int check_key(struct exchange *exchange, struct problem *problem)
 
 	if (!key || !(exchange->route->flags & ROUTE_IDEMPOTENT))
 		return 0;
-	for (size_t i = 0; key[i] != '\0'; i++) {
-		if (!isprint((unsigned char)key[i]))
-			key = "";
-	}
-	if (key[0] == '\0' || !text_copy(exchange->key, sizeof(exchange->key), key)) {
+	if (!is_key(key) || !text_copy(exchange->key, sizeof(exchange->key), key)) {
 		(void)refuse(problem, E_MALFORMED, "Idempotency-Key is not as it must be",
 			     "1 to 128 printable characters");
 		return 400;

@@ -35,9 +35,9 @@ const struct db_query store_image_create = {
 		"owner as (select (select t.id from haas.tenant t where t.name = $4) as named, haas.current_tenant() as own), "
 		"i as (insert into haas.image (name, version, tenant_id, public, manifest, signature, key_id, digest, stored_digest, size_bytes, stored_bytes, "
 		"root_partition, firmware) select m ->> 'name', m ->> 'version', case when $4::text is not null then owner.named when not haas.is_operator() "
-		"then owner.own end, $5::boolean, $1, decode($2, 'hex'), $3, m ->> 'digest', m ->> 'stored_digest', (m ->> 'size_bytes')::bigint, "
+		"then owner.own end, $5::boolean, $1::text, decode($2, 'hex'), $3, m ->> 'digest', m ->> 'stored_digest', (m ->> 'size_bytes')::bigint, "
 		"(m ->> 'stored_bytes')::bigint, (m ->> 'root_partition')::int, array(select jsonb_array_elements_text(m -> 'firmware')) "
-		"from owner, (select $1::jsonb as m) x where $4::text is null or owner.named is not null returning *), "
+		"from owner, (select $1::text::jsonb as m) x where $4::text is null or owner.named is not null returning *), "
 		"told as (select haas.event_add($6, 'image.created', 'image', i.name || ':' || i.version, i.tenant_id, 'image announced', "
 		"jsonb_build_object('stored_digest', i.stored_digest, 'key_id', i.key_id)) from i) ",
 		"select 201 as status, '/api/v1/images/' || i.name || '/' || i.version as location, i.version_number as version, " IMAGE_WHOLE
@@ -83,7 +83,7 @@ const struct db_query store_image_received = {
 #define GRANT_MISSING                                                            \
 	"union all select 404, null, null, " STORE_PROBLEM(                      \
 		"404", "not_found",                                              \
-		"format('image %s:%s or tenant %s does not exist', $1, $2, $3)", \
+		"format('there is no image %s:%s, no tenant %s, or no such grant', $1, $2, $3)", \
 		"'haasctl image list and haasctl tenant list show them'", "null")
 
 const struct db_query store_grant_put = {

@@ -74,17 +74,17 @@ static int check_text(const struct query_row *row, const char *value, char **ret
 static int check_word(const struct query_row *row, const char *value, char **ret,
 		      struct problem *problem)
 {
-	struct text allowed = {0};
-	int rc;
+	char allowed[160] = "";
+	size_t at = 0;
 
 	for (const char *const *word = row->words; *word; word++) {
 		if (strcmp(*word, value) == 0)
 			return copy(value, ret);
-		text_addf(&allowed, "%s%s", word == row->words ? "" : ", ", *word);
+		(void)text_format(allowed + at, sizeof(allowed) - at, "%s%s", at > 0 ? ", " : "",
+				  *word);
+		at = strlen(allowed);
 	}
-	rc = refuse(row, problem, text_get(&allowed));
-	text_done(&allowed);
-	return rc;
+	return refuse(row, problem, allowed);
 }
 
 static int check_limit(const struct query_row *row, const char *value, char **ret,
