@@ -1,6 +1,7 @@
 // links: bootd_boot
 /* Invariants: a progress that decodes is in range and one printable line; a result that decodes
  * holds exactly one of data and problem, and that decodes again to the same. */
+#undef NDEBUG /* the invariants are the test */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -85,7 +85,7 @@ class Site:
         self.sql(f"insert into subnet (name, prefix, boot_server) values ('lab', '10.77.0.0/24', '{SERVER}')")
         for name, (address, mac) in NODES.items():
             self.sql(f"""insert into node (name, state) values ('{name}', 'discovered');
-                update node set state = 'held' where name = '{name}';
+                update node set state = 'reserved' where name = '{name}';
                 insert into nic (mac, node_id, name, boot) select '{mac}', id, 'eth0', true from node where name = '{name}';
                 insert into lease (address, mac, subnet_id, expires_at) select '{address}', '{mac}', id, now() + '1 day' from subnet;
                 insert into deployment (plan, node_id, actor) select 'inspect', id, 'story' from node where name = '{name}'""")
@@ -97,7 +97,7 @@ class Site:
         self.sql(f"""insert into boot_intent (node_id, target, deployment_id, token, nonce, stored_digest)
             select n.id, '{target}', d.id, '{token}', '{nonce}', {digest} from node n join deployment d on d.node_id = n.id
             where n.name = '{node}' on conflict (node_id) do update set target = excluded.target, token = excluded.token,
-            nonce = excluded.nonce, stored_digest = excluded.stored_digest; notify boot""")
+            nonce = excluded.nonce, stored_digest = excluded.stored_digest; notify boot_intent""")
 
     def post_task(self, node, token, kind, params="{}"):
         return int(self.sql(f"""insert into agent_task (deployment_id, node_id, token, step, kind, params)

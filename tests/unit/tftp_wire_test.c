@@ -61,7 +61,7 @@ static void requests(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		struct tftp_request request = {0};
+		struct tftp_request request = {.opcode = TFTP_RRQ};
 		const struct tftp_options *options = &request.options;
 
 		assert_int_equal(tftp_request_decode(cases[i].bytes, cases[i].size, &request),

@@ -101,7 +101,7 @@ int tftp_reply_decode(const void *data, size_t size, struct tftp_reply *ret)
 	struct wire_reader packet = wire_reader(data, size);
 	uint16_t opcode = wire_u16(&packet);
 	uint16_t number = wire_u16(&packet);
-	struct tftp_reply reply = {0};
+	struct tftp_reply reply = {.opcode = TFTP_ACK};
 
 	if (packet.bad)
 		return E_MALFORMED;
