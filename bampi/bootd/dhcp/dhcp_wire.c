@@ -296,10 +296,11 @@ const char *dhcp_option_text(const struct dhcp_message *message, uint8_t code, c
 	while (bytes && length < size && length + 1 < room && bytes[length] != '\0') {
 		uint8_t byte = bytes[length];
 
-		/* A quote or backslash would have to be escaped in every log and query behind us.
+		bool plain = byte > ' ' && byte < 0x7f && byte != '"' && byte != '\\';
+
+		/* What would have to be escaped in every log and query behind us is replaced here.
 		 */
-		ret[length++] =
-			byte > ' ' && byte < 0x7f && byte != '"' && byte != '\\' ? (char)byte : '.';
+		ret[length++] = (char)(plain ? byte : (uint8_t)'.');
 	}
 	ret[length] = '\0';
 	return ret;

@@ -18,9 +18,13 @@ struct lease_index {
 	uint64_t (*hash)(const struct lease *lease);
 };
 
+struct chunk {
+	struct lease *records;
+};
+
 struct lease_table {
 	size_t limit;
-	struct lease **chunks;
+	struct chunk *chunks;
 	size_t chunk_count;
 	uint32_t *free_list; /* numbers of removed records */
 	size_t free_count;
@@ -64,7 +68,7 @@ static bool same_mac(const struct lease *a, const struct lease *b)
 
 static struct lease *record(const struct lease_table *table, uint32_t number)
 {
-	return &table->chunks[number / CHUNK][number % CHUNK];
+	return &table->chunks[number / CHUNK].records[number % CHUNK];
 }
 
 int lease_table_new(size_t limit, struct lease_table **ret)
@@ -94,7 +98,7 @@ void lease_table_free(struct lease_table *table)
 	if (!table)
 		return;
 	for (size_t i = 0; i < table->chunk_count; i++)
-		free(table->chunks[i]);
+		free(table->chunks[i].records);
 	free(table->chunks);
 	free(table->free_list);
 	free(table->by_address.slots);
@@ -165,7 +169,7 @@ static int grow_slots(struct lease_table *table)
 
 static int grow_records(struct lease_table *table)
 {
-	struct lease **chunks =
+	struct chunk *chunks =
 		reallocarray(table->chunks, table->chunk_count + 1, sizeof(*table->chunks));
 	uint32_t *free_list;
 	struct lease *chunk;
@@ -181,7 +185,7 @@ static int grow_records(struct lease_table *table)
 	chunk = calloc(CHUNK, sizeof(*chunk));
 	if (!chunk)
 		return -ENOMEM;
-	table->chunks[table->chunk_count++] = chunk;
+	table->chunks[table->chunk_count++].records = chunk;
 	return 0;
 }
 
@@ -270,7 +274,7 @@ size_t lease_table_size(const struct lease_table *table)
 	return sizeof(*table) +
 	       table->chunk_count * CHUNK * (sizeof(struct lease) + sizeof(uint32_t)) +
 	       table->chunk_count * sizeof(*table->chunks) +
-	       table->slot_count * 2 * sizeof(uint32_t) + CLIENTS_MAX * CLIENT_SIZE;
+	       table->slot_count * 2 * sizeof(uint32_t) + (size_t)CLIENTS_MAX * CLIENT_SIZE;
 }
 
 struct lease *lease_table_next(const struct lease_table *table, size_t *cursor)

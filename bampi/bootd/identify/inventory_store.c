@@ -22,17 +22,17 @@ enum part { PART_NODES, PART_NICS, PART_SUBNETS, PART_RESERVATIONS, PARTS };
 static const struct db_query queries[PARTS] = {
 	[PART_NODES] =
 		{"inventory_nodes",
-			      "select n.id, n.name, n.firmware, n.arch, n.state, n.dirty, i.target, i.deployment_id, i.token, "
+		 "select n.id, n.name, n.firmware, n.arch, n.state, n.dirty, i.target, i.deployment_id, i.token, "
 		 "i.nonce, i.stored_digest from haas.node n left join haas.boot_intent i on i.node_id = n.id",
-			      0										  },
-	[PART_NICS] = {"inventory_nics",         "select mac, node_id from haas.nic",                    0},
+		 0},
+	[PART_NICS] = {"inventory_nics", "select mac, node_id from haas.nic", 0},
 	[PART_SUBNETS] =
 		{"inventory_subnets",
-			      "select id, name, prefix, host(gateway), array_to_string(array(select host(d) from unnest(dns) d), ' '), "
+		 "select id, name, prefix, host(gateway), array_to_string(array(select host(d) from unnest(dns) d), ' '), "
 		 "host(boot_server), host(pool_low), host(pool_high), reserved_only, lease_s from haas.subnet",
-			      0										  },
+		 0},
 	[PART_RESERVATIONS] = {"inventory_reservations",
-                              "select mac, subnet_id, host(address) from haas.reservation",                     0},
+			       "select mac, subnet_id, host(address) from haas.reservation", 0},
 };
 
 struct inventory_store {

@@ -2,9 +2,9 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "common/base/clock.h"
 #include "common/base/enum_text.h"
@@ -16,31 +16,34 @@
 #define FLUSH_MS    1000
 #define DETAIL_SIZE 128
 #define WAITING_MAX 65536 /* (node, kind) pairs while PostgreSQL is away */
+#define BUCKETS     1024
 #define NUMBER_SIZE 24
 #define SUBJECT     "observation"
 
-struct observation_key {
-	int64_t node_id;
-	int64_t kind; /* wide, so that the key has no padding */
-};
-
 struct observation {
-	struct observation_key key;
+	struct observation *next; /* in its bucket */
+	int64_t node_id;
+	enum observation_kind kind;
 	int64_t at_us;
 	int64_t deployment_id;
 	uint64_t bytes;
 	char token[TOKEN_TEXT_SIZE];
 	char detail[DETAIL_SIZE];
-	UT_hash_handle hh;
+};
+
+/* At most one per (node, kind). */
+struct observation_set {
+	struct observation *buckets[BUCKETS];
+	size_t count;
 };
 
 struct observations {
 	struct loop *loop;
 	struct db *db;
 	struct loop_timer *timer;
-	struct observation *waiting; /* the latest per key, not sent yet */
-	struct observation *flying;  /* in the statement under way */
-	bool urgent;                 /* a step waits for something in `waiting` */
+	struct observation_set waiting; /* not sent yet */
+	struct observation_set flying;  /* in the statement under way */
+	bool urgent;                    /* a step waits for something in `waiting` */
 	bool armed;
 	bool failed; /* of the statement under way */
 	unsigned calls;
@@ -85,47 +88,74 @@ enum column {
 	COLUMNS
 };
 
-static struct observation *find(struct observation *table, const struct observation_key *key)
+static struct observation **bucket_of(struct observation_set *set, int64_t node_id,
+				      enum observation_kind kind)
 {
-	struct observation *found;
-
-	HASH_FIND(hh, table, key, sizeof(*key), found);
-	return found;
+	return &set->buckets[((uint64_t)node_id * OBSERVATION_KINDS + (uint64_t)kind) % BUCKETS];
 }
 
-static void drop_all(struct observation **table)
+static struct observation *find(struct observation_set *set, int64_t node_id,
+				enum observation_kind kind)
+{
+	struct observation *at = *bucket_of(set, node_id, kind);
+
+	while (at && (at->node_id != node_id || at->kind != kind))
+		at = at->next;
+	return at;
+}
+
+static void add(struct observation_set *set, struct observation *observation)
+{
+	struct observation **bucket = bucket_of(set, observation->node_id, observation->kind);
+
+	observation->next = *bucket;
+	*bucket = observation;
+	set->count++;
+}
+
+/* Takes any out; NULL when the set is empty. *bucket is where the search goes on. */
+static struct observation *take_any(struct observation_set *set, size_t *bucket)
+{
+	struct observation *taken;
+
+	while (*bucket < BUCKETS && !set->buckets[*bucket])
+		(*bucket)++;
+	if (*bucket == BUCKETS)
+		return NULL;
+	taken = set->buckets[*bucket];
+	set->buckets[*bucket] = taken->next;
+	set->count--;
+	return taken;
+}
+
+static void drop_all(struct observation_set *set)
 {
 	struct observation *each;
-	struct observation *next;
+	size_t bucket = 0;
 
-	HASH_ITER(hh, *table, each, next)
-	{
-		HASH_DEL(*table, each);
+	while ((each = take_any(set, &bucket)))
 		free(each);
-	}
 }
 
 /* What did not reach the database waits again, unless something newer does. */
 static void put_back(struct observations *observations)
 {
 	struct observation *each;
-	struct observation *next;
+	size_t bucket = 0;
 
-	HASH_ITER(hh, observations->flying, each, next)
-	{
-		HASH_DEL(observations->flying, each);
-		if (find(observations->waiting, &each->key)) {
+	while ((each = take_any(&observations->flying, &bucket))) {
+		if (find(&observations->waiting, each->node_id, each->kind)) {
 			free(each);
 			continue;
 		}
-		HASH_ADD(hh, observations->waiting, key, sizeof(each->key), each);
-		observations->urgent |= kind_urgent[each->key.kind];
+		add(&observations->waiting, each);
+		observations->urgent |= kind_urgent[each->kind];
 	}
 }
 
 static void arm(struct observations *observations)
 {
-	if (observations->armed || !observations->waiting)
+	if (observations->armed || observations->waiting.count == 0)
 		return;
 	loop_timer_arm(observations->timer, FLUSH_MS);
 	observations->armed = true;
@@ -156,23 +186,29 @@ static void on_result(void *context, int rc, const PGresult *result, const struc
 		arm(observations);
 }
 
-/* The parameters of a batch, in the order of enum column. */
-static void build(const struct observations *observations, struct text columns[COLUMNS])
+static void build_row(const struct observation *each, struct text columns[COLUMNS])
 {
 	char number[NUMBER_SIZE];
 
+	array_add_int(&columns[COLUMN_NODE], each->node_id);
+	array_add(&columns[COLUMN_KIND], kind_words[each->kind]);
+	array_add_int(&columns[COLUMN_AT], each->at_us);
+	array_add(&columns[COLUMN_TOKEN], each->token);
+	array_add(&columns[COLUMN_DETAIL], each->detail);
+	(void)text_format(number, sizeof(number), "%" PRIu64, each->bytes);
+	array_add(&columns[COLUMN_BYTES], number);
+	if (kind_urgent[each->kind] && each->deployment_id)
+		array_add_int(&columns[COLUMN_TOUCHED], each->deployment_id);
+}
+
+/* The parameters of a batch, in the order of enum column. */
+static void build(const struct observation_set *set, struct text columns[COLUMNS])
+{
 	for (size_t i = 0; i < COLUMNS; i++)
 		array_begin(&columns[i]);
-	for (const struct observation *each = observations->flying; each; each = each->hh.next) {
-		array_add_int(&columns[COLUMN_NODE], each->key.node_id);
-		array_add(&columns[COLUMN_KIND], kind_words[each->key.kind]);
-		array_add_int(&columns[COLUMN_AT], each->at_us);
-		array_add(&columns[COLUMN_TOKEN], each->token);
-		array_add(&columns[COLUMN_DETAIL], each->detail);
-		(void)text_format(number, sizeof(number), "%llu", (unsigned long long)each->bytes);
-		array_add(&columns[COLUMN_BYTES], number);
-		if (kind_urgent[each->key.kind] && each->deployment_id)
-			array_add_int(&columns[COLUMN_TOUCHED], each->deployment_id);
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (const struct observation *each = set->buckets[i]; each; each = each->next)
+			build_row(each, columns);
 	}
 	for (size_t i = 0; i < COLUMNS; i++)
 		array_end(&columns[i]);
@@ -185,16 +221,16 @@ static int submit(struct observations *observations, bool urgent)
 	bool failed = false;
 	int rc = -ENOMEM;
 
-	build(observations, columns);
+	build(&observations->flying, columns);
 	for (size_t i = 0; i < COLUMNS; i++) {
 		params[i] = text_get(&columns[i]);
 		failed |= columns[i].failed;
 	}
 	if (!failed) {
 		const struct db_call calls[] = {
-			{&put_query,    params,                  on_result, observations},
-			{&touch_query,  &params[COLUMN_TOUCHED], on_result, observations},
-			{&notify_query, NULL,                    on_result, observations},
+			{&put_query, params, on_result, observations},
+			{&touch_query, &params[COLUMN_TOUCHED], on_result, observations},
+			{&notify_query, NULL, on_result, observations},
 		};
 
 		observations->calls = urgent ? 3 : 1;
@@ -211,14 +247,14 @@ void observations_flush(struct observations *observations)
 	bool urgent = observations->urgent;
 
 	/* One statement at a time; what comes meanwhile forms the next one. */
-	if (observations->flying || !observations->waiting)
+	if (observations->flying.count > 0 || observations->waiting.count == 0)
 		return;
 	if (!db_connected(observations->db)) {
 		arm(observations);
 		return;
 	}
 	observations->flying = observations->waiting;
-	observations->waiting = NULL;
+	observations->waiting = (struct observation_set){0};
 	observations->urgent = false;
 	if (submit(observations, urgent)) {
 		put_back(observations);
@@ -248,16 +284,15 @@ static void copy_detail(char ret[DETAIL_SIZE], const char *detail)
 void observation_record(struct observations *observations, const struct inventory_node *node,
 			enum observation_kind kind, const char *detail, uint64_t bytes)
 {
-	struct observation_key key = {.node_id = node->id, .kind = (int64_t)kind};
-	struct observation *seen = find(observations->waiting, &key);
+	struct observation *seen = find(&observations->waiting, node->id, kind);
 
 	if (!seen) {
-		seen = HASH_COUNT(observations->waiting) < WAITING_MAX ? calloc(1, sizeof(*seen))
-								       : NULL;
+		seen = observations->waiting.count < WAITING_MAX ? calloc(1, sizeof(*seen)) : NULL;
 		if (!seen)
 			return;
-		seen->key = key;
-		HASH_ADD(hh, observations->waiting, key, sizeof(seen->key), seen);
+		seen->node_id = node->id;
+		seen->kind = kind;
+		add(&observations->waiting, seen);
 	}
 	seen->at_us = clock_wall_us();
 	seen->deployment_id = node->intent.deployment_id;

@@ -11,14 +11,14 @@ static const char *const target_words[] = {
 
 /* What a node without an intent does, by its state. */
 static const struct target_decision by_state[] = {
-	[NODE_DISCOVERED] = {BOOT_TARGET_STOP, "discovered: not accepted yet, nothing to start"   },
-	[NODE_FREE] = {BOOT_TARGET_STOP, "free: nothing to start"                           },
+	[NODE_DISCOVERED] = {BOOT_TARGET_STOP, "discovered: not accepted yet, nothing to start"},
+	[NODE_FREE] = {BOOT_TARGET_STOP, "free: nothing to start"},
 	[NODE_RESERVED] = {BOOT_TARGET_STOP, "reserved: its deployment has not asked for a boot"},
-	[NODE_ACTIVE] = {BOOT_TARGET_DISK, "active: starts from its own disk"                 },
+	[NODE_ACTIVE] = {BOOT_TARGET_DISK, "active: starts from its own disk"},
 	[NODE_SCRUBBING] = {BOOT_TARGET_STOP,
-			     "scrubbing: its disks may hold a former tenant's data"               },
-	[NODE_BROKEN] = {BOOT_TARGET_STOP, "broken: an operator must repair it"               },
-	[NODE_HELD] = {BOOT_TARGET_STOP, "held: an operator keeps it from starting"         },
+			    "scrubbing: its disks may hold a former tenant's data"},
+	[NODE_BROKEN] = {BOOT_TARGET_STOP, "broken: an operator must repair it"},
+	[NODE_HELD] = {BOOT_TARGET_STOP, "held: an operator keeps it from starting"},
 };
 
 const char *boot_target_text(enum boot_target target)
