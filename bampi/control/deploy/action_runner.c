@@ -1,0 +1,327 @@
+#include "bampi/control/deploy/action_runner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+
+#include "bampi/control/deploy/action_bmc.h"
+#include "bampi/control/deploy/action_store.h"
+#include "bampi/control/deploy/deploy_json.h"
+
+#define SUBJECT   "action"
+#define PERIOD_MS 5000
+#define RETRY_MS  1000
+
+struct action {
+	struct action_row row;
+	struct action_runner *runner;
+	uint64_t ticket;
+	bool asked; /* the BMC still works on it */
+	bool ended; /* the two below are set */
+	bool saving;
+	json_t *result;
+	struct problem problem;
+	struct action *prev, *next;
+};
+
+struct action_runner {
+	struct loop *loop;
+	struct action_runner_options options;
+	struct action_runner_stats stats;
+	struct loop_timer *claim_timer;
+	struct loop_timer *save_timer;
+	struct loop_timer *extend_timer;
+	bool connected, claiming, again, saving, extending;
+	struct action *actions;
+};
+
+static void action_free(struct action *action)
+{
+	if (action->asked)
+		bmc_queue_cancel(action->runner->options.queue, action->ticket);
+	DL_DELETE(action->runner->actions, action);
+	json_decref(action->row.params);
+	json_decref(action->result);
+	free(action);
+}
+
+/* --- saving
+ * --------------------------------------------------------------------------------------------------------------------
+ */
+
+static void on_saved(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct action_runner *runner = context;
+	struct action *action;
+	struct action *next;
+
+	(void)result;
+	runner->saving = false;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	DL_FOREACH_SAFE(runner->actions, action, next)
+	{
+		if (!action->saving)
+			continue;
+		action->saving = false;
+		if (rc == 0)
+			action_free(action);
+	}
+	if (rc == 0)
+		notify_mark(runner->options.notify, NOTIFY_EVENT);
+	else
+		loop_timer_arm(runner->save_timer, RETRY_MS);
+}
+
+static json_t *row_of(const struct action *action)
+{
+	return json_pack("{s:I, s:I, s:o, s:o}", "id", (json_int_t)action->row.id, "generation",
+			 (json_int_t)action->row.generation, "result",
+			 action->result ? json_incref(action->result) : json_null(), "problem",
+			 json_of_problem(&action->problem));
+}
+
+static void save(void *context)
+{
+	struct action_runner *runner = context;
+	json_t *rows = json_array();
+	struct action *action;
+
+	if (runner->connected && !runner->saving) {
+		DL_FOREACH(runner->actions, action)
+		{
+			if (action->ended && json_array_append_new(rows, row_of(action)) == 0)
+				action->saving = true;
+		}
+		if (json_array_size(rows) > 0 &&
+		    action_store_save(runner->options.db, rows, on_saved, runner) == 0)
+			runner->saving = true;
+	}
+	json_decref(rows);
+}
+
+static void end(struct action *action, json_t *result, const struct problem *problem)
+{
+	struct action_runner *runner = action->runner;
+	char subject[80];
+
+	action->asked = false;
+	action->ended = true;
+	action->result = result;
+	if (problem)
+		action->problem = *problem;
+	(void)text_format(subject, sizeof(subject), "node %s", action->row.node);
+	if (problem) {
+		runner->stats.failed++;
+		log_problem(LOG_LEVEL_WARN, subject, problem);
+	} else {
+		runner->stats.done++;
+		log_info(subject, "%s done (action=%lld)", action->row.action,
+			 (long long)action->row.id);
+	}
+	loop_timer_arm(runner->save_timer, 0);
+}
+
+/* --- doing
+ * ---------------------------------------------------------------------------------------------------------------------
+ */
+
+static void on_answer(void *context, int rc, const struct bmc_result *result,
+		      const struct problem *problem)
+{
+	struct action *action = context;
+
+	if (rc)
+		end(action, NULL, problem);
+	else
+		end(action, action_result(result), NULL);
+}
+
+static void start(struct action_runner *runner, struct action *action)
+{
+	struct problem problem = {0};
+	struct bmc_request request;
+	struct bmc_ask ask = {.bmc_id = action->row.node_id,
+			      .request = &request,
+			      .priority = BMC_PRIORITY_ACTION};
+	int rc;
+
+	if (action->row.repeated && !action_is_repeatable(action->row.action)) {
+		(void)problem_set(
+			&problem, E_UNAVAILABLE,
+			"bampid stopped during %s of node %s: nobody knows whether it was done",
+			action->row.action, action->row.node);
+		problem_hint(&problem,
+			     "look at the node's power, and ask again if it is still wanted");
+		end(action, NULL, &problem);
+		return;
+	}
+	rc = action_request(action->row.action, action->row.params,
+			    action->row.uefi ? BMC_FIRMWARE_UEFI : BMC_FIRMWARE_BIOS, &request,
+			    &problem);
+	if (rc == 0) {
+		rc = bmc_queue_submit(runner->options.queue, &ask, on_answer, action,
+				      &action->ticket);
+		if (rc)
+			(void)problem_set(&problem, rc, "the BMC of node %s could not be asked: %s",
+					  action->row.node, error_text(rc));
+	}
+	action->asked = rc == 0;
+	if (rc)
+		end(action, NULL, &problem);
+}
+
+static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct action_runner *runner = context;
+	int rows = rc ? 0 : PQntuples(result);
+
+	runner->claiming = false;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	for (int row = 0; row < rows; row++) {
+		struct action *action = calloc(1, sizeof(*action));
+
+		if (!action)
+			break; /* claimed again when the claim has passed */
+		action->runner = runner;
+		if (action_row_read(result, row, &action->row) != 0)
+			log_warn(SUBJECT,
+				 "the parameters of an action cannot be read (action=%lld)",
+				 (long long)action->row.id);
+		DL_APPEND(runner->actions, action);
+		start(runner, action);
+	}
+	loop_timer_arm(runner->claim_timer, runner->again || rows == ACTION_LIMIT ? 0 : PERIOD_MS);
+	runner->again = false;
+}
+
+static void claim(void *context)
+{
+	struct action_runner *runner = context;
+	const struct save_options options = {.owner = runner->options.owner,
+					     .claim_ms = runner->options.claim_ms};
+
+	if (!runner->connected || runner->claiming)
+		return;
+	if (action_store_claim(runner->options.db, &options, on_claimed, runner) == 0)
+		runner->claiming = true;
+	else
+		loop_timer_arm(runner->claim_timer, RETRY_MS);
+}
+
+/* --- claims
+ * --------------------------------------------------------------------------------------------------------------------
+ */
+
+static void on_extended(void *context, int rc, const PGresult *result,
+			const struct problem *problem)
+{
+	struct action_runner *runner = context;
+	int rows = rc ? 0 : PQntuples(result);
+
+	(void)problem;
+	runner->extending = false;
+	for (int row = 0; row < rows; row++) {
+		struct action *action;
+		struct action *next;
+
+		DL_FOREACH_SAFE(runner->actions, action, next)
+		{
+			if (action->row.id == db_int(result, row, 0, 0) &&
+			    action->row.generation == db_int(result, row, 1, 0) && !action->saving)
+				action_free(action);
+		}
+	}
+}
+
+static void extend(void *context)
+{
+	struct action_runner *runner = context;
+	const struct save_options options = {.owner = runner->options.owner,
+					     .claim_ms = runner->options.claim_ms};
+	struct claim_key keys[ACTION_LIMIT * 4];
+	struct action *action;
+	size_t count = 0;
+
+	loop_timer_arm(runner->extend_timer, runner->options.claim_ms / 3);
+	DL_FOREACH(runner->actions, action)
+	{
+		if (count < COUNT_OF(keys))
+			keys[count++] = (struct claim_key){action->row.id, action->row.generation};
+	}
+	if (count > 0 && runner->connected && !runner->extending &&
+	    action_store_extend(runner->options.db, &options, keys, count, on_extended, runner) ==
+		    0)
+		runner->extending = true;
+}
+
+/* --- life
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
+
+void action_runner_wake(struct action_runner *runner)
+{
+	if (runner->claiming)
+		runner->again = true;
+	else
+		loop_timer_arm(runner->claim_timer, 0);
+}
+
+void action_runner_db_state(struct action_runner *runner, bool connected)
+{
+	runner->connected = connected;
+	if (!connected)
+		return;
+	action_runner_wake(runner);
+	loop_timer_arm(runner->save_timer, 0);
+}
+
+const struct action_runner_stats *action_runner_stats(const struct action_runner *runner)
+{
+	return &runner->stats;
+}
+
+int action_runner_new(struct loop *loop, const struct action_runner_options *options,
+		      struct action_runner **ret)
+{
+	struct action_runner *runner = calloc(1, sizeof(*runner));
+	int rc;
+
+	if (!runner)
+		return -ENOMEM;
+	*runner = (struct action_runner){
+		.loop = loop, .options = *options, .connected = db_connected(options->db)};
+	rc = loop_timer_new(loop, claim, runner, &runner->claim_timer);
+	if (rc == 0)
+		rc = loop_timer_new(loop, save, runner, &runner->save_timer);
+	if (rc == 0)
+		rc = loop_timer_new(loop, extend, runner, &runner->extend_timer);
+	if (rc) {
+		action_runner_free(runner);
+		return rc;
+	}
+	loop_timer_arm(runner->extend_timer, options->claim_ms / 3);
+	action_runner_wake(runner);
+	*ret = runner;
+	return 0;
+}
+
+void action_runner_free(struct action_runner *runner)
+{
+	struct action *action;
+	struct action *next;
+
+	if (!runner)
+		return;
+	DL_FOREACH_SAFE(runner->actions, action, next)
+	action_free(action);
+	loop_timer_free(runner->claim_timer);
+	loop_timer_free(runner->save_timer);
+	loop_timer_free(runner->extend_timer);
+	free(runner);
+}

@@ -1,0 +1,241 @@
+#include "bampi/control/deploy/bmc_jobs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+struct bmc_job {
+	int64_t deployment_id; /* key */
+	int64_t generation;
+	int64_t bmc_id;
+	int step_index, attempt;
+	struct bmc_request requests[BMC_WORK_MAX];
+	size_t count, at;
+	uint32_t deadline_ms;
+	uint64_t ticket;
+	struct bmc_facts facts;
+	struct bmc_jobs *jobs;
+	UT_hash_handle hh;
+};
+
+struct bmc_jobs {
+	struct bmc_queue *queue;
+	bmc_jobs_wake_fn fn;
+	void *context;
+	struct bmc_job *table;
+};
+
+static struct bmc_job *find(const struct bmc_jobs *jobs, int64_t deployment_id)
+{
+	struct bmc_job *job;
+
+	HASH_FIND(hh, jobs->table, &deployment_id, sizeof(deployment_id), job);
+	return job;
+}
+
+static void drop(struct bmc_jobs *jobs, struct bmc_job *job)
+{
+	if (job->facts.state == BMC_WORK_BUSY)
+		bmc_queue_cancel(jobs->queue, job->ticket);
+	HASH_DEL(jobs->table, job);
+	free(job);
+}
+
+int bmc_jobs_new(struct bmc_queue *queue, bmc_jobs_wake_fn fn, void *context, struct bmc_jobs **ret)
+{
+	struct bmc_jobs *jobs = calloc(1, sizeof(*jobs));
+
+	if (!jobs)
+		return -ENOMEM;
+	*jobs = (struct bmc_jobs){.queue = queue, .fn = fn, .context = context};
+	*ret = jobs;
+	return 0;
+}
+
+void bmc_jobs_free(struct bmc_jobs *jobs)
+{
+	struct bmc_job *job;
+	struct bmc_job *next;
+
+	if (!jobs)
+		return;
+	HASH_ITER(hh, jobs->table, job, next)
+	drop(jobs, job);
+	free(jobs);
+}
+
+static void note(struct bmc_job *job, const struct bmc_result *result)
+{
+	switch (result->op) {
+	case BMC_POWER_STATUS:
+	case BMC_POWER_ON:
+	case BMC_POWER_OFF:
+	case BMC_POWER_CYCLE:
+	case BMC_POWER_RESET:
+	case BMC_POWER_SOFT: job->facts.power_on = result->power.on; break;
+	case BMC_BOOT_SET:
+		job->facts.unverified = result->boot.device == BMC_UNVERIFIED ||
+					result->boot.valid_bit == BMC_UNVERIFIED;
+		break;
+	case BMC_BOOT_GET:
+	case BMC_IDENTIFY:
+	case BMC_INFO:
+	case BMC_SENSORS:
+	case BMC_SEL_LIST:
+	case BMC_SEL_CLEAR:
+	case BMC_FRU:
+	case BMC_USER_LIST:
+	case BMC_USER_SET:
+	case BMC_LAN_GET:
+	case BMC_RAW:
+	case BMC_OP_COUNT: break;
+	}
+}
+
+static int ask(struct bmc_job *job);
+
+static void ended(struct bmc_job *job, enum bmc_work_state state)
+{
+	job->facts.state = state;
+	job->jobs->fn(job->jobs->context);
+}
+
+static void on_done(void *context, int rc, const struct bmc_result *result,
+		    const struct problem *problem)
+{
+	struct bmc_job *job = context;
+
+	job->facts.last = job->requests[job->at].op;
+	if (rc == 0) {
+		note(job, result);
+		job->at++;
+		if (job->at == job->count) {
+			ended(job, BMC_WORK_DONE);
+			return;
+		}
+		rc = ask(job);
+		if (rc == 0)
+			return;
+		(void)problem_set(&job->facts.problem, rc, "the BMC could not be asked: %s",
+				  error_text(rc));
+	} else {
+		job->facts.problem = *problem;
+	}
+	ended(job, BMC_WORK_FAILED);
+}
+
+static int ask(struct bmc_job *job)
+{
+	const struct bmc_ask what = {
+		.bmc_id = job->bmc_id,
+		.request = &job->requests[job->at],
+		.priority = BMC_PRIORITY_ACTION,
+		.deadline_ms = job->deadline_ms,
+	};
+
+	return bmc_queue_submit(job->jobs->queue, &what, on_done, job, &job->ticket);
+}
+
+int bmc_jobs_start(struct bmc_jobs *jobs, const struct facts *facts, const struct advance *advance)
+{
+	struct bmc_job *job;
+	int rc;
+
+	bmc_jobs_forget(jobs, facts->deployment.id);
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return -ENOMEM;
+	*job = (struct bmc_job){
+		.deployment_id = facts->deployment.id,
+		.generation = facts->deployment.generation,
+		.bmc_id = facts->node.id,
+		.step_index = advance->step_index,
+		.attempt = advance->attempt,
+		.count = advance->outcome.bmc_count,
+		.deadline_ms = advance->outcome.bmc_deadline_ms,
+		.facts = {.state = BMC_WORK_BUSY},
+		.jobs = jobs,
+	};
+	memcpy(job->requests, advance->outcome.bmc, sizeof(job->requests));
+	rc = ask(job);
+	if (rc) {
+		free(job);
+		return rc;
+	}
+	HASH_ADD(hh, jobs->table, deployment_id, sizeof(job->deployment_id), job);
+	return 0;
+}
+
+void bmc_jobs_forget(struct bmc_jobs *jobs, int64_t deployment_id)
+{
+	struct bmc_job *job = find(jobs, deployment_id);
+
+	if (job)
+		drop(jobs, job);
+}
+
+bool bmc_jobs_forget_claim(struct bmc_jobs *jobs, const struct claim_key *key)
+{
+	struct bmc_job *job = find(jobs, key->id);
+
+	if (!job || job->generation != key->generation)
+		return false;
+	drop(jobs, job);
+	return true;
+}
+
+bool bmc_jobs_busy(const struct bmc_jobs *jobs, int64_t deployment_id)
+{
+	const struct bmc_job *job = find(jobs, deployment_id);
+
+	return job && job->facts.state == BMC_WORK_BUSY;
+}
+
+void bmc_jobs_look(struct bmc_jobs *jobs, struct facts *facts)
+{
+	struct bmc_job *job = find(jobs, facts->deployment.id);
+	struct bmc_observation observation;
+
+	facts->bmc = (struct bmc_facts){0};
+	if (job && (job->step_index != facts->deployment.step_index ||
+		    job->attempt != facts->deployment.attempt)) {
+		drop(jobs, job);
+		job = NULL;
+	}
+	if (job) {
+		job->generation = facts->deployment.generation;
+		facts->bmc = job->facts;
+	}
+	if (bmc_observation(jobs->queue, facts->node.id, &observation) &&
+	    problem_is_set(&observation.problem))
+		(void)text_copy(facts->bmc.last_problem, sizeof(facts->bmc.last_problem),
+				observation.problem.message);
+}
+
+size_t bmc_jobs_ended(const struct bmc_jobs *jobs, int64_t ret[], size_t room)
+{
+	size_t count = 0;
+
+	for (const struct bmc_job *job = jobs->table; job && count < room; job = job->hh.next)
+		if (job->facts.state != BMC_WORK_BUSY)
+			ret[count++] = job->deployment_id;
+	return count;
+}
+
+size_t bmc_jobs_count(const struct bmc_jobs *jobs)
+{
+	return HASH_COUNT(jobs->table);
+}
+
+size_t bmc_jobs_claims(const struct bmc_jobs *jobs, struct claim_key ret[], size_t room)
+{
+	size_t count = 0;
+
+	for (const struct bmc_job *job = jobs->table; job && count < room; job = job->hh.next)
+		ret[count++] = (struct claim_key){job->deployment_id, job->generation};
+	return count;
+}

@@ -1,0 +1,17 @@
+/* Which steps a plan has, and how each step behaves. Only what does something today stands here. */
+#pragma once
+
+#include "bampi/control/deploy/step.h"
+
+struct plan_row {
+	enum step_id steps[PLAN_STEPS_MAX];
+	size_t count;
+	int base; /* of deployment.step_index: cancel's steps are logged behind those they end */
+};
+
+extern const struct plan_row plan_table[PLAN_COUNT];
+extern const struct step_row step_table[STEP_COUNT];
+
+/* Index of the step called `name` in the plan; -1 when it has none. */
+int plan_find(const struct plan_row *plan, const char *name);
+int plan_find_id(const struct plan_row *plan, enum step_id id);

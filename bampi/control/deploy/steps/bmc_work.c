@@ -1,0 +1,46 @@
+#include "common/base/error.h"
+
+#include "bampi/control/deploy/steps/steps.h"
+
+/* Longer than any deadline of the queue's: the answer comes first, this only says who is waited
+ * for. */
+#define ANSWER_MS 300000
+
+bool bmc_work(const struct facts *facts, int64_t now_ms, const struct bmc_request requests[],
+	      size_t count, struct outcome *ret)
+{
+	switch (facts->bmc.state) {
+	case BMC_WORK_DONE: return true;
+	case BMC_WORK_FAILED:
+		ret->verdict = STEP_FAILED;
+		ret->problem = facts->bmc.problem;
+		if (!problem_is_set(&ret->problem))
+			(void)problem_set(&ret->problem, E_PROTOCOL,
+					  "the BMC of node %s failed at %s", facts->node.name,
+					  bmc_op_text(facts->bmc.last));
+		return false;
+	case BMC_WORK_NONE:
+		for (size_t i = 0; i < count && i < BMC_WORK_MAX; i++)
+			ret->bmc[i] = requests[i];
+		ret->bmc_count = count < BMC_WORK_MAX ? count : BMC_WORK_MAX;
+		break;
+	case BMC_WORK_BUSY: break;
+	}
+	outcome_wait(ret, now_ms + ANSWER_MS, E_TIMEOUT,
+		     "the BMC of node %s did not do what it was asked in time", facts->node.name);
+	return false;
+}
+
+bool bmc_restart(const struct facts *facts, int64_t now_ms, enum bmc_boot_device device,
+		 bool persistent, struct outcome *ret)
+{
+	const struct bmc_request requests[] = {
+		{.op = BMC_BOOT_SET,
+		 .boot = {.device = device,
+			  .persistent = persistent,
+			  .firmware = facts->node.firmware}},
+		{.op = BMC_POWER_CYCLE},
+	};
+
+	return bmc_work(facts, now_ms, requests, sizeof(requests) / sizeof(requests[0]), ret);
+}

@@ -1,0 +1,49 @@
+#include <errno.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+#include "bampi/control/deploy/steps/steps.h"
+#include "bampi/control/inventory/node_inventory.h"
+
+static void record(const struct facts *facts, struct outcome *ret)
+{
+	const struct node_declared declared = {
+		.serial = facts->node.serial,
+		.boot_mac = facts->node.boot_mac,
+		.uefi = facts->node.firmware == BMC_FIRMWARE_UEFI,
+	};
+	CLEANUP(text_done) struct text differences = {0};
+
+	ret->drives =
+		node_inventory_drives(facts->task.result, facts->deployment.plan != PLAN_INSPECT);
+	if (!ret->drives) {
+		outcome_fail(ret, -ENOMEM, "no memory for the drives of node %s", facts->node.name);
+		return;
+	}
+	ret->drives_complete = true;
+	ret->inventory = json_deep_copy(facts->task.result);
+	node_inventory_compare(facts->task.result, &declared, &differences);
+	if (differences.size > 0)
+		(void)text_format(ret->note, sizeof(ret->note),
+				  "the node is not what was declared: %s", text_get(&differences));
+	outcome_finish(ret);
+}
+
+void step_inventory(const struct facts *facts, int64_t now_ms, struct outcome *ret)
+{
+	struct problem problem = {0};
+
+	ret->memo = facts->memo;
+	if (!agent_work(facts, now_ms, TASK_INVENTORY, NULL, ret))
+		return;
+	if (node_inventory_check(facts->task.result, &problem) == 0) {
+		record(facts, ret);
+		return;
+	}
+	ret->verdict = STEP_FAILED;
+	ret->problem = problem;
+	ret->permanent = true;
+	problem_hint(&ret->problem,
+		     "the agent in the ramdisk and bampid may be of different versions");
+}

@@ -1,0 +1,47 @@
+/* The installed OS itself says that it is up, with a nonce that only its disk holds; then the node
+ * is the tenant's. */
+#include <string.h>
+
+#include "common/base/error.h"
+
+#include "bampi/control/deploy/steps/steps.h"
+
+static bool called_back(const struct facts *facts)
+{
+	const struct observation *seen = &facts->seen[SEEN_CALLBACK];
+
+	if (!facts_intent_is(facts, INTENT_DISK) || seen->at_ms == 0)
+		return false;
+	/* bootd records it under the intent whose nonce was named. */
+	return strcmp(seen->token, facts->intent.token) == 0 ||
+	       strcmp(seen->token, facts->intent.nonce) == 0;
+}
+
+void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret)
+{
+	ret->memo = facts->memo;
+	if (!called_back(facts)) {
+		outcome_wait(ret, now_ms + facts->settings->poll_ms, E_TIMEOUT,
+			     "the installed OS of node %s did not call back", facts->node.name);
+		problem_hint(&ret->problem,
+			     "it did not start, or has no network: haasctl node console %s",
+			     facts->node.name);
+		return;
+	}
+	if (facts->node.state == NODE_ACTIVE) {
+		outcome_finish(ret);
+		return;
+	}
+	if (facts->memo.fired || facts->node.state != NODE_RESERVED) {
+		outcome_fail(ret, E_CONFLICT, "node %s is %s and cannot become active",
+			     facts->node.name, node_state_words[facts->node.state]);
+		problem_hint(&ret->problem,
+			     "somebody changed its state meanwhile: haasctl node trace %s",
+			     facts->node.name);
+		ret->permanent = true;
+		return;
+	}
+	ret->event = NODE_EVENT_ACTIVATE;
+	ret->memo.fired = true;
+	outcome_wait(ret, now_ms, E_TIMEOUT, "node %s did not become active", facts->node.name);
+}

@@ -1,0 +1,70 @@
+/* Reads samples back from every drive that was erased: what is left of a tenant would show here. */
+#include <string.h>
+
+#include "common/base/error.h"
+
+#include "bampi/control/deploy/steps/steps.h"
+#include "bampi/control/inventory/node_inventory.h"
+
+static const json_t *erased_drives(const struct facts *facts)
+{
+	return json_object_get(json_object_get(facts->results, task_kind_words[TASK_ERASE]),
+			       "drives");
+}
+
+static json_t *params_of(const struct facts *facts)
+{
+	const json_t *drives = erased_drives(facts);
+	json_t *keys = json_array();
+
+	for (size_t i = 0; i < json_array_size(drives); i++) {
+		const json_t *drive = json_array_get(drives, i);
+
+		if (strcmp(text_of(drive, "verdict"), "erased") == 0)
+			(void)json_array_append_new(keys,
+						    json_pack("{s:s, s:s}", "serial",
+							      node_inventory_drive_key(drive),
+							      "method", text_of(drive, "method")));
+	}
+	return json_pack("{s:o}", "drives", keys);
+}
+
+static void judge(const struct facts *facts, struct outcome *ret)
+{
+	const json_t *erased = erased_drives(facts);
+	const json_t *rows = json_object_get(facts->task.result, "drives");
+
+	for (size_t i = 0; i < json_array_size(erased); i++) {
+		const json_t *drive = json_array_get(erased, i);
+		const char *key = node_inventory_drive_key(drive);
+		const json_t *row = find_by(rows, "serial", key);
+
+		if (strcmp(text_of(drive, "verdict"), "erased") != 0 ||
+		    strcmp(text_of(row, "verdict"), "verified") == 0)
+			continue;
+		outcome_fail(ret, E_CONFLICT, "drive %s of node %s could not be verified as erased",
+			     key, facts->node.name);
+		problem_detail(&ret->problem, "%s: %lld of %lld samples are not empty; ",
+			       row ? text_of(row, "verdict") : "not reported",
+			       (long long)json_integer_value(json_object_get(row, "nonzero")),
+			       (long long)json_integer_value(json_object_get(row, "samples")));
+		problem_hint(&ret->problem,
+			     "retry, or replace and destroy the drive; the node stays dirty");
+		return;
+	}
+	outcome_finish(ret);
+}
+
+void step_verify_scrubbed(const struct facts *facts, int64_t now_ms, struct outcome *ret)
+{
+	ret->memo = facts->memo;
+	if (facts->task.id != 0 && facts->task.state == TASK_DONE && agent_work_is_old(facts)) {
+		struct facts again = *facts;
+
+		again.task = (struct task_facts){0};
+		(void)agent_work(&again, now_ms, TASK_VERIFY_ERASED, params_of(facts), ret);
+		return;
+	}
+	if (agent_work(facts, now_ms, TASK_VERIFY_ERASED, params_of(facts), ret))
+		judge(facts, ret);
+}

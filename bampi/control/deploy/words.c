@@ -1,0 +1,58 @@
+#include "bampi/control/deploy/words.h"
+
+const char *const plan_words[PLAN_COUNT] = {
+	[PLAN_INSPECT] = "inspect", [PLAN_INSTALL] = "install", [PLAN_REINSTALL] = "reinstall",
+	[PLAN_RELEASE] = "release", [PLAN_CANCEL] = "cancel",
+};
+
+const char *const deployment_state_words[DEPLOYMENT_STATE_COUNT] = {
+	[DEPLOYMENT_QUEUED] = "queued",         [DEPLOYMENT_WAITING] = "waiting",
+	[DEPLOYMENT_CANCELLING] = "cancelling", [DEPLOYMENT_DONE] = "done",
+	[DEPLOYMENT_FAILED] = "failed",         [DEPLOYMENT_CANCELLED] = "cancelled",
+	[DEPLOYMENT_CLEARED] = "cleared",
+};
+
+const char *const node_state_words[NODE_STATE_COUNT] = {
+	[NODE_DISCOVERED] = "discovered",
+	[NODE_FREE] = "free",
+	[NODE_RESERVED] = "reserved",
+	[NODE_ACTIVE] = "active",
+	[NODE_SCRUBBING] = "scrubbing",
+	[NODE_BROKEN] = "broken",
+	[NODE_HELD] = "held",
+};
+
+const char *const node_event_words[NODE_EVENT_COUNT] = {
+	[NODE_EVENT_NONE] = "",
+	[NODE_EVENT_ACTIVATE] = "activate",
+	[NODE_EVENT_SCRUBBED] = "scrubbed",
+	[NODE_EVENT_ABANDON] = "abandon",
+	[NODE_EVENT_HOLD] = "hold",
+};
+
+const char *const intent_target_words[INTENT_TARGET_COUNT] = {
+	[INTENT_NONE] = "",
+	[INTENT_AGENT] = "agent",
+	[INTENT_DISK] = "disk",
+};
+
+const char *const seen_words[SEEN_COUNT] = {
+	[SEEN_DHCP] = "dhcp",     [SEEN_TFTP] = "tftp",         [SEEN_SCRIPT] = "script",
+	[SEEN_KERNEL] = "kernel", [SEEN_RAMDISK] = "ramdisk",   [SEEN_AGENT] = "agent",
+	[SEEN_IMAGE] = "image",   [SEEN_CALLBACK] = "callback",
+};
+
+const char *const task_kind_words[TASK_KIND_COUNT] = {
+	[TASK_NONE] = "",
+	[TASK_INVENTORY] = "inventory",
+	[TASK_WRITE_IMAGE] = "write_image",
+	[TASK_CONFIGURE_OS] = "configure_os",
+	[TASK_ERASE] = "erase",
+	[TASK_VERIFY_ERASED] = "verify_erased",
+	[TASK_POWER_OFF] = "power_off",
+};
+
+const char *const task_state_words[TASK_STATE_COUNT] = {
+	[TASK_QUEUED] = "queued", [TASK_TAKEN] = "taken",     [TASK_DONE] = "done",
+	[TASK_FAILED] = "failed", [TASK_DROPPED] = "dropped",
+};
