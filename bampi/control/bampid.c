@@ -1,0 +1,247 @@
+#include "bampi/control/bampid.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/db/db.h"
+#include "common/io/file.h"
+#include "common/io/log.h"
+#include "common/io/process.h"
+
+#include "bampi/control/bampid_private.h"
+
+#define SUBJECT "bampid"
+
+static const char *const channels[] = {"deployment", "inventory", NULL};
+
+static void on_db_state(void *context, bool connected)
+{
+	struct bampid *bampid = context;
+
+	if (connected)
+		log_info(SUBJECT, "PostgreSQL is there");
+	else
+		log_warn(SUBJECT, "PostgreSQL is away: nothing is begun until it is back");
+	if (!bampid->runner)
+		return;
+	endpoints_db_state(bampid->endpoints, connected);
+	runner_db_state(bampid->runner, connected);
+	action_runner_db_state(bampid->actions, connected);
+}
+
+static void on_notify(void *context, const char *channel)
+{
+	struct bampid *bampid = context;
+
+	if (strcmp(channel, "inventory") == 0)
+		endpoints_wake(bampid->endpoints);
+	if (strcmp(channel, "deployment") == 0) {
+		runner_wake(bampid->runner);
+		action_runner_wake(bampid->actions);
+	}
+}
+
+/* --- start
+ * ---------------------------------------------------------------------------------------------------------------------
+ */
+
+static void settings_of(const struct bampid_conf *conf, struct step_settings *ret)
+{
+	for (int step = 0; step < STEP_COUNT; step++)
+		ret->deadline_ms[step] = conf->deadline_s[step] * 1000;
+	ret->backoff_ms = conf->backoff_s * 1000;
+	ret->fresh_ms = conf->agent_fresh_s * 1000;
+	ret->stall_ms = conf->agent_stall_s * 1000;
+	ret->settle_ms = conf->settle_s * 1000;
+	ret->poll_ms = conf->poll_s * 1000;
+}
+
+static void name_of(const struct bampid_conf *conf, char *ret, size_t room)
+{
+	char host[64] = "";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	if (conf->name[0])
+		(void)text_copy(ret, room, conf->name);
+	else
+		(void)text_format(ret, room, "%s:%d", host, (int)getpid());
+}
+
+static int load_keys(struct bampid *bampid, struct problem *problem)
+{
+	char path[4096];
+	int rc = file_make_folder(bampid->conf->key_dir, 0700);
+
+	if (rc)
+		return problem_set(problem, rc, "key_dir %s: %s", bampid->conf->key_dir,
+				   error_text(rc));
+	if (!text_format(path, sizeof(path), "%s/bampid-certificate.key", bampid->conf->key_dir))
+		return problem_set(problem, E_LIMIT, "key_dir is too long");
+	rc = certificate_key_load(path, &bampid->certificate_key, problem);
+	if (rc == 0)
+		rc = image_trust_load(bampid->conf->image_keys, &bampid->trust, problem);
+	if (rc == 0)
+		log_info(SUBJECT, "%zu image keys, certificates are signed with %.16s...",
+			 bampid->trust.count, bampid->certificate_key.public_text);
+	return rc;
+}
+
+static int start_queue(struct bampid *bampid, struct problem *problem)
+{
+	const struct sim_rack_options rack = {.path = bampid->conf->sim_rack};
+	struct bmc_queue_options options = {.workers = (unsigned)bampid->conf->bmc_workers};
+	int rc = 0;
+
+	if (bampid->conf->sim_rack[0])
+		rc = sim_rack_new(&rack, &bampid->rack);
+	if (rc)
+		return problem_set(problem, rc, "sim_rack %s: %s", bampid->conf->sim_rack,
+				   error_text(rc));
+	options.sim = bampid->rack;
+	rc = bmc_queue_new(bampid->loop, &options, &bampid->queue);
+	return rc ? problem_set(problem, rc, "no BMC queue: %s", error_text(rc)) : 0;
+}
+
+static int start_endpoints(struct bampid *bampid, struct problem *problem)
+{
+	char path[4096];
+	struct endpoints_options options = {.db = bampid->db,
+					    .queue = bampid->queue,
+					    .key_path = path,
+					    .change = consoles_endpoint};
+	int rc = consoles_new(bampid->loop, &bampid->consoles);
+
+	if (rc)
+		return rc;
+	if (!text_format(path, sizeof(path), "%s/bampid-seal.key", bampid->conf->key_dir))
+		return problem_set(problem, E_LIMIT, "key_dir is too long");
+	options.context = bampid->consoles;
+	return endpoints_new(bampid->loop, &options, &bampid->endpoints, problem);
+}
+
+static int start_runners(struct bampid *bampid)
+{
+	const struct runner_options runner = {
+		.db = bampid->db,
+		.queue = bampid->queue,
+		.notify = bampid->notify,
+		.trust = &bampid->trust,
+		.settings = &bampid->settings,
+		.key = &bampid->certificate_key,
+		.owner = bampid->name,
+		.claim_ms = bampid->conf->claim_s * 1000,
+		.http_port = (unsigned)bampid->conf->boot_http_port,
+		.console = consoles_tail,
+		.active = consoles_active,
+		.context = bampid->consoles,
+	};
+	const struct action_runner_options actions = {
+		.db = bampid->db,
+		.queue = bampid->queue,
+		.notify = bampid->notify,
+		.owner = bampid->name,
+		.claim_ms = bampid->conf->claim_s * 1000,
+	};
+	int rc = runner_new(bampid->loop, &runner, &bampid->runner);
+
+	return rc ? rc : action_runner_new(bampid->loop, &actions, &bampid->actions);
+}
+
+static int start_parts(struct bampid *bampid, struct problem *problem)
+{
+	const struct db_options db = {
+		.conninfo = bampid->conf->database,
+		.application = "bampid",
+		.on_state = on_db_state,
+		.on_notify = on_notify,
+		.channels = channels,
+		.context = bampid,
+	};
+	int rc = start_queue(bampid, problem);
+
+	if (rc)
+		return rc;
+	rc = db_new(bampid->loop, &db, &bampid->db);
+	if (rc == 0)
+		rc = notify_new(bampid->loop, bampid->db, &bampid->notify);
+	if (rc == 0)
+		rc = start_endpoints(bampid, problem);
+	if (rc == 0)
+		rc = start_runners(bampid);
+	if (rc && !problem_is_set(problem))
+		(void)problem_set(problem, rc, "bampid cannot start: %s", error_text(rc));
+	return rc;
+}
+
+int bampid_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
+{
+	const struct bampid_conf *conf = values;
+	struct bampid *bampid;
+	int rc;
+
+	if (sodium_init() < 0)
+		return problem_set(problem, E_UNAVAILABLE, "libsodium does not start");
+	bampid = calloc(1, sizeof(*bampid));
+	if (!bampid)
+		return problem_set(problem, -ENOMEM, "no memory");
+	bampid->loop = loop;
+	bampid->conf = conf;
+	settings_of(conf, &bampid->settings);
+	name_of(conf, bampid->name, sizeof(bampid->name));
+	/* The socket may stand where only root may make one; everything else is ours as the user we
+	 * become. */
+	rc = bampid_serve(bampid, problem);
+	if (rc == 0)
+		rc = process_drop_privileges(conf->user, problem);
+	if (rc == 0)
+		rc = load_keys(bampid, problem);
+	if (rc == 0)
+		rc = start_parts(bampid, problem);
+	if (rc) {
+		bampid_stop(bampid);
+		return rc;
+	}
+	log_info(SUBJECT, "working as %s", bampid->name);
+	process_notify("READY=1");
+	*ret_state = bampid;
+	return 0;
+}
+
+void bampid_reload(void *state)
+{
+	struct bampid *bampid = state;
+	struct image_trust trust;
+	struct problem problem = {0};
+
+	if (image_trust_load(bampid->conf->image_keys, &trust, &problem) == 0)
+		bampid->trust = trust;
+	else
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, &problem);
+	endpoints_wake(bampid->endpoints);
+}
+
+/* The connection goes first: whoever waits for a row hears of it while all parts still stand.
+ * Claims are left to run out: the work goes on elsewhere, or here after the start. */
+void bampid_stop(void *state)
+{
+	struct bampid *bampid = state;
+
+	if (!bampid)
+		return;
+	http_server_free(bampid->server);
+	db_free(bampid->db);
+	action_runner_free(bampid->actions);
+	runner_free(bampid->runner);
+	consoles_free(bampid->consoles);
+	endpoints_free(bampid->endpoints);
+	notify_free(bampid->notify);
+	bmc_queue_free(bampid->queue);
+	sim_rack_free(bampid->rack);
+	certificate_key_wipe(&bampid->certificate_key);
+	free(bampid);
+}

@@ -1,0 +1,42 @@
+/* bampid: the step runner, the BMCs, consoles and certificates of a site. One struct holds all that
+ * changes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/problem.h"
+#include "common/io/conf.h"
+#include "common/io/loop.h"
+
+#include "bampi/control/deploy/words.h"
+
+struct bampid_conf {
+	char *database;
+	char *user;
+	char *name; /* "" = host:pid */
+	char *socket_path;
+	char *socket_group;
+	char *key_dir;
+	char *image_keys;
+	char *sim_rack;
+	int64_t boot_http_port;
+	int64_t claim_s;
+	int64_t bmc_workers;
+	int64_t deadline_s[STEP_COUNT];
+	int64_t backoff_s;
+	int64_t agent_fresh_s;
+	int64_t agent_stall_s;
+	int64_t settle_s;
+	int64_t poll_s;
+};
+
+extern const struct conf_row bampid_conf_rows[];
+extern const size_t bampid_conf_row_count;
+int bampid_conf_check(const void *values, struct problem *problem);
+
+int bampid_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem);
+void bampid_stop(void *state);
+/* Reads the image keys and the inventory of BMCs anew. */
+void bampid_reload(void *state);

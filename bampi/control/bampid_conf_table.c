@@ -1,0 +1,67 @@
+#include <stddef.h>
+
+#include "common/base/error.h"
+
+#include "bampi/control/bampid.h"
+
+#define AT(member) offsetof(struct bampid_conf, member)
+/* How long one attempt of a step may take; the numbers are those of step_table (plan_table.c). */
+#define DEADLINE(step, name, seconds, help)                                                 \
+	{                                                                                   \
+		"deadline." name, CONF_INT, offsetof(struct bampid_conf, deadline_s[step]), \
+			seconds, 1, 604800, NULL, "seconds", help                           \
+	}
+
+/* clang-format off */
+const struct conf_row bampid_conf_rows[] = {
+	{"database", CONF_STRING, AT(database), "host=/var/lib/haas/pg dbname=haas user=bampid", 0, 0, NULL, NULL,
+	 "where PostgreSQL is (libpq conninfo); a password belongs into ~/.pgpass"},
+	{"user", CONF_STRING, AT(user), "haas-bampid", 0, 0, NULL, NULL, "user to become when started as root; empty = stay"},
+	{"name", CONF_STRING, AT(name), "", 0, 0, NULL, NULL, "of this bampid among several, in claims; empty = host and process id"},
+	{"socket.path", CONF_STRING, AT(socket_path), "/run/haas/bampid.sock", 0, 0, NULL, NULL, "where consoles and metrics are served"},
+	{"socket.group", CONF_STRING, AT(socket_group), "haas-portald", 0, 0, NULL, NULL, "who may connect to it; empty = only our user"},
+	{"key_dir", CONF_STRING, AT(key_dir), "/var/lib/haas/keys", 0, 0, NULL, NULL,
+	 "folder of bampid-seal.key (opens BMC passwords) and bampid-certificate.key, made when missing"},
+	{"image_keys", CONF_STRING, AT(image_keys), "/etc/haas/image-keys", 0, 0, NULL, NULL, "folder of public keys (NAME.pub) that may sign images"},
+	{"boot_http_port", CONF_INT, AT(boot_http_port), "8080", 1, 65535, NULL, "port", "http_port of bampi-bootd, for callback URLs"},
+	{"bmc_workers", CONF_INT, AT(bmc_workers), "16", 1, 256, NULL, "threads", "BMCs that are spoken to at the same time"},
+	{"sim_rack", CONF_STRING, AT(sim_rack), "", 0, 0, NULL, NULL, "file of the simulated rack for BMCs with driver sim; empty = none"},
+	{"claim", CONF_INT, AT(claim_s), "30", 2, 3600, NULL, "seconds", "after so long without a word another bampid takes over"},
+	{"poll", CONF_INT, AT(poll_s), "20", 1, 3600, NULL, "seconds", "a waiting deployment is looked at this often even if nothing wakes it"},
+	{"backoff", CONF_INT, AT(backoff_s), "5", 0, 3600, NULL, "seconds", "before the second attempt of a step; doubles from there"},
+	{"settle", CONF_INT, AT(settle_s), "6", 0, 20, NULL, "seconds", "after cancel, before the power is read once more"},
+	{"agent.fresh", CONF_INT, AT(agent_fresh_s), "60", 2, 3600, NULL, "seconds", "an agent that said nothing for so long is not counted on"},
+	{"agent.stall", CONF_INT, AT(agent_stall_s), "120", 2, 86400, NULL, "seconds", "an agent that works and says nothing for so long is lost"},
+	DEADLINE(STEP_NETBOOT, "netboot", "900", "power on to our boot script"),
+	DEADLINE(STEP_AGENT, "agent", "300", "boot script to agent"),
+	DEADLINE(STEP_INVENTORY, "inventory", "180", "inventory by the agent"),
+	DEADLINE(STEP_WRITE_IMAGE, "write_image", "7200", "writing the image"),
+	DEADLINE(STEP_CONFIGURE_OS, "configure_os", "300", "configuring the written OS"),
+	DEADLINE(STEP_LOCAL_BOOT, "local_boot", "300", "power cycle to the disk"),
+	DEADLINE(STEP_VERIFY, "verify", "900", "power cycle to the callback of the OS"),
+	DEADLINE(STEP_SCRUB, "scrub", "86400", "erasing all drives"),
+	DEADLINE(STEP_VERIFY_SCRUBBED, "verify_scrubbed", "3600", "reading erased drives back"),
+	DEADLINE(STEP_POWER_OFF, "power_off", "120", "switching off (45 s at most in a cancel)"),
+	DEADLINE(STEP_FREE, "free", "60", "certificate and new state"),
+	DEADLINE(STEP_ABANDON, "abandon", "60", "new state after a cancel"),
+};
+/* clang-format on */
+
+const size_t bampid_conf_row_count = COUNT_OF(bampid_conf_rows);
+
+int bampid_conf_check(const void *values, struct problem *problem)
+{
+	const struct bampid_conf *conf = values;
+
+	if (!conf->key_dir[0] || !conf->socket_path[0]) {
+		(void)problem_set(problem, E_MALFORMED,
+				  "key_dir and socket.path must not be empty");
+		return problem->code;
+	}
+	if (conf->agent_stall_s < conf->agent_fresh_s) {
+		(void)problem_set(problem, E_MALFORMED, "agent.stall is shorter than agent.fresh");
+		problem_hint(problem, "a working agent may be silent for longer than an idle one");
+		return problem->code;
+	}
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* The one struct of bampid, shared by bampid.c (life), bampid_serve.c (its socket), endpoints.c
+ * (BMCs) and consoles.c. */
+#pragma once
+
+#include "common/db/db.h"
+#include "common/http/server.h"
+
+#include "bampi/control/bampid.h"
+#include "bampi/control/bmc/bmc_queue.h"
+#include "bampi/control/bmc/sim_driver.h"
+#include "bampi/control/consoles.h"
+#include "bampi/control/deploy/action_runner.h"
+#include "bampi/control/deploy/certificate.h"
+#include "bampi/control/deploy/notify.h"
+#include "bampi/control/deploy/runner.h"
+#include "bampi/control/endpoints.h"
+#include "bampi/control/image/image_trust.h"
+
+struct bampid {
+	struct loop *loop;
+	const struct bampid_conf *conf;
+	char name[128];
+	struct step_settings settings;
+	struct image_trust trust;
+	struct certificate_key certificate_key;
+
+	struct db *db;
+	struct sim_rack *rack; /* NULL without simulated nodes */
+	struct bmc_queue *queue;
+	struct notify *notify;
+	struct endpoints *endpoints;
+	struct consoles *consoles;
+	struct runner *runner;
+	struct action_runner *actions;
+	struct http_server *server;
+};
+
+/* Binds the socket. */
+MUST_USE int bampid_serve(struct bampid *bampid, struct problem *problem);

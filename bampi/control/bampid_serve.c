@@ -1,0 +1,152 @@
+/* The socket of bampid: consoles for portald, metrics and health for whoever watches. */
+#include <stddef.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/http/metrics.h"
+
+#include "bampi/control/bampid_private.h"
+
+#define INPUT_LIMIT 8192
+
+struct numbers {
+	struct runner_stats runner;
+	struct action_runner_stats actions;
+	uint64_t bmcs, bmc_waiting, bmc_in_flight, bmc_breakers_open, bmc_calls, bmc_failed_calls,
+		bmc_retries;
+	uint64_t console_viewers, database_up;
+};
+
+#define AT(member) offsetof(struct numbers, member)
+
+/* clang-format off */
+static const struct metric_row metric_rows[] = {
+	{"haas_runner_cycles_total",             METRIC_COUNTER, NULL,                 AT(runner.cycles),                "claim and save cycles"},
+	{"haas_runner_claimed_total",            METRIC_COUNTER, NULL,                 AT(runner.claimed),               "deployments looked at"},
+	{"haas_runner_claims_lost_total",        METRIC_COUNTER, NULL,                 AT(runner.lost),                  "claims that somebody else had taken over"},
+	{"haas_runner_failed_saves_total",       METRIC_COUNTER, NULL,                 AT(runner.failed_saves),          "batches that PostgreSQL refused"},
+	{"haas_runner_certificate_races_total",  METRIC_COUNTER, NULL,                 AT(runner.certificate_races),     "certificates appended anew because another bampid was first"},
+	{"haas_steps_total",                     METRIC_COUNTER, "state=\"done\"",      AT(runner.steps_done),            "steps that ended"},
+	{"haas_steps_total",                     METRIC_COUNTER, "state=\"failed\"",    AT(runner.steps_failed),          "steps that ended"},
+	{"haas_deployments_total",               METRIC_COUNTER, "state=\"done\"",      AT(runner.deployments_done),      "deployments that ended"},
+	{"haas_deployments_total",               METRIC_COUNTER, "state=\"failed\"",    AT(runner.deployments_failed),    "deployments that ended"},
+	{"haas_deployments_total",               METRIC_COUNTER, "state=\"cancelled\"", AT(runner.deployments_cancelled), "deployments that ended"},
+	{"haas_node_actions_total",              METRIC_COUNTER, "state=\"done\"",      AT(actions.done),                 "node actions that ended"},
+	{"haas_node_actions_total",              METRIC_COUNTER, "state=\"failed\"",    AT(actions.failed),               "node actions that ended"},
+	{"haas_bmcs",                            METRIC_GAUGE,   NULL,                 AT(bmcs),                         "BMCs known"},
+	{"haas_bmc_operations_waiting",          METRIC_GAUGE,   NULL,                 AT(bmc_waiting),                  "operations in line"},
+	{"haas_bmc_calls_in_flight",             METRIC_GAUGE,   NULL,                 AT(bmc_in_flight),                "calls under way"},
+	{"haas_bmc_breakers_open",               METRIC_GAUGE,   NULL,                 AT(bmc_breakers_open),            "BMCs that are left alone for a while"},
+	{"haas_bmc_calls_total",                 METRIC_COUNTER, NULL,                 AT(bmc_calls),                    "calls made"},
+	{"haas_bmc_failed_calls_total",          METRIC_COUNTER, NULL,                 AT(bmc_failed_calls),             "calls that failed"},
+	{"haas_bmc_retries_total",               METRIC_COUNTER, NULL,                 AT(bmc_retries),                  "calls made again"},
+	{"haas_console_viewers",                 METRIC_GAUGE,   NULL,                 AT(console_viewers),              "console streams open"},
+	{"haas_database_up",                     METRIC_GAUGE,   NULL,                 AT(database_up),                  "1 = PostgreSQL is there"},
+};
+/* clang-format on */
+
+static void get_metrics(void *context, struct http_request *request)
+{
+	const struct bampid *bampid = context;
+	CLEANUP(text_done) struct text body = {0};
+	struct bmc_queue_stats queue;
+	struct numbers numbers;
+
+	bmc_queue_stats(bampid->queue, &queue);
+	numbers = (struct numbers){
+		.runner = *runner_stats(bampid->runner),
+		.actions = *action_runner_stats(bampid->actions),
+		.bmcs = queue.bmcs,
+		.bmc_waiting = queue.waiting,
+		.bmc_in_flight = queue.in_flight,
+		.bmc_breakers_open = queue.breakers_open,
+		.bmc_calls = queue.calls,
+		.bmc_failed_calls = queue.failed_calls,
+		.bmc_retries = queue.retries,
+		.console_viewers = consoles_viewers(bampid->consoles),
+		.database_up = db_connected(bampid->db),
+	};
+	metrics_write(&body, metric_rows, COUNT_OF(metric_rows), &numbers);
+	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
+}
+
+static void get_health(void *context, struct http_request *request)
+{
+	const struct bampid *bampid = context;
+	struct problem problem = {0};
+
+	if (db_connected(bampid->db)) {
+		http_answer(request, 200, "text/plain", "ok\n", 3);
+		return;
+	}
+	(void)problem_set(&problem, E_UNAVAILABLE, "PostgreSQL is away");
+	http_answer_problem(request, 503, &problem);
+}
+
+static bool find_node(const struct bampid *bampid, struct http_request *request, int64_t *ret)
+{
+	struct problem problem = {0};
+
+	*ret = endpoints_find(bampid->endpoints, http_request_param(request, "node"));
+	if (*ret >= 0)
+		return true;
+	(void)problem_set(&problem, E_NOT_FOUND, "node %s has no BMC that we know",
+			  http_request_param(request, "node"));
+	http_answer_problem(request, 404, &problem);
+	return false;
+}
+
+static void get_raw_stream(void *context, struct http_request *request)
+{
+	const struct bampid *bampid = context;
+	int64_t node_id;
+
+	if (find_node(bampid, request, &node_id))
+		consoles_stream(bampid->consoles, request, node_id, CONSOLE_RAW);
+}
+
+static void get_event_stream(void *context, struct http_request *request)
+{
+	const struct bampid *bampid = context;
+	int64_t node_id;
+
+	if (find_node(bampid, request, &node_id))
+		consoles_stream(bampid->consoles, request, node_id, CONSOLE_SSE);
+}
+
+static void post_input(void *context, struct http_request *request)
+{
+	const struct bampid *bampid = context;
+	int64_t node_id;
+
+	if (find_node(bampid, request, &node_id))
+		consoles_input(bampid->consoles, request, node_id);
+}
+
+static const struct http_route routes[] = {
+	{HTTP_GET, "/healthz", get_health},
+	{HTTP_GET, "/metrics", get_metrics},
+	{HTTP_GET, "/console/{node}/stream", get_raw_stream},
+	{HTTP_POST, "/console/{node}/input", post_input},
+	{HTTP_GET, "/nodes/{node}/console/stream", get_event_stream},
+	{HTTP_POST, "/nodes/{node}/console/input", post_input},
+};
+
+int bampid_serve(struct bampid *bampid, struct problem *problem)
+{
+	const struct http_server_options options = {
+		.routes = routes,
+		.route_count = COUNT_OF(routes),
+		.context = bampid,
+		.body_limit = INPUT_LIMIT,
+		.connection_limit = 512,
+	};
+	const char *group = bampid->conf->socket_group;
+	int rc = http_server_new(bampid->loop, &options, &bampid->server);
+
+	if (rc)
+		return problem_set(problem, rc, "no HTTP server: %s", error_text(rc));
+	return http_server_listen_unix(bampid->server, bampid->conf->socket_path,
+				       group[0] ? 0660 : 0600, group[0] ? group : NULL, problem);
+}

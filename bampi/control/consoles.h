@@ -1,0 +1,36 @@
+/* The serial consoles of nodes that are worked on, as evidence, and of those that somebody looks
+ * at, as a stream. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/http/server.h"
+#include "common/io/loop.h"
+
+#include "bampi/control/bmc/bmc_driver.h"
+
+struct consoles;
+
+MUST_USE int consoles_new(struct loop *loop, struct consoles **ret);
+/* Ends all streams. After the server is freed. */
+void consoles_free(struct consoles *consoles);
+
+/* endpoints_change_fn, runner_active_fn and runner_console_fn: what this needs to know, and what it
+ * knows. */
+void consoles_endpoint(void *context, int64_t node_id, const struct bmc_endpoint *endpoint);
+void consoles_active(void *context, int64_t node_id, bool active);
+void consoles_tail(void *context, int64_t node_id, char *ret, size_t room);
+
+enum console_format {
+	CONSOLE_RAW, /* the bytes */
+	CONSOLE_SSE, /* events `console` with the bytes in base64, a comment line every 15 s */
+};
+/* Answers the request with a stream: what is kept, then what comes. */
+void consoles_stream(struct consoles *consoles, struct http_request *request, int64_t node_id,
+		     enum console_format format);
+/* Types the body. */
+void consoles_input(struct consoles *consoles, struct http_request *request, int64_t node_id);
+size_t consoles_viewers(const struct consoles *consoles);

@@ -1,0 +1,164 @@
+#include "bampi/control/endpoint_store.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/hex.h"
+#include "common/base/text.h"
+#include "common/io/file.h"
+
+#include "bampi/control/deploy/deploy_json.h"
+
+#define SEALED_MAX 256
+
+/* clang-format off */
+static const struct db_query read_query = {"endpoint_read",
+	"select b.node_id, n.name, b.driver, host(b.address), b.port, b.username, encode(b.password_sealed, 'hex'), b.cipher_suite,"
+	" array_to_string(b.workarounds, ',') from haas.bmc b join haas.node n on n.id = b.node_id", 0};
+
+static const struct db_query publish_query = {"endpoint_publish",
+	"insert into haas.daemon_key as k (daemon, public_key) values ('bampid', decode($1, 'hex'))"
+	" on conflict (daemon) do update set public_key = excluded.public_key, changed_at = now() where k.public_key <> excluded.public_key", 1};
+
+static const struct db_query observe_query = {"endpoint_observe",
+	"update haas.bmc b set observed_power = x.power, observed_at = to_timestamp(x.at_us / 1e6), problem = nullif(x.problem, 'null')"
+	" from jsonb_to_recordset($1::jsonb) as x (node_id bigint, power text, at_us bigint, problem jsonb) where b.node_id = x.node_id", 1};
+/* clang-format on */
+
+static int read_key(const char *path, struct seal_key *ret)
+{
+	char *content = NULL;
+	size_t size = 0;
+	int rc = file_read(path, SEAL_SECRET_SIZE, &content, &size);
+
+	if (rc == 0 && size != SEAL_SECRET_SIZE)
+		rc = E_MALFORMED;
+	if (rc == 0)
+		memcpy(ret->secret_key, content, SEAL_SECRET_SIZE);
+	if (content)
+		sodium_memzero(content, size);
+	free(content);
+	return rc;
+}
+
+int seal_key_load(const char *path, struct seal_key *ret, struct problem *problem)
+{
+	struct seal_key key;
+	int rc = read_key(path, &key);
+
+	if (rc == -ENOENT) {
+		randombytes_buf(key.secret_key, sizeof(key.secret_key));
+		rc = file_write_atomic(path, key.secret_key, sizeof(key.secret_key), 0600);
+	}
+	if (rc == 0) {
+		(void)crypto_scalarmult_base(key.public_key, key.secret_key);
+		*ret = key;
+	}
+	seal_key_wipe(&key);
+	return rc ? problem_set(problem, rc, "the key %s cannot be used: %s", path, error_text(rc))
+		  : 0;
+}
+
+void seal_key_wipe(struct seal_key *key)
+{
+	sodium_memzero(key, sizeof(*key));
+}
+
+int endpoint_store_read(struct db *db, db_result_fn fn, void *context)
+{
+	return db_submit(db, &read_query, NULL, fn, context);
+}
+
+static int open_password(const char *sealed_hex, const struct seal_key *key,
+			 struct bmc_endpoint *ret)
+{
+	uint8_t sealed[SEALED_MAX];
+	uint8_t opened[SEALED_MAX];
+	size_t size = strlen(sealed_hex) / 2;
+	int rc = 0;
+
+	if (size == 0)
+		return 0;
+	if (size > sizeof(sealed) || size < crypto_box_SEALBYTES ||
+	    size - crypto_box_SEALBYTES >= sizeof(ret->password) ||
+	    hex_decode(sealed_hex, sealed, size) != 0)
+		return E_MALFORMED;
+	if (crypto_box_seal_open(opened, sealed, size, key->public_key, key->secret_key) != 0)
+		rc = E_DENIED;
+	else
+		memcpy(ret->password, opened, size - crypto_box_SEALBYTES);
+	sodium_memzero(opened, sizeof(opened));
+	return rc;
+}
+
+int endpoint_row_read(const PGresult *result, int row, const struct seal_key *key,
+		      struct bmc_endpoint *ret, struct problem *problem)
+{
+	struct bmc_endpoint endpoint = {
+		.id = db_int(result, row, 0, 0),
+		.port = (uint16_t)db_int(result, row, 4, 0),
+		.cipher_suite = (uint8_t)db_int(result, row, 7, 0),
+	};
+	int rc;
+
+	(void)text_copy(endpoint.node, sizeof(endpoint.node), db_text(result, row, 1, ""));
+	(void)text_copy(endpoint.driver, sizeof(endpoint.driver), db_text(result, row, 2, ""));
+	(void)text_copy(endpoint.address, sizeof(endpoint.address), db_text(result, row, 3, ""));
+	(void)text_copy(endpoint.username, sizeof(endpoint.username), db_text(result, row, 5, ""));
+	rc = bmc_workarounds_parse(db_text(result, row, 8, ""), &endpoint.workarounds, problem);
+	if (rc)
+		return rc;
+	rc = open_password(db_text(result, row, 6, ""), key, &endpoint);
+	if (rc) {
+		(void)problem_set(problem, rc, "the BMC password of node %s cannot be opened",
+				  endpoint.node);
+		problem_hint(problem, "it was sealed to another key: import it again");
+	} else {
+		*ret = endpoint;
+	}
+	bmc_endpoint_wipe(&endpoint);
+	return rc;
+}
+
+int endpoint_store_publish(struct db *db, const struct seal_key *key, db_result_fn fn,
+			   void *context)
+{
+	char hex[2 * SEAL_PUBLIC_SIZE + 1];
+	const char *params[] = {hex};
+
+	hex_encode(key->public_key, sizeof(key->public_key), hex);
+	return db_submit(db, &publish_query, params, fn, context);
+}
+
+int endpoint_store_observe(struct db *db, const struct endpoint_seen rows[], size_t count,
+			   db_result_fn fn, void *context)
+{
+	json_t *list = json_array();
+	char *text;
+	int rc;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct bmc_observation *seen = &rows[i].observation;
+		const char *power = seen->power_known ? (seen->power_on ? "on" : "off") : "unknown";
+
+		(void)json_array_append_new(
+			list,
+			json_pack("{s:I, s:s, s:o, s:o}", "node_id", (json_int_t)rows[i].node_id,
+				  "power", power, "at_us",
+				  seen->power_at_us ? json_integer(seen->power_at_us) : json_null(),
+				  "problem", json_of_problem(&seen->problem)));
+	}
+	text = json_dumps(list, JSON_COMPACT);
+	json_decref(list);
+	if (!text)
+		return -ENOMEM;
+
+	const char *params[] = {text};
+
+	rc = db_submit(db, &observe_query, params, fn, context);
+	free(text);
+	return rc;
+}

@@ -1,0 +1,298 @@
+#include "bampi/control/endpoints.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+
+#include "bampi/control/endpoint_store.h"
+
+#define SUBJECT    "bmc"
+#define GAP_MS     100
+#define PERIOD_MS  60000
+#define TICK_MS    1000
+#define POLL_TICKS 60 /* each BMC is asked for its power once in so many ticks */
+
+struct endpoint {
+	char node[64]; /* key */
+	int64_t node_id;
+	bool kept; /* found by the read under way */
+	UT_hash_handle hh;
+};
+
+struct endpoints {
+	struct loop *loop;
+	struct endpoints_options options;
+	struct seal_key key;
+	struct loop_timer *read_timer;
+	struct loop_timer *tick_timer;
+	struct endpoint *table;
+	bool connected, reading, again;
+	int64_t read_ms; /* start of the last read */
+	unsigned tick;
+
+	bool observing;
+	uint64_t written; /* observations up to this version are in the database */
+	uint64_t writing; /* up to this one when the statement under way succeeds */
+	struct endpoint_seen *seen;
+	size_t seen_count, seen_room;
+};
+
+/* --- reading
+ * -------------------------------------------------------------------------------------------------------------------
+ */
+
+static void put(struct endpoints *endpoints, const struct bmc_endpoint *row)
+{
+	struct endpoint *endpoint;
+	struct problem problem = {0};
+
+	if (bmc_queue_put(endpoints->options.queue, row, &problem) != 0) {
+		log_problem(LOG_LEVEL_WARN, SUBJECT, &problem);
+		return;
+	}
+	HASH_FIND_STR(endpoints->table, row->node, endpoint);
+	if (endpoint && endpoint->node_id != row->id) {
+		HASH_DEL(endpoints->table, endpoint);
+		bmc_queue_remove(endpoints->options.queue, endpoint->node_id);
+		free(endpoint);
+		endpoint = NULL;
+	}
+	if (!endpoint) {
+		endpoint = calloc(1, sizeof(*endpoint));
+		if (!endpoint)
+			return;
+		(void)text_copy(endpoint->node, sizeof(endpoint->node), row->node);
+		endpoint->node_id = row->id;
+		HASH_ADD_STR(endpoints->table, node, endpoint);
+	}
+	endpoint->kept = true;
+	if (endpoints->options.change)
+		endpoints->options.change(endpoints->options.context, row->id, row);
+}
+
+static void drop_gone(struct endpoints *endpoints)
+{
+	struct endpoint *endpoint;
+	struct endpoint *next;
+
+	HASH_ITER(hh, endpoints->table, endpoint, next)
+	{
+		if (endpoint->kept)
+			continue;
+		if (endpoints->options.change)
+			endpoints->options.change(endpoints->options.context, endpoint->node_id,
+						  NULL);
+		bmc_queue_remove(endpoints->options.queue, endpoint->node_id);
+		HASH_DEL(endpoints->table, endpoint);
+		free(endpoint);
+	}
+}
+
+static void on_read(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct endpoints *endpoints = context;
+	int rows = rc ? 0 : PQntuples(result);
+
+	endpoints->reading = false;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	for (struct endpoint *endpoint = endpoints->table; rc == 0 && endpoint;
+	     endpoint = endpoint->hh.next)
+		endpoint->kept = false;
+	for (int row = 0; row < rows; row++) {
+		struct bmc_endpoint endpoint;
+		struct problem why = {0};
+
+		if (endpoint_row_read(result, row, &endpoints->key, &endpoint, &why) == 0) {
+			put(endpoints, &endpoint);
+			bmc_endpoint_wipe(&endpoint);
+		} else {
+			log_problem(LOG_LEVEL_WARN, SUBJECT, &why);
+		}
+	}
+	if (rc == 0)
+		drop_gone(endpoints);
+	loop_timer_arm(endpoints->read_timer, endpoints->again ? GAP_MS : PERIOD_MS);
+	endpoints->again = false;
+}
+
+static void start_read(void *context)
+{
+	struct endpoints *endpoints = context;
+
+	if (endpoints->reading || !endpoints->connected)
+		return;
+	endpoints->read_ms = loop_now_ms(endpoints->loop);
+	if (endpoint_store_read(endpoints->options.db, on_read, endpoints) == 0)
+		endpoints->reading = true;
+	else
+		loop_timer_arm(endpoints->read_timer, PERIOD_MS);
+}
+
+void endpoints_wake(struct endpoints *endpoints)
+{
+	int64_t wait_ms = endpoints->read_ms + GAP_MS - loop_now_ms(endpoints->loop);
+
+	if (endpoints->reading)
+		endpoints->again = true;
+	else
+		loop_timer_arm(endpoints->read_timer, wait_ms > 0 ? wait_ms : 0);
+}
+
+/* --- writing what was seen
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+static void on_observed(void *context, int rc, const PGresult *result,
+			const struct problem *problem)
+{
+	struct endpoints *endpoints = context;
+
+	(void)result;
+	endpoints->observing = false;
+	if (rc == 0)
+		endpoints->written = endpoints->writing;
+	else if (rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+}
+
+static void collect(void *context, int64_t node_id, const struct bmc_observation *observation)
+{
+	struct endpoints *endpoints = context;
+
+	if (endpoints->seen_count < endpoints->seen_room)
+		endpoints->seen[endpoints->seen_count++] =
+			(struct endpoint_seen){node_id, *observation};
+}
+
+static void observe(struct endpoints *endpoints)
+{
+	struct bmc_queue_stats stats;
+
+	if (endpoints->observing || !endpoints->connected)
+		return;
+	bmc_queue_stats(endpoints->options.queue, &stats);
+	if (stats.bmcs > endpoints->seen_room) {
+		free(endpoints->seen);
+		endpoints->seen = calloc(stats.bmcs, sizeof(*endpoints->seen));
+		endpoints->seen_room = endpoints->seen ? stats.bmcs : 0;
+	}
+	endpoints->seen_count = 0;
+	endpoints->writing = bmc_queue_each_changed(endpoints->options.queue, endpoints->written,
+						    collect, endpoints);
+	if (endpoints->seen_count > 0 &&
+	    endpoint_store_observe(endpoints->options.db, endpoints->seen, endpoints->seen_count,
+				   on_observed, endpoints) == 0)
+		endpoints->observing = true;
+}
+
+/* The queue keeps what it saw; observe() writes it. */
+static void on_polled(void *context, int rc, const struct bmc_result *result,
+		      const struct problem *problem)
+{
+	(void)context;
+	(void)rc;
+	(void)result;
+	(void)problem;
+}
+
+/* A sixtieth of all BMCs in each tick: the load is even, however many there are. */
+static void poll_some(struct endpoints *endpoints)
+{
+	const struct bmc_request request = {.op = BMC_POWER_STATUS};
+	unsigned turn = endpoints->tick++ % POLL_TICKS;
+
+	for (struct endpoint *endpoint = endpoints->table; endpoint; endpoint = endpoint->hh.next) {
+		const struct bmc_ask ask = {.bmc_id = endpoint->node_id,
+					    .request = &request,
+					    .priority = BMC_PRIORITY_POLL};
+
+		if ((unsigned)(endpoint->node_id % POLL_TICKS) == turn)
+			if (bmc_queue_submit(endpoints->options.queue, &ask, on_polled, NULL,
+					     NULL) != 0)
+				return; /* no memory: the next turn comes */
+	}
+}
+
+static void tick(void *context)
+{
+	struct endpoints *endpoints = context;
+
+	observe(endpoints);
+	poll_some(endpoints);
+	loop_timer_arm(endpoints->tick_timer, TICK_MS);
+}
+
+/* --- life
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
+
+void endpoints_db_state(struct endpoints *endpoints, bool connected)
+{
+	endpoints->connected = connected;
+	if (!connected)
+		return;
+	if (endpoint_store_publish(endpoints->options.db, &endpoints->key, NULL, NULL) != 0)
+		log_warn(SUBJECT, "the public key for BMC passwords was not published");
+	endpoints_wake(endpoints);
+}
+
+int64_t endpoints_find(const struct endpoints *endpoints, const char *node)
+{
+	const struct endpoint *endpoint;
+
+	HASH_FIND_STR(endpoints->table, node, endpoint);
+	return endpoint ? endpoint->node_id : -1;
+}
+
+size_t endpoints_count(const struct endpoints *endpoints)
+{
+	return HASH_COUNT(endpoints->table);
+}
+
+int endpoints_new(struct loop *loop, const struct endpoints_options *options,
+		  struct endpoints **ret, struct problem *problem)
+{
+	struct endpoints *endpoints = calloc(1, sizeof(*endpoints));
+	int rc;
+
+	if (!endpoints)
+		return problem_set(problem, -ENOMEM, "no memory");
+	*endpoints = (struct endpoints){.loop = loop, .options = *options};
+	rc = seal_key_load(options->key_path, &endpoints->key, problem);
+	if (rc == 0)
+		rc = loop_timer_new(loop, start_read, endpoints, &endpoints->read_timer);
+	if (rc == 0)
+		rc = loop_timer_new(loop, tick, endpoints, &endpoints->tick_timer);
+	if (rc) {
+		endpoints_free(endpoints);
+		return rc;
+	}
+	loop_timer_arm(endpoints->tick_timer, TICK_MS);
+	*ret = endpoints;
+	return 0;
+}
+
+void endpoints_free(struct endpoints *endpoints)
+{
+	struct endpoint *endpoint;
+	struct endpoint *next;
+
+	if (!endpoints)
+		return;
+	HASH_ITER(hh, endpoints->table, endpoint, next)
+	{
+		HASH_DEL(endpoints->table, endpoint);
+		free(endpoint);
+	}
+	loop_timer_free(endpoints->read_timer);
+	loop_timer_free(endpoints->tick_timer);
+	seal_key_wipe(&endpoints->key);
+	free(endpoints->seen);
+	free(endpoints);
+}
