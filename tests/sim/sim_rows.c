@@ -1,0 +1,288 @@
+#include "tests/sim/sim_rows.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/macros.h"
+#include "common/base/text.h"
+
+static void clearp(PGresult **result)
+{
+	PQclear(*result);
+}
+
+static PGresult *query(PGconn *connection, const char *sql, const char *param)
+{
+	PGresult *result =
+		PQexecParams(connection, sql, param ? 1 : 0, NULL, &param, NULL, NULL, 0);
+	ExecStatusType status = PQresultStatus(result);
+
+	if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
+		return result;
+	(void)fprintf(stderr, "simnodes: %s", PQresultErrorMessage(result));
+	PQclear(result);
+	return NULL;
+}
+
+static int run(PGconn *connection, const char *sql, json_t *rows)
+{
+	CLEANUP(freep) char *text = json_dumps(rows, JSON_COMPACT);
+	CLEANUP(clearp) PGresult *result = query(connection, sql, text);
+
+	return result ? 0 : -1;
+}
+
+static struct sim_node_state *find(const struct sim_nodes *nodes, int number)
+{
+	return number >= 1 && (size_t)number <= nodes->count ? &nodes->rows[number - 1] : NULL;
+}
+
+static void copy(char *ret, size_t room, const PGresult *result, int row, int column)
+{
+	(void)text_copy(ret, room, PQgetvalue(result, row, column));
+}
+
+int sim_rows_read(PGconn *connection, struct sim_nodes *nodes)
+{
+	CLEANUP(clearp)
+	PGresult *result = query(
+		connection,
+		"select substr(n.name, 2), n.id, n.state, i.target, i.token, i.nonce from haas.node n"
+		" left join haas.boot_intent i on i.node_id = n.id where n.name ~ '^s[0-9]+$'",
+		NULL);
+
+	if (!result)
+		return -1;
+	for (int row = 0; row < PQntuples(result); row++) {
+		struct sim_node_state *node = find(nodes, atoi(PQgetvalue(result, row, 0)));
+
+		if (!node)
+			continue;
+		node->node_id = atoll(PQgetvalue(result, row, 1));
+		copy(node->node_state, sizeof(node->node_state), result, row, 2);
+		copy(node->target, sizeof(node->target), result, row, 3);
+		copy(node->token, sizeof(node->token), result, row, 4);
+		copy(node->nonce, sizeof(node->nonce), result, row, 5);
+	}
+	return 0;
+}
+
+/* --- what an agent answers
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+static json_t *drive(const struct sim_node_state *node, char letter)
+{
+	char serial[32];
+	char name[16];
+
+	(void)snprintf(serial, sizeof(serial), "S%d-%c", node->number, letter);
+	(void)snprintf(name, sizeof(name), "nvme%cn1", letter == 'a' ? '0' : '1');
+	return json_pack("{s:s, s:s, s:s, s:I, s:s}", "serial", serial, "name", name, "model",
+			 "SIM 1", "size_bytes", (json_int_t)1 << 40, "kind", "nvme");
+}
+
+static json_t *inventory(const struct sim_node_state *node)
+{
+	char mac[32];
+	json_t *drives = json_pack("[o, o]", drive(node, 'a'), drive(node, 'b'));
+
+	if (node->faults & SIM_BAD_INVENTORY) {
+		json_decref(drives);
+		drives = json_pack("[i]", 7);
+	}
+	(void)snprintf(mac, sizeof(mac), "52:54:00:99:%02x:%02x", (unsigned)node->number >> 8,
+		       (unsigned)node->number & 0xff);
+	return json_pack("{s:o, s:[{s:s, s:s, s:s}], s:s, s:s, s:I}", "disks", drives, "nics",
+			 "name", "eth0", "mac", mac, "driver", "sim", "firmware", "bios", "serial",
+			 "", "memory_bytes", (json_int_t)1 << 38);
+}
+
+static json_t *erase(const struct sim_node_state *node)
+{
+	json_t *list = json_array();
+
+	for (char letter = 'a'; letter <= 'b'; letter++) {
+		bool bad = letter == 'b' && node->faults & SIM_BAD_DRIVE;
+		json_t *row = drive(node, letter);
+
+		(void)json_object_set_new(row, "method", json_string("nvme_format_crypto"));
+		(void)json_object_set_new(row, "verdict", json_string(bad ? "failed" : "erased"));
+		(void)json_object_set_new(
+			row, "reason", json_string(bad ? "the controller aborted the format" : ""));
+		(void)json_array_append_new(list, row);
+	}
+	return json_pack("{s:o}", "drives", list);
+}
+
+static json_t *verify(const struct sim_node_state *node)
+{
+	json_t *list = json_array();
+
+	for (char letter = 'a'; letter <= 'b'; letter++) {
+		bool bad = letter == 'b' && node->faults & SIM_LYING_DRIVE;
+		json_t *row = drive(node, letter);
+
+		(void)json_object_set_new(row, "samples", json_integer(1026));
+		(void)json_object_set_new(row, "nonzero", json_integer(bad ? 1000 : 0));
+		(void)json_object_set_new(row, "verdict", json_string(bad ? "failed" : "verified"));
+		(void)json_array_append_new(list, row);
+	}
+	return json_pack("{s:o}", "drives", list);
+}
+
+static json_t *answer(const struct sim_node_state *node)
+{
+	const char *kind = node->task.kind;
+
+	if (strcmp(kind, "inventory") == 0)
+		return inventory(node);
+	if (strcmp(kind, "erase") == 0)
+		return erase(node);
+	if (strcmp(kind, "verify_erased") == 0)
+		return verify(node);
+	if (strcmp(kind, "write_image") == 0)
+		return json_pack("{s:s, s:s, s:s, s:I, s:f}", "disk", "nvme0n1", "serial", "S-a",
+				 "digest", "00", "bytes", (json_int_t)1 << 30, "seconds", 1.0);
+	return json_object();
+}
+
+/* --- tasks
+ * ---------------------------------------------------------------------------------------------------------------------
+ */
+
+static void journal(const struct sim_nodes *nodes, const struct sim_node_state *node,
+		    const char *what)
+{
+	FILE *file = fopen(nodes->journal, "a");
+
+	if (!file)
+		return;
+	(void)fprintf(file, "s%d %s %s %lld\n", node->number, what, node->task.kind,
+		      (long long)node->task.id);
+	(void)fclose(file);
+}
+
+static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
+{
+	CLEANUP(clearp)
+	PGresult *result = query(
+		connection,
+		"select substr(n.name, 2), t.id, t.kind, t.token, t.params ->> 'callback', t.deployment_id from haas.agent_task t"
+		" join haas.node n on n.id = t.node_id where t.state = 'queued' and n.name ~ '^s[0-9]+$' order by t.id",
+		NULL);
+	json_t *taken = json_array();
+	int rc = 0;
+
+	for (int row = 0; result && row < PQntuples(result); row++) {
+		struct sim_node_state *node = find(nodes, atoi(PQgetvalue(result, row, 0)));
+		const char *nonce = strrchr(PQgetvalue(result, row, 4), '/');
+
+		if (!node || !sim_node_idle(node) ||
+		    strcmp(node->agent_token, PQgetvalue(result, row, 3)) != 0 ||
+		    strcmp(node->token, node->agent_token) != 0)
+			continue;
+		node->task = (struct sim_task){.id = atoll(PQgetvalue(result, row, 1)),
+					       .until_ms = now_ms + nodes->times.task_ms};
+		copy(node->task.kind, sizeof(node->task.kind), result, row, 2);
+		(void)text_copy(node->task.params_callback, sizeof(node->task.params_callback),
+				nonce ? nonce + 1 : "");
+		(void)json_array_append_new(taken,
+					    json_pack("{s:I}", "id", (json_int_t)node->task.id));
+		journal(nodes, node, "begins");
+		if (strcmp(node->task.kind, node->die) == 0) {
+			node->phase = SIM_STUCK;
+			node->task = (struct sim_task){0};
+		}
+	}
+	if (json_array_size(taken) > 0)
+		rc = run(
+			connection,
+			"update haas.agent_task t set state = 'taken', updated_at = now() from jsonb_to_recordset($1::jsonb) as x (id bigint)"
+			" where t.id = x.id and t.state = 'queued'",
+			taken);
+	json_decref(taken);
+	return result ? rc : -1;
+}
+
+static json_t *end_task(struct sim_nodes *nodes, struct sim_node_state *node)
+{
+	bool fails = strcmp(node->task.kind, node->fail) == 0;
+	json_t *row = json_pack("{s:I, s:b, s:o}", "id", (json_int_t)node->task.id, "ok", !fails,
+				"result", fails ? json_null() : answer(node));
+
+	journal(nodes, node, fails ? "fails" : "ends");
+	if (!fails && strcmp(node->task.kind, "configure_os") == 0)
+		(void)text_copy(node->disk_nonce, sizeof(node->disk_nonce),
+				node->task.params_callback);
+	if (!fails && strcmp(node->task.kind, "erase") == 0)
+		node->disk_nonce[0] = '\0';
+	node->task = (struct sim_task){0};
+	return row;
+}
+
+static int end(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
+{
+	json_t *ended = json_array();
+	int rc = 0;
+
+	for (size_t i = 0; i < nodes->count; i++) {
+		struct sim_node_state *node = &nodes->rows[i];
+
+		if (node->phase == SIM_AGENT && node->task.id != 0 &&
+		    now_ms >= node->task.until_ms && strcmp(node->task.kind, node->hold) != 0)
+			(void)json_array_append_new(ended, end_task(nodes, node));
+	}
+	/* What was dropped meanwhile is not wanted any more: bampi-bootd answers 410. */
+	if (json_array_size(ended) > 0)
+		rc = run(
+			connection,
+			"with done as (update haas.agent_task t set state = case when x.ok then 'done' else 'failed' end, result = nullif(x.result, 'null'),"
+			"  problem = case when x.ok then null else '{\"message\":\"the simulated agent failed\"}'::jsonb end, updated_at = now()"
+			"  from jsonb_to_recordset($1::jsonb) as x (id bigint, ok boolean, result jsonb) where t.id = x.id and t.state = 'taken'"
+			"  returning t.deployment_id) "
+			"select haas.deployment_touch(array(select deployment_id from done)), pg_notify('deployment', '')",
+			ended);
+	json_decref(ended);
+	return rc;
+}
+
+int sim_rows_work(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
+{
+	int rc = take(connection, nodes, now_ms);
+
+	return rc ? rc : end(connection, nodes, now_ms);
+}
+
+int sim_rows_write(PGconn *connection, struct sim_nodes *nodes)
+{
+	json_t *rows = json_array();
+	int rc = 0;
+
+	for (size_t i = 0; i < nodes->count; i++) {
+		struct sim_node_state *node = &nodes->rows[i];
+
+		for (int kind = 0; kind < SIM_SEEN_COUNT; kind++)
+			if (node->seen & 1U << kind && node->node_id != 0)
+				(void)json_array_append_new(rows,
+							    json_pack("{s:I, s:s, s:s}", "node_id",
+								      (json_int_t)node->node_id,
+								      "kind", sim_seen_words[kind],
+								      "token", node->token));
+		node->seen = 0;
+	}
+	if (json_array_size(rows) > 0)
+		rc = run(
+			connection,
+			"with x as (select * from jsonb_to_recordset($1::jsonb) as x (node_id bigint, kind text, token text)),"
+			"seen as (insert into haas.boot_observation as o (node_id, kind, at, token, detail, bytes)"
+			"  select x.node_id, x.kind, clock_timestamp(), x.token, 'simulated', 1 from x"
+			"  on conflict (node_id, kind) do update set at = excluded.at, token = excluded.token) "
+			"select haas.deployment_touch(array(select i.deployment_id from x join haas.boot_intent i on i.node_id = x.node_id"
+			"  where x.kind in ('script', 'agent', 'callback'))), pg_notify('deployment', '')",
+			rows);
+	json_decref(rows);
+	return rc;
+}
