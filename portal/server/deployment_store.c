@@ -12,7 +12,7 @@
 
 #define DEPLOYMENT_WHOLE \
 	DEPLOYMENT_ITEM  \
-		" || jsonb_build_object('params', v.params, 'steps', coalesce(v.steps, '[]'))"
+	" || jsonb_build_object('params', v.params, 'steps', coalesce(v.steps, '[]'))"
 
 const struct db_query store_deployment_list = {
 	"deployment_list",

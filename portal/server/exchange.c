@@ -117,22 +117,6 @@ static void add_scope(struct call_list *list, struct exchange *exchange,
 	call_add(list, exchange, &store_scope_narrow, NULL, on_step);
 }
 
-static void answer_failure(struct exchange *exchange)
-{
-	struct problem *problem = &exchange->problem;
-	int status = conflict_explain(problem);
-
-	if (status == 0)
-		status = exchange_status_of(exchange->rc);
-	if (exchange->rc == E_UNAVAILABLE && problem->hint[0] == '\0')
-		problem_hint(
-			problem,
-			"PostgreSQL is away; portald connects again by itself - repeat the request (an Idempotency-Key makes that safe)");
-	if (status >= 500)
-		log_problem(LOG_LEVEL_WARN, exchange->route->pattern, problem);
-	exchange_problem(exchange, status, problem);
-}
-
 static void answer_missing_tenant(struct exchange *exchange)
 {
 	struct problem problem;
@@ -140,6 +124,33 @@ static void answer_missing_tenant(struct exchange *exchange)
 	(void)problem_set(&problem, E_NOT_FOUND, "tenant %s does not exist", exchange->tenant);
 	problem_hint(&problem, "haasctl tenant list shows the tenants");
 	exchange_problem(exchange, 404, &problem);
+}
+
+/* store_scope_narrow made an unknown tenant number 0, and the foreign keys said no. */
+static bool broke_on_tenant(const struct exchange *exchange)
+{
+	return exchange->tenant[0] != '\0' && strstr(exchange->problem.detail, "(tenant_id)=(0)");
+}
+
+static void answer_failure(struct exchange *exchange)
+{
+	struct problem *problem = &exchange->problem;
+	int status;
+
+	if (broke_on_tenant(exchange)) {
+		answer_missing_tenant(exchange);
+		return;
+	}
+	status = conflict_explain(problem);
+	if (status == 0)
+		status = exchange_status_of(exchange->rc);
+	if (exchange->rc == E_UNAVAILABLE)
+		problem_hint(
+			problem,
+			"PostgreSQL is away; portald connects again by itself - repeat the request (an Idempotency-Key makes that safe)");
+	if (status == 500)
+		log_problem(LOG_LEVEL_WARN, exchange->route->pattern, problem);
+	exchange_problem(exchange, status, problem);
 }
 
 static void submit(struct exchange *exchange, const struct call_list *list)

@@ -11,7 +11,7 @@
 
 #define IMAGE_WHOLE \
 	IMAGE_ITEM  \
-		" || jsonb_build_object('manifest', i.manifest, 'signature', encode(i.signature, 'hex'))"
+	" || jsonb_build_object('manifest', i.manifest, 'signature', encode(i.signature, 'hex'))"
 
 const struct db_query store_image_list = {
 	"image_list",
@@ -80,9 +80,9 @@ const struct db_query store_image_received = {
 	"', 'image', $1 || ':' || $2, x.tenant_id, format('" message "', $3::text)) from " from \
 	" x)"
 
-#define GRANT_MISSING                                                            \
-	"union all select 404, null, null, " STORE_PROBLEM(                      \
-		"404", "not_found",                                              \
+#define GRANT_MISSING                                                                            \
+	"union all select 404, null, null, " STORE_PROBLEM(                                      \
+		"404", "not_found",                                                              \
 		"format('there is no image %s:%s, no tenant %s, or no such grant', $1, $2, $3)", \
 		"'haasctl image list and haasctl tenant list show them'", "null")
 
