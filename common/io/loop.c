@@ -92,7 +92,9 @@ void loop_run(struct loop *loop)
 
 void loop_run_once(struct loop *loop)
 {
-	(void)event_base_loop(loop->base, EVLOOP_NONBLOCK);
+	/* Without ONCE libevent goes on while anything is ready, and level-triggered readiness may
+	 * stay for ever. */
+	(void)event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 }
 
 void loop_stop(struct loop *loop)

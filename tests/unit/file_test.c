@@ -1,0 +1,177 @@
+// links: common_io
+/* Bounded reads, atomic writes, folders; privileges and the service manager's socket. */
+/* cmocka.h wants the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/file.h"
+#include "common/io/process.h"
+
+static int start(void **state)
+{
+	static char folder[64];
+
+	strcpy(folder, "/tmp/haas-file-test-XXXXXX");
+	*state = mkdtemp(folder);
+	return *state ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+	char command[128];
+
+	(void)text_format(command, sizeof(command), "rm -rf %s", (const char *)*state);
+	return system(command);
+}
+
+static const char *in(void **state, const char *name)
+{
+	static char path[256];
+
+	(void)text_format(path, sizeof(path), "%s/%s", (const char *)*state, name);
+	return path;
+}
+
+static void test_write_read(void **state)
+{
+	struct stat status;
+	char *data = NULL;
+	size_t size = 0;
+
+	assert_int_equal(file_write_atomic(in(state, "f"), "a\0b", 3, 0640), 0);
+	assert_int_equal(stat(in(state, "f"), &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0640);
+	assert_int_equal(file_read(in(state, "f"), 3, &data, &size), 0);
+	assert_int_equal(size, 3);
+	assert_memory_equal(data, "a\0b\0", 4);
+	free(data);
+	data = NULL;
+	assert_int_equal(file_read(in(state, "f"), 2, &data, &size), E_LIMIT);
+	assert_null(data);
+	assert_int_equal(file_read(in(state, "none"), 2, &data, &size), -ENOENT);
+	assert_int_equal(file_read(in(state, ""), 2, &data, &size), -EISDIR);
+	assert_int_equal(file_write_atomic(in(state, "f"), "", 0, 0600), 0);
+	assert_int_equal(file_read(in(state, "f"), 0, &data, NULL), 0);
+	assert_string_equal(data, "");
+	free(data);
+	/* fstat says 0 here. */
+	assert_int_equal(file_read("/proc/self/status", 65536, &data, &size), 0);
+	assert_true(size > 100);
+	free(data);
+}
+
+/* What fails leaves the old file whole and no crumbs. */
+static void test_write_failure(void **state)
+{
+	char command[256];
+
+	assert_int_equal(file_write_atomic(in(state, "no/f"), "x", 1, 0600), -ENOENT);
+	assert_int_equal(mkdir(in(state, "folder"), 0755), 0);
+	assert_int_equal(file_write_atomic(in(state, "folder"), "x", 1, 0600), -EISDIR);
+	(void)text_format(command, sizeof(command), "test $(ls %s | wc -l) = 1",
+			  (const char *)*state);
+	assert_int_equal(system(command), 0);
+}
+
+static void test_folders(void **state)
+{
+	struct stat status;
+
+	assert_int_equal(file_make_folder(in(state, "a/b/c/"), 0750), 0);
+	assert_int_equal(stat(in(state, "a/b/c"), &status), 0);
+	assert_true(S_ISDIR(status.st_mode));
+	assert_int_equal(file_make_folder(in(state, "a/b/c"), 0750), 0);
+	assert_int_equal(file_write_atomic(in(state, "a/f"), "", 0, 0600), 0);
+	assert_int_equal(file_make_folder(in(state, "a/f/g"), 0750), -ENOTDIR);
+	assert_int_equal(file_make_folder(in(state, "a/f"), 0750), -ENOTDIR);
+}
+
+/* In a child: it does not come back. */
+static int drop_in_child(void)
+{
+	struct problem problem = {0};
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		if (process_drop_privileges("nobody", &problem) != 0)
+			_exit(2);
+		if (geteuid() == 0 || setuid(0) == 0 || getgroups(0, NULL) > 1)
+			_exit(3);
+		if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+			_exit(4);
+		_exit(process_drop_privileges("nobody", &problem) == 0 ? 0 : 5);
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_privileges(void **state)
+{
+	const struct passwd *self = getpwuid(getuid());
+	struct problem problem = {0};
+
+	(void)state;
+	assert_int_equal(process_drop_privileges(NULL, &problem), 0);
+	assert_int_equal(process_drop_privileges("", &problem), 0);
+	assert_int_equal(process_drop_privileges("no-such-user", &problem), E_NOT_FOUND);
+	assert_string_equal(problem.message, "user no-such-user does not exist");
+	if (self)
+		assert_int_equal(process_drop_privileges(self->pw_name, &problem), 0);
+	if (getuid() == 0)
+		assert_int_equal(drop_in_child(), 0);
+	else
+		assert_int_equal(process_drop_privileges("root", &problem), -EPERM);
+}
+
+static void test_notify(void **state)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char got[64] = "";
+
+	assert_true(text_copy(name.sun_path, sizeof(name.sun_path), in(state, "notify")));
+	assert_int_equal(bind(fd, (const struct sockaddr *)&name, sizeof(name)), 0);
+	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
+	process_notify("READY=1");
+	assert_int_equal(recv(fd, got, sizeof(got), MSG_DONTWAIT), -1);
+	assert_int_equal(setenv("NOTIFY_SOCKET", name.sun_path, 1), 0);
+	process_notify("READY=1");
+	assert_int_equal(recv(fd, got, sizeof(got), MSG_DONTWAIT), 7);
+	assert_string_equal(got, "READY=1");
+	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_write_read, start, stop),
+		cmocka_unit_test_setup_teardown(test_write_failure, start, stop),
+		cmocka_unit_test_setup_teardown(test_folders, start, stop),
+		cmocka_unit_test(test_privileges),
+		cmocka_unit_test_setup_teardown(test_notify, start, stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
