@@ -15,9 +15,9 @@
 
 #define POLL_WAIT_S         20
 #define POLL_GAP_MS         1000
-#define POLL_TIMEOUT_MS     (40 * 1000)
-#define REPORT_TIMEOUT_MS   (10 * 1000)
-#define PROGRESS_EVERY_MS   1000
+#define POLL_TIMEOUT_MS     INT64_C(40000)
+#define REPORT_TIMEOUT_MS   INT64_C(10000)
+#define PROGRESS_EVERY_MS   INT64_C(1000)
 #define REFUSED_LIMIT       20 /* reports in a row; a server that just started may not know us yet */
 #define SUBJECT             "agent"
 #define RESPONSE_LIMIT_SIZE ((size_t)4 << 20)
@@ -207,7 +207,8 @@ static void progress_send(struct agent *agent)
 		log_debug(SUBJECT, "no progress report: %s", error_text(rc));
 }
 
-static void work_start(struct agent *agent)
+/* False when the task cannot begin; its problem says why. */
+static bool work_start(struct agent *agent)
 {
 	int rc;
 
@@ -219,10 +220,10 @@ static void work_start(struct agent *agent)
 	if (rc) {
 		agent->task->rc = problem_set(&agent->task->problem, rc,
 					      "the task could not be started: %s", error_text(rc));
-		agent_enter(agent, AGENT_REPORTING);
-		return;
+		return false;
 	}
 	loop_timer_arm(agent->timer, PROGRESS_EVERY_MS);
+	return true;
 }
 
 /* --- reporting --- */
@@ -282,12 +283,12 @@ static void result_send(struct agent *agent)
 
 static void agent_enter(struct agent *agent, enum agent_state state)
 {
-	agent->state = state;
-	agent->attempt = 0;
 	loop_timer_disarm(agent->timer);
-	switch (state) {
+	agent->attempt = 0;
+	agent->state = state == AGENT_WORKING && !work_start(agent) ? AGENT_REPORTING : state;
+	switch (agent->state) {
 	case AGENT_POLLING: poll_send(agent); break;
-	case AGENT_WORKING: work_start(agent); break;
+	case AGENT_WORKING: break;
 	case AGENT_REPORTING: result_send(agent); break;
 	case AGENT_STOPPED: loop_stop(agent->loop); break;
 	}

@@ -88,7 +88,7 @@ int bmc_lan_read(const struct agent_env *env, struct bmc_lan *ret)
 		return E_NOT_FOUND;
 	for (uint8_t channel = CHANNEL_FIRST; channel <= CHANNEL_LAST; channel++) {
 		struct bmc_lan lan = {0};
-		uint8_t address[4];
+		uint8_t address[4] = {0};
 		int rc = ask(fd, channel, LAN_PARAMETER_ADDRESS, address, sizeof(address));
 
 		if (rc == E_TIMEOUT)

@@ -66,16 +66,15 @@ static int find_disk(const struct task *task, const char *wanted, struct disk *r
 		     struct problem *problem)
 {
 	CLEANUP(freep) struct disk *disks = NULL;
-	char reason[160];
+	struct disk_choice choice;
 	size_t count = 0;
-	size_t chosen = 0;
 	int rc = disk_list(task->env, &disks, &count);
 
 	if (!rc)
-		rc = disk_choose(disks, count, wanted, 0, &chosen, reason, problem);
+		rc = disk_choose(disks, count, wanted, 0, &choice, problem);
 	if (rc)
 		return rc;
-	*ret = disks[chosen];
+	*ret = disks[choice.index];
 	return 0;
 }
 

@@ -29,8 +29,8 @@ static bool better(const struct disk *a, const struct disk *b)
 	return sysfs_name_compare(a->name, b->name) < 0;
 }
 
-static int choose_auto(const struct disk disks[], size_t count, uint64_t size_bytes, size_t *ret,
-		       char ret_reason[160], struct problem *problem)
+static int choose_auto(const struct disk disks[], size_t count, uint64_t size_bytes,
+		       struct disk_choice *ret, struct problem *problem)
 {
 	CLEANUP(text_done) struct text refused = {0};
 	size_t best = count;
@@ -55,40 +55,32 @@ static int choose_auto(const struct disk disks[], size_t count, uint64_t size_by
 			       count ? text_get(&refused) : "none was found");
 		problem_hint(
 			problem,
-			"name a disk in the deployment, or check that the drives and their controller are seen by the node");
+			"name a disk in the deployment, or check that the node sees its drives and their controller");
 		return problem->code;
 	}
-	(void)text_format(ret_reason, 160, "the smallest of %zu disks that fit (of %zu in all)",
-			  fit, count);
-	*ret = best;
+	ret->index = best;
+	(void)text_format(ret->reason, sizeof(ret->reason),
+			  "the smallest of %zu disks that fit (of %zu in all)", fit, count);
 	return 0;
 }
 
-int disk_choose(const struct disk disks[], size_t count, const char *wanted, uint64_t size_bytes,
-		size_t *ret, char ret_reason[160], struct problem *problem)
+/* Two drives with one serial are two paths to one drive, or a liar: a person has to look. */
+static int find_by_serial(const struct disk disks[], size_t count, const char *wanted, size_t *ret,
+			  struct problem *problem)
 {
 	size_t found = count;
-	bool by_name = false;
 
-	if (!*wanted || strcmp(wanted, "auto") == 0)
-		return choose_auto(disks, count, size_bytes, ret, ret_reason, problem);
 	for (size_t i = 0; i < count; i++) {
-		bool name = strcmp(disks[i].name, wanted) == 0;
-
-		if (!name && strcmp(disks[i].serial, wanted) != 0)
+		if (strcmp(disks[i].serial, wanted) != 0)
 			continue;
-		/* Two drives with one serial are two paths to one drive, or a liar: a person has to
-		 * look. */
-		if (!name && found < count && !by_name) {
+		if (found < count) {
 			(void)problem_set(problem, E_CONFLICT, "two disks have the serial %s",
 					  wanted);
 			problem_detail(problem, "%s and %s", disks[found].name, disks[i].name);
 			problem_hint(problem, "choose the disk by its name");
 			return problem->code;
 		}
-		if (name || !by_name)
-			found = i;
-		by_name = by_name || name;
+		found = i;
 	}
 	if (found == count) {
 		(void)problem_set(problem, E_NOT_FOUND, "the node has no disk '%s'", wanted);
@@ -96,16 +88,46 @@ int disk_choose(const struct disk disks[], size_t count, const char *wanted, uin
 			     "see the node's inventory for the names and serials of its disks");
 		return problem->code;
 	}
-	if (disks[found].read_only)
-		return problem_set(problem, E_CONFLICT, "disk %s is read-only", disks[found].name);
-	if (disks[found].size_bytes < size_bytes) {
+	*ret = found;
+	return 0;
+}
+
+static int choose_named(const struct disk disks[], size_t count, const char *wanted,
+			struct disk_choice *ret, struct problem *problem)
+{
+	int rc;
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(disks[i].name, wanted) == 0) {
+			*ret = (struct disk_choice){i, "asked for by name"};
+			return 0;
+		}
+	rc = find_by_serial(disks, count, wanted, &ret->index, problem);
+	if (!rc)
+		(void)text_copy(ret->reason, sizeof(ret->reason), "asked for by serial");
+	return rc;
+}
+
+int disk_choose(const struct disk disks[], size_t count, const char *wanted, uint64_t size_bytes,
+		struct disk_choice *ret, struct problem *problem)
+{
+	const struct disk *disk;
+	int rc;
+
+	if (!*wanted || strcmp(wanted, "auto") == 0)
+		return choose_auto(disks, count, size_bytes, ret, problem);
+	rc = choose_named(disks, count, wanted, ret, problem);
+	if (rc)
+		return rc;
+	disk = &disks[ret->index];
+	if (disk->read_only)
+		return problem_set(problem, E_CONFLICT, "disk %s is read-only", disk->name);
+	if (disk->size_bytes < size_bytes) {
 		(void)problem_set(problem, E_LIMIT, "disk %s is too small for the image",
-				  disks[found].name);
+				  disk->name);
 		problem_detail(problem, "disk %.0f MiB, image %.0f MiB",
-			       (double)disks[found].size_bytes / MIB, (double)size_bytes / MIB);
+			       (double)disk->size_bytes / MIB, (double)size_bytes / MIB);
 		return problem->code;
 	}
-	(void)text_format(ret_reason, 160, "asked for by %s", by_name ? "name" : "serial");
-	*ret = found;
 	return 0;
 }

@@ -10,10 +10,14 @@
 
 #include "bampi/agent/disk.h"
 
+struct disk_choice {
+	size_t index;
+	char reason[160]; /* for the log */
+};
+
 /* `wanted` is "auto", a name or a serial. auto = the smallest disk that is large enough, writable,
  * not removable and not on USB; of equal ones the first by name, so that the same node always
  * chooses the same. By name or serial a person decided: only what cannot work is refused.
- * `ret_reason` says why, for the log. E_NOT_FOUND, E_CONFLICT, E_LIMIT with the problem set. */
+ * E_NOT_FOUND, E_CONFLICT, E_LIMIT with the problem set. */
 MUST_USE int disk_choose(const struct disk disks[], size_t count, const char *wanted,
-			 uint64_t size_bytes, size_t *ret, char ret_reason[160],
-			 struct problem *problem);
+			 uint64_t size_bytes, struct disk_choice *ret, struct problem *problem);

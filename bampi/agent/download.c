@@ -176,7 +176,7 @@ static void done(struct download *download)
 }
 
 int download_run(const struct task *task, const char *target, uint64_t size, download_fn fn,
-		 void *context, unsigned *ret_reconnects, struct problem *problem)
+		 void *context, struct problem *problem)
 {
 	struct download download = {
 		.task = task,
@@ -189,6 +189,8 @@ int download_run(const struct task *task, const char *target, uint64_t size, dow
 	int rc = run(&download);
 
 	done(&download);
-	*ret_reconnects = download.reconnects;
+	if (!rc)
+		log_info(SUBJECT, "%s came whole (bytes=%llu reconnects=%u)", target,
+			 (unsigned long long)size, download.reconnects);
 	return rc;
 }

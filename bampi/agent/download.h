@@ -13,8 +13,6 @@
 typedef int (*download_fn)(void *context, const void *data, size_t size, struct problem *problem);
 
 /* Blocks until `size` bytes of `target` ("/boot/image/<digest>") came, on the calling thread, with
- * a loop of its own. -ECANCELED when the task is no longer wanted. `ret_reconnects` counts new
- * connections. */
+ * a loop of its own. -ECANCELED when the task is no longer wanted. */
 MUST_USE int download_run(const struct task *task, const char *target, uint64_t size,
-			  download_fn fn, void *context, unsigned *ret_reconnects,
-			  struct problem *problem);
+			  download_fn fn, void *context, struct problem *problem);

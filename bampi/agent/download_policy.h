@@ -8,7 +8,7 @@
 #include "common/base/problem.h"
 
 /* No byte for so long: a new connection. Ten times that, over all connections: the task fails. */
-#define DOWNLOAD_SILENCE_MS      (30 * 1000)
+#define DOWNLOAD_SILENCE_MS      INT64_C(30000)
 #define DOWNLOAD_PATIENCE_FACTOR 10
 
 struct download_facts {

@@ -15,8 +15,8 @@
 #include "bampi/agent/erase_drive.h"
 
 #define SUBJECT      "erase"
-#define TICK_MS      250
-#define GRACE_MS     (10 * 1000) /* for a thread to notice that it should give up */
+#define TICK_MS      INT64_C(250)
+#define GRACE_MS     INT64_C(10000) /* for a thread to notice that it should give up */
 #define THREAD_LIMIT 32
 
 struct erase {

@@ -6,7 +6,7 @@
 #include "common/base/macros.h"
 #include "common/base/text.h"
 
-#define MINUTE_MS (60 * 1000)
+#define MINUTE_MS INT64_C(60000)
 #define HOUR_MS   (60 * MINUTE_MS)
 
 /* clang-format off */

@@ -49,7 +49,7 @@ static bool verify_text(const json_t *object, size_t flags,
 	       verify(line.data, line.size - 1, signature, keys);
 }
 
-static bool verify_object(const json_t *object, const uint8_t signature[IMAGE_SIGNATURE_SIZE],
+static bool verify_object(json_t *object, const uint8_t signature[IMAGE_SIGNATURE_SIZE],
 			  const struct image_keys *keys)
 {
 	CLEANUP(json_decrefp) json_t *ordered = json_object();
@@ -63,7 +63,7 @@ static bool verify_object(const json_t *object, const uint8_t signature[IMAGE_SI
 		if (value && json_object_set(ordered, members[i], value) < 0)
 			return false;
 	}
-	json_object_foreach((json_t *)(uintptr_t)object, key, value)
+	json_object_foreach(object, key, value)
 	{
 		if (json_object_set(ordered, key, value) < 0)
 			return false;
@@ -72,8 +72,8 @@ static bool verify_object(const json_t *object, const uint8_t signature[IMAGE_SI
 	       verify_text(object, JSON_SORT_KEYS, signature, keys);
 }
 
-static int check_signature(const json_t *manifest, const char *signature,
-			   const struct image_keys *keys, struct problem *problem)
+static int check_signature(json_t *manifest, const char *signature, const struct image_keys *keys,
+			   struct problem *problem)
 {
 	uint8_t bytes[IMAGE_SIGNATURE_SIZE];
 	bool good;
@@ -141,9 +141,8 @@ static int read_object(const json_t *object, struct image_manifest *ret, struct 
 	return 0;
 }
 
-int image_manifest_read(const json_t *manifest, const char *signature,
-			const struct image_keys *keys, struct image_manifest *ret,
-			struct problem *problem)
+int image_manifest_read(json_t *manifest, const char *signature, const struct image_keys *keys,
+			struct image_manifest *ret, struct problem *problem)
 {
 	CLEANUP(json_decrefp) json_t *parsed = NULL;
 	int rc;

@@ -36,7 +36,7 @@ struct image_keys {
  * lost them (jsonb keeps no order), so the signature is then tried on the serialisations that mean
  * the same object: compact, keys in the order of the documentation or sorted, with and without a
  * last newline. `keys` NULL = the signature is not looked at. E_MALFORMED, E_DIGEST. */
-MUST_USE int image_manifest_read(const json_t *manifest, const char *signature,
+MUST_USE int image_manifest_read(json_t *manifest, const char *signature,
 				 const struct image_keys *keys, struct image_manifest *ret,
 				 struct problem *problem);
 /* /etc/haas/image-keys/ *.pub and /etc/haas/image.pub, each 32 raw bytes or 64 hex digits. A file

@@ -44,7 +44,7 @@ static void read_text(struct wire_reader *value, char ret[LLDP_TEXT_SIZE])
 	while (size > 0 && (bytes[size - 1] == '\0' || bytes[size - 1] == ' '))
 		size--;
 	for (size_t i = 0; i < size; i++)
-		ret[i] = bytes[i] >= ' ' && bytes[i] < 0x7f ? (char)bytes[i] : '?';
+		ret[i] = (char)(bytes[i] >= ' ' && bytes[i] < 0x7f ? bytes[i] : '?');
 	ret[size] = '\0';
 }
 

@@ -84,7 +84,7 @@ static bool set_silence(const char *value, struct options *options)
 	char *end = NULL;
 	long silence_ms = strtol(value, &end, 10);
 
-	if (end == value || *end || silence_ms < 1 || silence_ms > 3600 * 1000) {
+	if (end == value || *end || silence_ms < 1 || silence_ms > 3600000L) {
 		(void)fprintf(stderr, "bampi-agent: --silence-ms: 1 to 3600000, not %s\n", value);
 		return false;
 	}
@@ -135,6 +135,7 @@ static int read_arguments(int argc, char **argv, struct options *options)
 	};
 	int option;
 
+	/* Before the first thread. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while ((option = getopt_long(argc, argv, "", rows, NULL)) != -1) {
 		if (option == OPTION_HELP) {
 			(void)fputs(usage, stdout);

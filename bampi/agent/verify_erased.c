@@ -194,9 +194,9 @@ int verify_erased_run(struct task *task, struct text *data, struct problem *prob
 
 	if (!buffer)
 		return -ENOMEM;
-	if (drives && json_is_null(drives))
+	if (json_is_null(drives))
 		drives = NULL;
-	if (drives && (!json_is_array(drives) || json_array_size(drives) > DISK_LIMIT))
+	if ((drives && !json_is_array(drives)) || json_array_size(drives) > DISK_LIMIT)
 		return problem_set(problem, E_MALFORMED,
 				   "drives is not an array of at most %d serials", DISK_LIMIT);
 	rc = disk_list(task->env, &disks, &count);

@@ -46,12 +46,13 @@ static bool is_plain_target(const char *target)
 static int read_manifest(const struct task *task, struct json_reader *reader,
 			 struct image_manifest *ret, struct problem *problem)
 {
-	const json_t *manifest = json_get(reader, "manifest", true);
+	json_t *manifest = json_object_get(task->params, "manifest");
 	const char *signature = json_get_string(reader, "signature", false);
 	bool allow_unsigned = json_get_bool(reader, "allow_unsigned", false);
 	struct image_keys keys;
 	int rc;
 
+	(void)json_get(reader, "manifest", true);
 	if (problem_is_set(&reader->problem)) {
 		*problem = reader->problem;
 		return problem->code;
@@ -111,12 +112,11 @@ static int take_bytes(void *context, const void *data, size_t size, struct probl
 
 static int transfer(struct pipe *pipe, const char *target, struct problem *problem)
 {
-	unsigned reconnects = 0;
 	int rc = disk_writer_begin(pipe->writer, problem);
 
 	if (!rc)
 		rc = download_run(pipe->task, target, pipe->manifest->stored_bytes, take_bytes,
-				  pipe, &reconnects, problem);
+				  pipe, problem);
 	if (!rc)
 		rc = image_stream_finish(pipe->stream, problem);
 	if (!rc)
@@ -127,10 +127,10 @@ static int transfer(struct pipe *pipe, const char *target, struct problem *probl
 	if (!rc)
 		rc = disk_writer_commit(pipe->writer, problem);
 	if (!rc)
-		log_info(SUBJECT, "%s %s is on %s (bytes=%llu zeroed=%llu reconnects=%u)",
-			 pipe->manifest->name, pipe->manifest->version, pipe->disk->name,
+		log_info(SUBJECT, "%s %s is on %s (bytes=%llu zeroed=%llu)", pipe->manifest->name,
+			 pipe->manifest->version, pipe->disk->name,
 			 (unsigned long long)image_stream_raw_bytes(pipe->stream),
-			 (unsigned long long)disk_writer_zeroed_bytes(pipe->writer), reconnects);
+			 (unsigned long long)disk_writer_zeroed_bytes(pipe->writer));
 	return rc;
 }
 
@@ -179,9 +179,8 @@ int write_image_run(struct task *task, struct text *data, struct problem *proble
 	int64_t began_ms = clock_monotonic_ms();
 	CLEANUP(freep) struct disk *disks = NULL;
 	struct request request = {0};
-	char reason[160] = "";
+	struct disk_choice choice = {0};
 	size_t count = 0;
-	size_t chosen = 0;
 	int rc;
 
 	task_say(task, 0, 0, "checking the manifest");
@@ -189,17 +188,17 @@ int write_image_run(struct task *task, struct text *data, struct problem *proble
 	if (!rc)
 		rc = disk_list(task->env, &disks, &count);
 	if (!rc)
-		rc = disk_choose(disks, count, request.disk, request.manifest.size_bytes, &chosen,
-				 reason, problem);
+		rc = disk_choose(disks, count, request.disk, request.manifest.size_bytes, &choice,
+				 problem);
 	if (rc)
 		return rc;
 	log_info(SUBJECT, "%s %s goes to %s: %s (serial=%s size=%llu)", request.manifest.name,
-		 request.manifest.version, disks[chosen].name, reason, disks[chosen].serial,
-		 (unsigned long long)disks[chosen].size_bytes);
-	rc = write_to(task, &request, &disks[chosen], problem);
+		 request.manifest.version, disks[choice.index].name, choice.reason,
+		 disks[choice.index].serial, (unsigned long long)disks[choice.index].size_bytes);
+	rc = write_to(task, &request, &disks[choice.index], problem);
 	if (rc)
 		return rc;
-	write_result(data, &request, &disks[chosen],
+	write_result(data, &request, &disks[choice.index],
 		     (double)(clock_monotonic_ms() - began_ms) / 1000.0);
 	return 0;
 }

@@ -35,7 +35,7 @@ static void check_manifest(const struct task *task)
 	struct image_manifest manifest;
 	struct image_keys keys = {.count = 1};
 	struct problem problem = {0};
-	const json_t *json = json_object_get(task->params, "manifest");
+	json_t *json = json_object_get(task->params, "manifest");
 	const char *signature = json_string_value(json_object_get(task->params, "signature"));
 
 	if (!json)

@@ -73,16 +73,15 @@ static void test_disk_choice(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct problem problem = {0};
-		char reason[160] = "";
-		size_t chosen = 0;
+		struct disk_choice choice = {0};
 		int rc = disk_choose(rack, COUNT_OF(rack), cases[i].wanted, cases[i].size_bytes,
-				     &chosen, reason, &problem);
+				     &choice, &problem);
 
 		assert_int_equal(rc, cases[i].rc);
 		assert_int_equal(problem.code, rc);
 		if (rc == 0) {
-			assert_string_equal(rack[chosen].name, cases[i].chosen);
-			assert_true(reason[0] != '\0');
+			assert_string_equal(rack[choice.index].name, cases[i].chosen);
+			assert_true(choice.reason[0] != '\0');
 		} else {
 			assert_true(problem.message[0] != '\0');
 		}
@@ -92,14 +91,13 @@ static void test_disk_choice(void **state)
 static void test_disk_choice_of_none(void **state)
 {
 	struct problem problem = {0};
-	char reason[160];
-	size_t chosen;
+	struct disk_choice choice;
 
 	(void)state;
-	assert_int_equal(disk_choose(NULL, 0, "auto", GIB, &chosen, reason, &problem), E_NOT_FOUND);
+	assert_int_equal(disk_choose(NULL, 0, "auto", GIB, &choice, &problem), E_NOT_FOUND);
 	/* an empty serial is no serial */
-	assert_int_equal(disk_choose(rack, COUNT_OF(rack), "", 0, &chosen, reason, &problem), 0);
-	assert_string_equal(rack[chosen].name, "vda");
+	assert_int_equal(disk_choose(rack, COUNT_OF(rack), "", 0, &choice, &problem), 0);
+	assert_string_equal(rack[choice.index].name, "vda");
 }
 
 static void test_name_order(void **state)
