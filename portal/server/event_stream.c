@@ -15,11 +15,11 @@
 
 #define POLL_MS    1000
 #define COMMENT_MS 15000
-/* Small, so that sockets drain between two batches: http_stream_send cuts off who has 256 KiB
- * waiting. */
-#define BATCH       100
-#define BATCH_TEXT  "100"
-#define REPLAY_MS   5
+/* http_stream_send cuts off who has 256 KiB waiting; a burst comes in pieces that sockets can take:
+ * at most 5000 rows a second. */
+#define BATCH       50
+#define BATCH_TEXT  "50"
+#define PACE_MS     10
 #define CLIENTS_MAX 2000
 #define FILTER_SIZE 256
 
@@ -48,6 +48,7 @@ struct event_stream {
 	size_t client_count;
 	struct position at; /* the last row that was sent to all; {0, 0} = nobody listens */
 	bool asked, again;
+	int64_t not_before_ms; /* of the next query: the pace of a burst */
 };
 
 static void ask(struct event_stream *stream);
@@ -182,7 +183,7 @@ static void on_replay(void *context, int rc, const PGresult *rows, const struct 
 	if (PQntuples(rows) < BATCH)
 		client->replaying = false;
 	else
-		loop_timer_arm(client->stream->timer, REPLAY_MS);
+		loop_timer_arm(client->stream->timer, PACE_MS);
 }
 
 static void submit_after(struct event_stream *stream, struct position at, db_result_fn fn,
@@ -216,7 +217,6 @@ static void ask_replays(struct event_stream *stream)
 static void on_rows(void *context, int rc, const PGresult *rows, const struct problem *problem)
 {
 	struct event_stream *stream = context;
-	bool full;
 
 	stream->asked = false;
 	if (rc != 0) {
@@ -228,11 +228,14 @@ static void on_rows(void *context, int rc, const PGresult *rows, const struct pr
 		if (client->request && !client->replaying)
 			client_feed(client, rows);
 	}
-	full = PQntuples(rows) == BATCH;
 	if (PQntuples(rows) > 0)
 		stream->at = row_position(rows, PQntuples(rows) - 1);
-	if (full || stream->again)
+	if (PQntuples(rows) == BATCH) {
+		stream->not_before_ms = loop_now_ms(stream->portal->loop) + PACE_MS;
+		loop_timer_arm(stream->timer, PACE_MS);
+	} else if (stream->again) {
 		ask(stream);
+	}
 }
 
 static void ask(struct event_stream *stream)
@@ -242,7 +245,8 @@ static void ask(struct event_stream *stream)
 		return;
 	}
 	stream->again = false;
-	submit_after(stream, stream->at, on_rows, stream, &stream->asked);
+	if (loop_now_ms(stream->portal->loop) >= stream->not_before_ms)
+		submit_after(stream, stream->at, on_rows, stream, &stream->asked);
 	ask_replays(stream);
 }
 
@@ -264,7 +268,7 @@ static void on_timer(void *context)
 	}
 	if (db_connected(stream->portal->db))
 		ask(stream);
-	loop_timer_arm(stream->timer, POLL_MS);
+	loop_timer_arm(stream->timer, now_ms < stream->not_before_ms ? PACE_MS : POLL_MS);
 }
 
 /* --- face
