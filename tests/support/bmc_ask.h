@@ -12,8 +12,9 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "bampi/control/bmc/bmc_queue.h"
 #include "common/base/clock.h"
+
+#include "bampi/control/bmc/bmc_queue.h"
 
 struct answer {
 	struct loop *loop;

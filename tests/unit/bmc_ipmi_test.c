@@ -1,111 +1,18 @@
 // links: control_bmc common_io common_base
 /* The IPMI driver and the queue against a real ipmi_sim; every effect is checked by ipmitool or by
  * what the BMC's chassis program logged, never only by asking the code under test. */
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
-#include "common/base/text.h"
 
 #include "tests/support/bmc_ask.h"
+#include "tests/support/bmc_lab.h"
 
 struct lab {
-	char dir[64];
-	char address[32];
-	unsigned port;
-	struct loop *loop;
+	struct bmc_lab sim;
 	struct bmc_queue *queue;
 };
-
-enum { BMC = 1 };
-
-/* First line of what a shell command prints. */
-static void shell(const char *command, char *ret, size_t room)
-{
-	FILE *pipe =
-		popen(command, "r"); /* NOLINT(cert-env33-c): a test of ours in a folder of ours */
-
-	assert_non_null(pipe);
-	ret[0] = '\0';
-	while (fgets(ret, (int)room, pipe) && ret[0] == '\n')
-		continue;
-	ret[strcspn(ret, "\n")] = '\0';
-	while (fgetc(pipe) != EOF)
-		continue;
-	(void)pclose(pipe);
-}
-
-/* The independent witness. */
-static void ipmitool(const struct lab *lab, const char *words, char ret[256])
-{
-	char command[512];
-
-	assert_true(text_format(command, sizeof(command),
-				"ipmitool -I lanplus -C 3 -H %s -p %u -U admin -P secret %s 2>&1",
-				lab->address, lab->port, words));
-	shell(command, ret, 256);
-}
-
-static void assert_ipmitool(const struct lab *lab, const char *words, const char *want)
-{
-	char got[256];
-
-	ipmitool(lab, words, got);
-	if (!strstr(got, want))
-		fail_msg("ipmitool %s: '%s' does not hold '%s'", words, got, want);
-}
-
-/* How many lines of chassis.log hold `word`. */
-static int chassis_count(const struct lab *lab, const char *word)
-{
-	char command[256];
-	char got[64];
-
-	assert_true(text_format(command, sizeof(command), "grep -c -- '%s' %s/chassis.log", word,
-				lab->dir));
-	shell(command, got, sizeof(got));
-	return atoi(got);
-}
-
-static void lab_write(const struct lab *lab, const char *name, const char *text)
-{
-	char path[128];
-	FILE *file;
-
-	assert_true(text_format(path, sizeof(path), "%s/%s", lab->dir, name));
-	file = fopen(path, "we");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
-static void lab_remove(const struct lab *lab, const char *name)
-{
-	char path[128];
-
-	assert_true(text_format(path, sizeof(path), "%s/%s", lab->dir, name));
-	(void)unlink(path);
-}
-
-static struct bmc_endpoint endpoint(const struct lab *lab)
-{
-	struct bmc_endpoint endpoint = {
-		.id = BMC,
-		.node = "n1",
-		.driver = "ipmi",
-		.port = (uint16_t)lab->port,
-		.username = "admin",
-		.password = "secret",
-		.cipher_suite = 3,
-		.workarounds = BMC_WORKAROUND_OPENSESSPRIV,
-	};
-
-	(void)text_copy(endpoint.address, sizeof(endpoint.address), lab->address);
-	return endpoint;
-}
 
 static void put(struct lab *lab, const struct bmc_endpoint *endpoint)
 {
@@ -114,34 +21,21 @@ static void put(struct lab *lab, const struct bmc_endpoint *endpoint)
 	assert_int_equal(bmc_queue_put(lab->queue, endpoint, &problem), 0);
 }
 
-static int lab_start(void **state)
+static int start(void **state)
 {
 	struct lab *lab = calloc(1, sizeof(*lab));
-	char command[256];
-	char got[64];
 
 	assert_non_null(lab);
-	(void)text_copy(lab->dir, sizeof(lab->dir), "/tmp/bmc_ipmi.XXXXXX");
-	assert_non_null(mkdtemp(lab->dir));
-	assert_true(text_format(command, sizeof(command), "%s/support/bmc_sim start %s",
-				TEST_SOURCE_DIR, lab->dir));
-	shell(command, got, sizeof(got));
-	assert_int_equal(sscanf(got, "%31s %u", lab->address, &lab->port), 2);
-	assert_int_equal(loop_new(&lab->loop), 0);
+	lab_start(&lab->sim);
 	*state = lab;
 	return 0;
 }
 
-static int lab_stop(void **state)
+static int stop(void **state)
 {
 	struct lab *lab = *state;
-	char command[256];
-	char got[64];
 
-	loop_free(lab->loop);
-	assert_true(text_format(command, sizeof(command), "%s/support/bmc_sim stop %s; rm -rf %s",
-				TEST_SOURCE_DIR, lab->dir, lab->dir));
-	shell(command, got, sizeof(got));
+	lab_stop(&lab->sim);
 	free(lab);
 	return 0;
 }
@@ -150,14 +44,14 @@ static int queue_start(void **state)
 {
 	struct lab *lab = *state;
 	struct bmc_queue_options options = {.workers = 4};
-	struct bmc_endpoint bmc = endpoint(lab);
+	struct bmc_endpoint bmc = lab_endpoint(&lab->sim);
 
-	lab_write(lab, "power", "0\n");
-	lab_write(lab, "chassis.log", "");
-	lab_remove(lab, "boot");
-	lab_remove(lab, "sleep");
-	lab_remove(lab, "stuck");
-	assert_int_equal(bmc_queue_new(lab->loop, &options, &lab->queue), 0);
+	lab_write(&lab->sim, "power", "0\n");
+	lab_write(&lab->sim, "chassis.log", "");
+	lab_remove(&lab->sim, "boot");
+	lab_remove(&lab->sim, "sleep");
+	lab_remove(&lab->sim, "stuck");
+	assert_int_equal(bmc_queue_new(lab->sim.loop, &options, &lab->queue), 0);
 	put(lab, &bmc);
 	return 0;
 }
@@ -172,7 +66,7 @@ static int queue_stop(void **state)
 
 static struct answer asked(struct lab *lab, enum bmc_op op)
 {
-	struct answer answer = ask_op(lab->loop, lab->queue, BMC, op);
+	struct answer answer = ask_op(lab->sim.loop, lab->queue, LAB_BMC, op);
 
 	if (answer.rc)
 		print_message("%s: %s (%s; %s)\n", bmc_op_text(op), answer.problem.message,
@@ -195,10 +89,10 @@ static void power_goes_on_and_off(void **state)
 	assert_int_equal(answer.rc, 0);
 	assert_true(answer.result.power.on && answer.result.power.changed);
 	assert_int_equal(answer.result.power.confirm, BMC_CONFIRMED);
-	assert_ipmitool(lab, "chassis power status", "Chassis Power is on");
-	assert_int_equal(chassis_count(lab, "set power 1"), 1);
+	assert_ipmitool(&lab->sim, "chassis power status", "Chassis Power is on");
+	assert_int_equal(lab_chassis_count(&lab->sim, "set power 1"), 1);
 
-	assert_true(bmc_observation(lab->queue, BMC, &seen));
+	assert_true(bmc_observation(lab->queue, LAB_BMC, &seen));
 	assert_true(seen.power_known && seen.power_on);
 	assert_int_equal(seen.power_by, BMC_POWER_ON);
 	assert_true(seen.power_at_us > 0 && !problem_is_set(&seen.problem));
@@ -207,13 +101,13 @@ static void power_goes_on_and_off(void **state)
 	answer = asked(lab, BMC_POWER_ON);
 	assert_int_equal(answer.rc, 0);
 	assert_false(answer.result.power.changed);
-	assert_int_equal(chassis_count(lab, "set power 1"), 1);
+	assert_int_equal(lab_chassis_count(&lab->sim, "set power 1"), 1);
 
 	answer = asked(lab, BMC_POWER_OFF);
 	assert_int_equal(answer.rc, 0);
 	assert_false(answer.result.power.on);
-	assert_ipmitool(lab, "chassis power status", "Chassis Power is off");
-	assert_int_equal(chassis_count(lab, "set power 0"), 1);
+	assert_ipmitool(&lab->sim, "chassis power status", "Chassis Power is off");
+	assert_int_equal(lab_chassis_count(&lab->sim, "set power 0"), 1);
 }
 
 static void cycle_is_off_then_on(void **state)
@@ -223,18 +117,18 @@ static void cycle_is_off_then_on(void **state)
 	char first[256];
 	char command[256];
 
-	lab_write(lab, "power", "1\n");
+	lab_write(&lab->sim, "power", "1\n");
 	answer = asked(lab, BMC_POWER_CYCLE);
 	assert_int_equal(answer.rc, 0);
 	assert_true(answer.result.power.on && answer.result.power.changed);
 	assert_int_equal(answer.result.power.confirm, BMC_CONFIRMED);
-	assert_int_equal(chassis_count(lab, "set power 0"), 1);
-	assert_int_equal(chassis_count(lab, "set power 1"), 1);
+	assert_int_equal(lab_chassis_count(&lab->sim, "set power 0"), 1);
+	assert_int_equal(lab_chassis_count(&lab->sim, "set power 1"), 1);
 	assert_true(text_format(command, sizeof(command),
-				"grep 'set power' %s/chassis.log | head -1", lab->dir));
-	shell(command, first, sizeof(first));
+				"grep 'set power' %s/chassis.log | head -1", lab->sim.dir));
+	lab_shell(command, first, sizeof(first));
 	assert_non_null(strstr(first, "set power 0"));
-	assert_ipmitool(lab, "chassis power status", "Chassis Power is on");
+	assert_ipmitool(&lab->sim, "chassis power status", "Chassis Power is on");
 }
 
 static void reset_and_soft(void **state)
@@ -242,17 +136,17 @@ static void reset_and_soft(void **state)
 	struct lab *lab = *state;
 	struct answer answer;
 
-	lab_write(lab, "power", "1\n");
+	lab_write(&lab->sim, "power", "1\n");
 	answer = asked(lab, BMC_POWER_RESET);
 	assert_int_equal(answer.rc, 0);
 	assert_int_equal(answer.result.power.confirm, BMC_UNVERIFIED);
-	assert_int_equal(chassis_count(lab, "set reset"), 1);
+	assert_int_equal(lab_chassis_count(&lab->sim, "set reset"), 1);
 
 	answer = asked(lab, BMC_POWER_SOFT);
 	assert_int_equal(answer.rc, 0);
 	assert_int_equal(answer.result.power.confirm, BMC_CONFIRMED);
 	assert_false(answer.result.power.on);
-	assert_int_equal(chassis_count(lab, "set shutdown"), 1);
+	assert_int_equal(lab_chassis_count(&lab->sim, "set shutdown"), 1);
 }
 
 /* The chassis program sleeps 2 s, so the request is sent again and executed twice (lab notes): the
@@ -262,18 +156,18 @@ static void slow_bmc_ends_right(void **state)
 	struct lab *lab = *state;
 	struct answer answer;
 
-	lab_write(lab, "sleep", "2\n");
+	lab_write(&lab->sim, "sleep", "2\n");
 	answer = asked(lab, BMC_POWER_ON);
 	assert_int_equal(answer.rc, 0);
 	assert_true(answer.result.power.on);
 	assert_int_equal(answer.result.power.confirm, BMC_CONFIRMED);
-	assert_true(chassis_count(lab, "set power 1") >= 2);
-	lab_remove(lab, "sleep");
+	assert_true(lab_chassis_count(&lab->sim, "set power 1") >= 2);
+	lab_remove(&lab->sim, "sleep");
 	/* Nothing left over that would undo it. */
-	assert_ipmitool(lab, "chassis power status", "Chassis Power is on");
+	assert_ipmitool(&lab->sim, "chassis power status", "Chassis Power is on");
 	answer = asked(lab, BMC_POWER_OFF);
 	assert_int_equal(answer.rc, 0);
-	assert_ipmitool(lab, "chassis power status", "Chassis Power is off");
+	assert_ipmitool(&lab->sim, "chassis power status", "Chassis Power is off");
 }
 
 static void power_that_never_comes_is_said(void **state)
@@ -283,13 +177,13 @@ static void power_that_never_comes_is_said(void **state)
 	int64_t start_ms = clock_monotonic_ms();
 	struct answer answer;
 
-	lab_write(lab, "stuck", "");
-	answer = ask(lab->loop, lab->queue, BMC, &request, 3000);
+	lab_write(&lab->sim, "stuck", "");
+	answer = ask(lab->sim.loop, lab->queue, LAB_BMC, &request, 3000);
 	assert_int_equal(answer.rc, E_TIMEOUT);
 	assert_in_range(answer.at_ms - start_ms, 2900, 3600);
 	assert_non_null(strstr(answer.problem.message, "n1"));
 	assert_non_null(strstr(answer.problem.detail, "still says off"));
-	assert_int_equal(chassis_count(lab, "set power 1"), 1);
+	assert_int_equal(lab_chassis_count(&lab->sim, "set power 1"), 1);
 }
 
 /* --- boot device ----------------------------------------------------- */
@@ -302,7 +196,7 @@ static void boot_device_is_read_back(void **state)
 		.boot = {.device = BMC_BOOT_PXE, .persistent = true, .firmware = BMC_FIRMWARE_UEFI},
 	};
 	struct bmc_observation seen;
-	struct answer answer = ask(lab->loop, lab->queue, BMC, &request, 0);
+	struct answer answer = ask(lab->sim.loop, lab->queue, LAB_BMC, &request, 0);
 
 	assert_int_equal(answer.rc, 0);
 	assert_int_equal(answer.result.boot.device, BMC_CONFIRMED);
@@ -310,19 +204,19 @@ static void boot_device_is_read_back(void **state)
 	assert_int_equal(answer.result.boot.lifetime, BMC_UNVERIFIED);
 	assert_int_equal(answer.result.boot.firmware, BMC_UNVERIFIED);
 	assert_int_equal(answer.result.boot.valid_bit, BMC_UNVERIFIED);
-	assert_ipmitool(lab, "raw 0 9 5 0 0", "01 05 00 04 00 00 00");
-	assert_int_equal(chassis_count(lab, "set boot pxe"), 1);
-	assert_true(bmc_observation(lab->queue, BMC, &seen));
+	assert_ipmitool(&lab->sim, "raw 0 9 5 0 0", "01 05 00 04 00 00 00");
+	assert_int_equal(lab_chassis_count(&lab->sim, "set boot pxe"), 1);
+	assert_true(bmc_observation(lab->queue, LAB_BMC, &seen));
 	assert_true(seen.boot_known);
 	assert_int_equal(seen.boot.device, BMC_BOOT_PXE);
 
 	request.boot = (struct bmc_boot){.device = BMC_BOOT_DISK};
-	answer = ask(lab->loop, lab->queue, BMC, &request, 0);
+	answer = ask(lab->sim.loop, lab->queue, LAB_BMC, &request, 0);
 	assert_int_equal(answer.rc, 0);
 	assert_int_equal(answer.result.boot.device, BMC_CONFIRMED);
 	assert_int_equal(answer.result.boot.lifetime, BMC_CONFIRMED);
 	assert_int_equal(answer.result.boot.firmware, BMC_CONFIRMED);
-	assert_ipmitool(lab, "raw 0 9 5 0 0", "01 05 00 08 00 00 00");
+	assert_ipmitool(&lab->sim, "raw 0 9 5 0 0", "01 05 00 08 00 00 00");
 
 	answer = asked(lab, BMC_BOOT_GET);
 	assert_int_equal(answer.rc, 0);
@@ -388,8 +282,8 @@ static void look_users(const struct bmc_result *result)
 static void read_rows(struct lab *lab, enum bmc_op op, void (*look)(const struct bmc_result *))
 {
 	struct bmc_request request = {.op = op};
-	struct bmc_ask wanted = {.bmc_id = BMC, .request = &request};
-	struct answer answer = {.loop = lab->loop, .look = look};
+	struct bmc_ask wanted = {.bmc_id = LAB_BMC, .request = &request};
+	struct answer answer = {.loop = lab->sim.loop, .look = look};
 
 	ask_start(lab->queue, &wanted, &answer);
 	ask_wait(&answer);
@@ -412,10 +306,11 @@ static void event_log_is_read_and_cleared(void **state)
 	struct lab *lab = *state;
 
 	read_rows(lab, BMC_SEL_LIST, look_empty_sel);
-	assert_ipmitool(lab, "raw 0x0a 0x44 0 0 2 0 0 0 0 0x20 0 4 1 1 1 0x57 0x70 0x50", " 01 00");
+	assert_ipmitool(&lab->sim, "raw 0x0a 0x44 0 0 2 0 0 0 0 0x20 0 4 1 1 1 0x57 0x70 0x50",
+			" 01 00");
 	read_rows(lab, BMC_SEL_LIST, look_sel);
 	assert_int_equal(asked(lab, BMC_SEL_CLEAR).rc, 0);
-	assert_ipmitool(lab, "sel list", "SEL has no entries");
+	assert_ipmitool(&lab->sim, "sel list", "SEL has no entries");
 	read_rows(lab, BMC_SEL_LIST, look_empty_sel);
 }
 
@@ -434,12 +329,12 @@ static void users_are_listed_and_set(void **state)
 	char got[256];
 
 	read_rows(lab, BMC_USER_LIST, look_users);
-	answer = ask(lab->loop, lab->queue, BMC, &request, 0);
+	answer = ask(lab->sim.loop, lab->queue, LAB_BMC, &request, 0);
 	assert_int_equal(answer.rc, 0);
-	ipmitool(lab, "user list 1 | grep '^5 '", got);
+	lab_ipmitool(&lab->sim, "user list 1 | grep '^5 '", got);
 	assert_non_null(strstr(got, "oper"));
 	assert_non_null(strstr(got, "OPERATOR"));
-	assert_ipmitool(lab, "user test 5 20 pass5", "Success");
+	assert_ipmitool(&lab->sim, "user test 5 20 pass5", "Success");
 }
 
 static void lan_parameters_and_info(void **state)
@@ -468,10 +363,8 @@ static void lan_parameters_and_info(void **state)
 static void raw_and_unsupported(void **state)
 {
 	struct lab *lab = *state;
-	struct bmc_request request = {
-		.op = BMC_RAW, .raw = {.netfn = 6, .size = 1, .bytes = {1}}
-        };
-	struct answer answer = ask(lab->loop, lab->queue, BMC, &request, 0);
+	struct bmc_request request = {.op = BMC_RAW, .raw = {.netfn = 6, .size = 1, .bytes = {1}}};
+	struct answer answer = ask(lab->sim.loop, lab->queue, LAB_BMC, &request, 0);
 
 	assert_int_equal(answer.rc, 0);
 	assert_int_equal(answer.result.raw.completion, 0);
@@ -479,7 +372,7 @@ static void raw_and_unsupported(void **state)
 	assert_int_equal(answer.result.raw.bytes[4], 2); /* IPMI 2.0 */
 
 	request.raw.bytes[0] = 0x7f; /* no such command */
-	answer = ask(lab->loop, lab->queue, BMC, &request, 0);
+	answer = ask(lab->sim.loop, lab->queue, LAB_BMC, &request, 0);
 	assert_int_equal(answer.rc, 0);
 	assert_int_equal(answer.result.raw.completion, 0xc1);
 }
@@ -489,8 +382,8 @@ static void identify(void **state)
 	struct lab *lab = *state;
 	struct bmc_request request = {.op = BMC_IDENTIFY, .identify.seconds = 10};
 
-	assert_int_equal(ask(lab->loop, lab->queue, BMC, &request, 0).rc, 0);
-	assert_true(chassis_count(lab, "set identify") >= 1);
+	assert_int_equal(ask(lab->sim.loop, lab->queue, LAB_BMC, &request, 0).rc, 0);
+	assert_true(lab_chassis_count(&lab->sim, "set identify") >= 1);
 }
 
 /* --- faults ---------------------------------------------------------- */
@@ -498,13 +391,13 @@ static void identify(void **state)
 static void wrong_password_is_tried_once(void **state)
 {
 	struct lab *lab = *state;
-	struct bmc_endpoint bmc = endpoint(lab);
+	struct bmc_endpoint bmc = lab_endpoint(&lab->sim);
 	struct bmc_queue_stats stats;
 	struct answer answer;
 
 	(void)text_copy(bmc.password, sizeof(bmc.password), "wrong");
 	put(lab, &bmc);
-	answer = ask_op(lab->loop, lab->queue, BMC, BMC_POWER_ON);
+	answer = ask_op(lab->sim.loop, lab->queue, LAB_BMC, BMC_POWER_ON);
 	assert_int_equal(answer.rc, E_AUTHENTICATION);
 	assert_non_null(strstr(answer.problem.message, "password"));
 	assert_null(strstr(answer.problem.detail,
@@ -513,7 +406,7 @@ static void wrong_password_is_tried_once(void **state)
 	assert_int_equal(stats.calls, 1);
 
 	/* Asked again, the answer comes without the BMC being asked. */
-	answer = ask_op(lab->loop, lab->queue, BMC, BMC_POWER_STATUS);
+	answer = ask_op(lab->sim.loop, lab->queue, LAB_BMC, BMC_POWER_STATUS);
 	assert_int_equal(answer.rc, E_AUTHENTICATION);
 	assert_non_null(strstr(answer.problem.message, "not asked"));
 	bmc_queue_stats(lab->queue, &stats);
@@ -521,26 +414,27 @@ static void wrong_password_is_tried_once(void **state)
 	assert_int_equal(stats.breakers_open, 1);
 
 	/* The right one goes through at once. */
-	bmc = endpoint(lab);
+	bmc = lab_endpoint(&lab->sim);
 	put(lab, &bmc);
 	assert_int_equal(asked(lab, BMC_POWER_STATUS).rc, 0);
 
 	(void)text_copy(bmc.username, sizeof(bmc.username), "nobody");
 	put(lab, &bmc);
-	answer = ask_op(lab->loop, lab->queue, BMC, BMC_POWER_STATUS);
+	answer = ask_op(lab->sim.loop, lab->queue, LAB_BMC, BMC_POWER_STATUS);
 	assert_int_equal(answer.rc, E_AUTHENTICATION);
 }
 
 static void unsupported_cipher_suite_has_a_hint(void **state)
 {
 	struct lab *lab = *state;
-	struct bmc_endpoint bmc = endpoint(lab);
+	struct bmc_endpoint bmc = lab_endpoint(&lab->sim);
 	struct answer answer;
 
 	bmc.cipher_suite = 17;
 	put(lab, &bmc);
-	answer = ask_op(lab->loop, lab->queue, BMC, BMC_POWER_STATUS);
-	print_message("%s (%s; %s)\n", answer.problem.message, answer.problem.detail, answer.problem.hint);
+	answer = ask_op(lab->sim.loop, lab->queue, LAB_BMC, BMC_POWER_STATUS);
+	print_message("%s (%s; %s)\n", answer.problem.message, answer.problem.detail,
+		      answer.problem.hint);
 	assert_int_equal(answer.rc, E_UNSUPPORTED);
 	assert_non_null(strstr(answer.problem.hint, "cipher suite"));
 	assert_non_null(strstr(answer.problem.detail, "17"));
@@ -549,12 +443,12 @@ static void unsupported_cipher_suite_has_a_hint(void **state)
 static void missing_workaround_has_a_hint(void **state)
 {
 	struct lab *lab = *state;
-	struct bmc_endpoint bmc = endpoint(lab);
+	struct bmc_endpoint bmc = lab_endpoint(&lab->sim);
 	struct answer answer;
 
 	bmc.workarounds = 0;
 	put(lab, &bmc);
-	answer = ask_op(lab->loop, lab->queue, BMC, BMC_POWER_STATUS);
+	answer = ask_op(lab->sim.loop, lab->queue, LAB_BMC, BMC_POWER_STATUS);
 	assert_int_equal(answer.rc, E_AUTHENTICATION);
 	assert_non_null(strstr(answer.problem.hint, "opensesspriv"));
 }
@@ -564,10 +458,10 @@ static void missing_workaround_has_a_hint(void **state)
 static void dead_bmc_disturbs_nobody(void **state)
 {
 	struct lab *lab = *state;
-	struct bmc_endpoint dead = endpoint(lab);
+	struct bmc_endpoint dead = lab_endpoint(&lab->sim);
 	struct bmc_request request = {.op = BMC_POWER_STATUS};
 	struct bmc_ask wanted = {.bmc_id = 2, .request = &request, .deadline_ms = 2000};
-	struct answer of_dead = {.loop = lab->loop};
+	struct answer of_dead = {.loop = lab->sim.loop};
 	struct bmc_observation seen;
 	int64_t start_ms = clock_monotonic_ms();
 	struct answer answer;
@@ -591,10 +485,10 @@ static void dead_bmc_disturbs_nobody(void **state)
 	assert_true(of_dead.at_ms - start_ms < 2500);
 
 	wanted.deadline_ms = 10000;
-	answer = ask(lab->loop, lab->queue, 2, &request, 10000);
+	answer = ask(lab->sim.loop, lab->queue, 2, &request, 10000);
 	assert_true(answer.rc == E_TIMEOUT || answer.rc == E_UNAVAILABLE);
 	start_ms = clock_monotonic_ms();
-	answer = ask(lab->loop, lab->queue, 2, &request, 10000);
+	answer = ask(lab->sim.loop, lab->queue, 2, &request, 10000);
 	assert_int_equal(answer.rc, E_UNAVAILABLE);
 	assert_true(answer.at_ms - start_ms < 100);
 	assert_non_null(strstr(answer.problem.message, "has not answered for"));
@@ -608,7 +502,7 @@ static void dead_bmc_disturbs_nobody(void **state)
 static void session_survives_idling(void **state)
 {
 	struct lab *lab = *state;
-	struct bmc_endpoint bmc = endpoint(lab);
+	struct bmc_endpoint bmc = lab_endpoint(&lab->sim);
 
 	bmc.timeout_ms = 800;
 	bmc.retransmit_ms = 300;
@@ -616,7 +510,7 @@ static void session_survives_idling(void **state)
 	assert_int_equal(asked(lab, BMC_POWER_ON).rc, 0);
 	(void)usleep(1000 * 1000);
 	assert_int_equal(asked(lab, BMC_POWER_OFF).rc, 0);
-	assert_int_equal(chassis_count(lab, "set power 0"), 1);
+	assert_int_equal(lab_chassis_count(&lab->sim, "set power 0"), 1);
 }
 
 int main(void)
@@ -642,5 +536,5 @@ int main(void)
 		TEST(session_survives_idling),
 	};
 
-	return cmocka_run_group_tests(tests, lab_start, lab_stop);
+	return cmocka_run_group_tests(tests, start, stop);
 }

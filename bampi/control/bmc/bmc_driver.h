@@ -16,14 +16,23 @@
 /* Deviations of real BMCs that the ipmi driver allows for. Bits; the words are FreeIPMI's (-W of
  * its tools), which people know. */
 enum bmc_workaround {
-	BMC_WORKAROUND_AUTHCAP =
-		1 << 0, /* "authcap": wrong Get Channel Authentication Capabilities */
-	BMC_WORKAROUND_INTEL20 = 1 << 1,             /* "intel20" */
-	BMC_WORKAROUND_SUPERMICRO20 = 1 << 2,        /* "supermicro20" */
-	BMC_WORKAROUND_SUN20 = 1 << 3,               /* "sun20" */
-	BMC_WORKAROUND_OPENSESSPRIV = 1 << 4,        /* "opensesspriv": also OpenIPMI's ipmi_sim */
+	/* "authcap": wrong Get Channel Authentication Capabilities */
+	BMC_WORKAROUND_AUTHCAP = 1 << 0,
+	BMC_WORKAROUND_INTEL20 = 1 << 1,      /* "intel20" */
+	BMC_WORKAROUND_SUPERMICRO20 = 1 << 2, /* "supermicro20" */
+	BMC_WORKAROUND_SUN20 = 1 << 3,        /* "sun20" */
+	/* "opensesspriv": the privilege of Open Session is what counts. OpenIPMI's ipmi_sim, too */
+	BMC_WORKAROUND_OPENSESSPRIV = 1 << 4,
 	BMC_WORKAROUND_INTEGRITYCHECKVALUE = 1 << 5, /* "integritycheckvalue" */
 	BMC_WORKAROUND_NOCHECKSUMCHECK = 1 << 6,     /* "nochecksumcheck" */
+	/* Of the console: */
+	BMC_WORKAROUND_SERIALALERTSDEFERRED = 1 << 7, /* "serialalertsdeferred" */
+	BMC_WORKAROUND_SOLPACKETSEQ = 1 << 8,         /* "solpacketseq" */
+	BMC_WORKAROUND_SOLPAYLOADSIZE = 1 << 9,       /* "solpayloadsize"; ipmi_sim needs it */
+	BMC_WORKAROUND_SOLPORT = 1 << 10,             /* "solport" */
+	BMC_WORKAROUND_SOLSTATUS = 1 << 11,           /* "solstatus" */
+	/* "solchannelsupport": no Get Channel Payload Support, of which ipmi_sim 2.0.33 dies */
+	BMC_WORKAROUND_SOLCHANNELSUPPORT = 1 << 12,
 };
 
 /* A value: copy it freely, but end every copy with bmc_endpoint_wipe. */

@@ -1,0 +1,15 @@
+/* How long to wait before a console session is opened again. Pure. */
+#pragma once
+
+#include <stdint.h>
+
+#include "common/base/problem.h"
+
+/* Fills the problem of libipmiconsole's error `theirs` of `node` and returns the wait in ms;
+ * `failures` in a row, from 1. A refused password waits long (lock-out), a session that somebody
+ * else took waits long too, else two watchers would take it from each other for ever; the rest
+ * doubles from one second to one minute. */
+int64_t console_retry_ms(int theirs, unsigned failures, const char *node, struct problem *ret);
+
+/* Our workaround bits as libipmiconsole's. */
+unsigned console_workarounds(uint32_t bits);

@@ -1,0 +1,27 @@
+/* The last 64 KiB that a node wrote to its serial console, and the readable end of it: what a
+ * problem shows as evidence. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/text.h"
+
+enum { CONSOLE_RING_SIZE = 64 * 1024, CONSOLE_TAIL_LINE_MAX = 200, CONSOLE_TAIL_LINES_MAX = 100 };
+
+/* Zero bytes are a valid empty ring. */
+struct console_ring {
+	uint64_t total; /* bytes ever added; also the position behind the newest */
+	char bytes[CONSOLE_RING_SIZE];
+};
+
+void console_ring_add(struct console_ring *ring, const void *bytes, size_t size);
+/* Copies from position `since` (or from the oldest that is kept) at most `room` bytes; returns how
+ * many, *ret_position is the position of the first of them. */
+size_t console_ring_copy(const struct console_ring *ring, uint64_t since, char *ret, size_t room,
+			 uint64_t *ret_position);
+
+/* The last `lines` non-empty lines as a person would have seen them: escape sequences and control
+ * characters gone, a carriage return starts its line over, back space deletes, other bytes than
+ * printable ASCII become '?', long lines are cut. Pure; any bytes are fine. */
+void console_tail_text(const char *bytes, size_t size, unsigned lines, struct text *ret);
