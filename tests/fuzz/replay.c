@@ -1,6 +1,6 @@
 /* main() of a fuzz target outside the fuzz preset: replays its corpus, each file in a buffer of
- * exactly its size so that the sanitizer sees every byte read past it. With arguments, replays
- * those files or folders instead. */
+ * exactly its size so that the sanitizer sees every byte read past it, then a few mutated copies of
+ * each, the same in every run. With arguments, replays those files or folders instead. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +10,67 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#define MUTATIONS 24
+
+/* splitmix64: small, and the same everywhere. */
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+/* One to four changes: a bit, a byte of the kind that breaks lengths, a shorter end. */
+static size_t mutate(uint8_t *data, size_t size, uint64_t *random)
+{
+	static const uint8_t odd[] = {0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff, '"', '\n'};
+	uint64_t changes = next_random(random) % 4 + 1;
+
+	for (uint64_t i = 0; i < changes && size > 0; i++) {
+		size_t at = (size_t)(next_random(random) % size);
+
+		switch (next_random(random) % 4) {
+		case 0: data[at] ^= (uint8_t)(1U << next_random(random) % 8); break;
+		case 1: data[at] = odd[next_random(random) % sizeof(odd)]; break;
+		case 2: data[at] = (uint8_t)next_random(random); break;
+		default: size = at; break;
+		}
+	}
+	return size;
+}
+
+/* In a copy of exactly its size. */
+static int run_once(const uint8_t *data, size_t size)
+{
+	uint8_t *copy = malloc(size ? size : 1);
+
+	if (!copy)
+		return -1;
+	if (size)
+		memcpy(copy, data, size);
+	(void)LLVMFuzzerTestOneInput(copy, size);
+	free(copy);
+	return 0;
+}
+
+static int run_mutated(const uint8_t *data, size_t size)
+{
+	uint64_t random = size; /* the seed: only the file decides */
+	uint8_t *copy = malloc(size ? size : 1);
+	int rc = copy ? 0 : -1;
+
+	for (size_t i = 0; i < size && i < 64; i++)
+		random = random * 31 + data[i];
+	for (unsigned i = 0; i < MUTATIONS && rc == 0 && size > 0; i++) {
+		memcpy(copy, data, size);
+		rc = run_once(copy, mutate(copy, size, &random));
+	}
+	free(copy);
+	return rc;
+}
+
 static int replay_file(const char *path, size_t size)
 {
 	FILE *file = fopen(path, "rbe");
@@ -17,8 +78,9 @@ static int replay_file(const char *path, size_t size)
 	int rc = -1;
 
 	if (file && data && fread(data, 1, size, file) == size) {
-		(void)LLVMFuzzerTestOneInput(data, size);
-		rc = 0;
+		rc = run_once(data, size);
+		if (rc == 0)
+			rc = run_mutated(data, size);
 	} else {
 		perror(path);
 	}
@@ -71,6 +133,6 @@ int main(int argc, char **argv)
 		rc = replay(FUZZ_CORPUS, &count);
 	for (int i = 1; i < argc && rc == 0; i++)
 		rc = replay(argv[i], &count);
-	printf("%u inputs replayed\n", count);
+	printf("%u inputs replayed, each with %d mutated copies\n", count, MUTATIONS);
 	return rc == 0 && count > 0 ? 0 : 1;
 }
