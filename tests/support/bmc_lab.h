@@ -107,8 +107,7 @@ static inline struct bmc_endpoint lab_endpoint(const struct bmc_lab *lab)
 		.username = "admin",
 		.password = "secret",
 		.cipher_suite = 3,
-		.workarounds = BMC_WORKAROUND_OPENSESSPRIV | BMC_WORKAROUND_SOLPAYLOADSIZE |
-			       BMC_WORKAROUND_SOLCHANNELSUPPORT,
+		.workarounds = BMC_WORKAROUND_OPENSESSPRIV,
 	};
 
 	(void)text_copy(endpoint.address, sizeof(endpoint.address), lab->address);

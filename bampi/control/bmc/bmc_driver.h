@@ -25,14 +25,6 @@ enum bmc_workaround {
 	BMC_WORKAROUND_OPENSESSPRIV = 1 << 4,
 	BMC_WORKAROUND_INTEGRITYCHECKVALUE = 1 << 5, /* "integritycheckvalue" */
 	BMC_WORKAROUND_NOCHECKSUMCHECK = 1 << 6,     /* "nochecksumcheck" */
-	/* Of the console: */
-	BMC_WORKAROUND_SERIALALERTSDEFERRED = 1 << 7, /* "serialalertsdeferred" */
-	BMC_WORKAROUND_SOLPACKETSEQ = 1 << 8,         /* "solpacketseq" */
-	BMC_WORKAROUND_SOLPAYLOADSIZE = 1 << 9,       /* "solpayloadsize"; ipmi_sim needs it */
-	BMC_WORKAROUND_SOLPORT = 1 << 10,             /* "solport" */
-	BMC_WORKAROUND_SOLSTATUS = 1 << 11,           /* "solstatus" */
-	/* "solchannelsupport": no Get Channel Payload Support, of which ipmi_sim 2.0.33 dies */
-	BMC_WORKAROUND_SOLCHANNELSUPPORT = 1 << 12,
 };
 
 /* A value: copy it freely, but end every copy with bmc_endpoint_wipe. */

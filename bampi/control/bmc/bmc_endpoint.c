@@ -45,7 +45,7 @@ int bmc_workarounds_parse(const char *words, uint32_t *ret, struct problem *prob
 		uint32_t bit = workaround_bit(at, length);
 
 		if (!bit) {
-			char known[256];
+			char known[160];
 
 			(void)bmc_workarounds_text(UINT32_MAX, known, sizeof(known));
 			problem_set(problem, E_NOT_FOUND, "unknown BMC workaround '%.*s'",

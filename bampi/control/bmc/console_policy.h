@@ -11,5 +11,8 @@
  * doubles from one second to one minute. */
 int64_t console_retry_ms(int theirs, unsigned failures, const char *node, struct problem *ret);
 
-/* Our workaround bits as libipmiconsole's. */
+/* Our workaround bits as libipmiconsole's, and two more for every BMC: no Get Channel Payload
+ * Support (it would only name a refusal earlier, some BMCs lack it, and ipmi_sim 2.0.33 dies of
+ * it), and 32 bytes per packet whatever the BMC claims to take (many claim nonsense; a person's key
+ * strokes need no more). */
 unsigned console_workarounds(uint32_t bits);
