@@ -5,7 +5,7 @@
 daemon_names=(bampi-bootd bampid portald)
 
 daemon_folders() { # what each daemon may read and write, and nothing more
-	mkdir -p "$state"/{conf,run,boot,images,keys,log}
+	mkdir -p "$state"/{conf,run,boot,images,image-keys,keys,log}
 	chmod 0755 "$state" "$state"/{conf,boot,log}
 	chown haas-portald:haas "$state/images" && chmod 2750 "$state/images"
 	chown haas-bampid:haas "$state/keys" && chmod 0700 "$state/keys"
@@ -29,13 +29,16 @@ daemon_configs() {
 	cat >"$state/conf/bampid.conf" <<-END
 		database = "$(daemon_database bampid)";
 		user = "haas-bampid";
-		socket = "$state/run/bampid.sock";
+		socket: { path = "$state/run/bampid.sock"; group = "haas"; };
 		key_dir = "$state/keys";
+		image_keys = "$state/image-keys";
+		poll = 5;
 	END
 	cat >"$state/conf/portald.conf" <<-END
 		database = "$(daemon_database portald)";
 		user = "haas-portald";
-		socket = "$state/run/portald.sock";
+		socket: { path = "$state/run/portald.sock"; group = "haas"; };
+		image_keys = "$state/image-keys";
 		bampid_socket = "$state/run/bampid.sock";
 		image_dir = "$state/images";
 	END
