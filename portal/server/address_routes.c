@@ -5,7 +5,7 @@
 
 #include "portal/server/address_store.h"
 #include "portal/server/exchange.h"
-#include "portal/server/member_policy.h"
+#include "portal/server/member_check.h"
 
 /* clang-format off */
 static const struct member_row subnet_members[] = {

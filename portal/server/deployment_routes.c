@@ -3,7 +3,7 @@
 
 #include "portal/server/deployment_store.h"
 #include "portal/server/exchange.h"
-#include "portal/server/member_policy.h"
+#include "portal/server/member_check.h"
 #include "portal/server/node_spec.h"
 #include "portal/server/word_table.h"
 

@@ -38,8 +38,7 @@ static int refuse(struct problem *problem, int rc, const char *message, const ch
 	return rc;
 }
 
-/* --- checks: each 0 or the HTTP status, with the problem
- * ----------------------------------------------------------------------------- */
+/* --- checks: each 0 or the HTTP status, with the problem --- */
 
 static int check_access(struct exchange *exchange, struct problem *problem)
 {
@@ -255,9 +254,7 @@ typedef int (*check_fn)(struct exchange *exchange, struct problem *problem);
 static const check_fn checks[] = {check_access,  check_tenant, check_path, check_query,
 				  check_version, check_body,   check_key};
 
-/* --- the way through
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* --- the way through --- */
 
 void exchange_dispatch(void *context, struct http_request *request)
 {

@@ -53,9 +53,7 @@ struct event_stream {
 
 static void ask(struct event_stream *stream);
 
-/* --- clients
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* --- clients --- */
 
 static bool position_after(struct position a, struct position b)
 {
@@ -165,9 +163,7 @@ static void client_feed(struct stream_client *client, const PGresult *rows)
 	text_done(&text);
 }
 
-/* --- catching up
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- catching up --- */
 
 static void on_replay(void *context, int rc, const PGresult *rows, const struct problem *problem)
 {
@@ -210,9 +206,7 @@ static void ask_replays(struct event_stream *stream)
 	}
 }
 
-/* --- following
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* --- following --- */
 
 static void on_rows(void *context, int rc, const PGresult *rows, const struct problem *problem)
 {
@@ -271,9 +265,7 @@ static void on_timer(void *context)
 	loop_timer_arm(stream->timer, now_ms < stream->not_before_ms ? PACE_MS : POLL_MS);
 }
 
-/* --- face
- * ---------------------------------------------------------------------------------------------------------------------------
- */
+/* --- face --- */
 
 int event_stream_new(struct portal *portal, struct event_stream **ret)
 {

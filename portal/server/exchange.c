@@ -15,9 +15,7 @@
 /* Scope (3), sweep and claim, the steps, the stored answer. */
 #define CALLS_MAX (EXCHANGE_STEPS + 6)
 
-/* --- life
- * ---------------------------------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 static void exchange_free(struct exchange *exchange)
 {
@@ -49,9 +47,7 @@ void exchange_release(struct exchange *exchange)
 	exchange_free(exchange);
 }
 
-/* --- statements
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- statements --- */
 
 /* The calls of one transaction, in order. */
 struct call_list {
@@ -195,9 +191,7 @@ void exchange_query(struct exchange *exchange, const struct db_query *query,
 	submit(exchange, &list);
 }
 
-/* --- writes
- * -------------------------------------------------------------------------------------------------------------------------
- */
+/* --- writes --- */
 
 /* Keys belong to whoever asked, in the scope that was asked for. */
 static void principal_of(const struct exchange *exchange, char ret[PRINCIPAL_SIZE])
@@ -326,9 +320,7 @@ void exchange_write(struct exchange *exchange, const struct exchange_step steps[
 	submit(exchange, &list);
 }
 
-/* --- handlers for route rows
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- handlers for route rows --- */
 
 void exchange_answer_body(struct exchange *exchange, const PGresult *result)
 {

@@ -9,21 +9,14 @@
 #include "common/base/text.h"
 #include "common/http/json_reader.h"
 
+#include "portal/server/error_list.h"
 #include "portal/server/portal.h"
 #include "portal/server/route.h"
+#include "portal/server/word_table.h"
 
 #define ACTOR_SIZE     80
-#define NAME_SIZE      64 /* of nodes, tenants, subnets, with NUL */
 #define KEY_SIZE       129
 #define EXCHANGE_STEPS 8
-
-/* What is wrong with a body or a sheet, item by item; goes into the problem's "errors". Zeroed =
- * none. */
-struct error_list {
-	struct text json; /* array elements */
-	size_t count;     /* all; only the first ERROR_LIST_MAX are written */
-};
-#define ERROR_LIST_MAX 200
 
 /* A statement of a write: prepared, params borrowed until exchange_write has returned. */
 struct exchange_step {
@@ -66,9 +59,7 @@ struct exchange {
 /* The http_handler of every route. */
 void exchange_dispatch(void *context, struct http_request *request);
 
-/* --- handlers for route rows
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- handlers for route rows --- */
 /* Result columns (body): 200. No row: 404. */
 void exchange_read(struct exchange *exchange);
 /* Result columns (body, version, whole): 200 with ETag, 404. 304 only when the version covers the
@@ -77,9 +68,7 @@ void exchange_read_version(struct exchange *exchange);
 /* Result columns (status, location, version, body), as STORE_ANSWER makes them. */
 void exchange_change(struct exchange *exchange);
 
-/* --- for handlers of their own
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- for handlers of their own --- */
 /* Reads with one statement; on_result gets the rows when it succeeded and answers. */
 void exchange_query(struct exchange *exchange, const struct db_query *query,
 		    const char *const params[], exchange_result_fn on_result);
@@ -117,12 +106,3 @@ int exchange_status_of(int rc);
  * the client may go. The last release frees it; whoever did not answer by then gets a 500. */
 void exchange_hold(struct exchange *exchange);
 void exchange_release(struct exchange *exchange);
-
-/* --- errors
- * -------------------------------------------------------------------------------------------------------------------------
- */
-void error_list_pointer(struct error_list *errors, const char *pointer, const char *message,
-			const char *allowed);
-void error_list_cell(struct error_list *errors, size_t row, const char *column, const char *message,
-		     const char *allowed);
-void error_list_done(struct error_list *errors);

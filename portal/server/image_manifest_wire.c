@@ -4,7 +4,7 @@
 
 #include "common/base/error.h"
 
-#include "portal/server/member_policy.h"
+#include "portal/server/member_check.h"
 #include "portal/server/word_table.h"
 
 #define SIZE_LIMIT ((int64_t)1 << 42)

@@ -6,7 +6,7 @@
 
 #include "common/base/macros.h"
 
-#include "portal/server/exchange.h"
+#include "portal/server/error_list.h"
 
 #define MANIFEST_LIMIT ((size_t)64 << 10)
 

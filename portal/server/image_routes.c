@@ -11,7 +11,7 @@
 #include "portal/server/image_manifest_wire.h"
 #include "portal/server/image_store.h"
 #include "portal/server/image_upload.h"
-#include "portal/server/member_policy.h"
+#include "portal/server/member_check.h"
 #include "portal/server/word_table.h"
 
 /* clang-format off */
@@ -23,9 +23,7 @@ static const struct member_row create_members[] = {
 };
 /* clang-format on */
 
-/* --- announcing
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- announcing --- */
 
 static void refuse_signature(struct exchange *exchange)
 {
@@ -72,9 +70,7 @@ static void image_create(struct exchange *exchange)
 		       1);
 }
 
-/* --- content
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* --- content --- */
 
 /* Of the row, while its part is with the worker. */
 struct image_part {
@@ -241,9 +237,7 @@ static void image_content(struct exchange *exchange)
 	exchange_query(exchange, &store_image_upload, params, part_with_row);
 }
 
-/* --- routes
- * -------------------------------------------------------------------------------------------------------------------------
- */
+/* --- routes --- */
 
 static const struct query_row list_query[] = {
 	QUERY_PAGE_ID,

@@ -41,9 +41,7 @@ struct upload_set {
 	uint64_t turn;
 };
 
-/* --- in the worker
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- in the worker --- */
 
 static int hash_begin(struct upload *upload)
 {
@@ -193,9 +191,7 @@ static void work(void *context)
 	upload->rc = take_part(upload);
 }
 
-/* --- in the loop
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- in the loop --- */
 
 static void done(void *context)
 {

@@ -9,7 +9,7 @@
 #include "portal/server/console.h"
 #include "portal/server/event_store.h"
 #include "portal/server/exchange.h"
-#include "portal/server/member_policy.h"
+#include "portal/server/member_check.h"
 #include "portal/server/node_sheet.h"
 #include "portal/server/node_spec.h"
 #include "portal/server/node_store.h"
@@ -18,8 +18,7 @@
 
 #define SHEET_LIMIT ((size_t)8 << 20)
 
-/* --- bodies that may hold a password: the key to seal to comes first
- * ------------------------------------------------------------------ */
+/* --- bodies that may hold a password: the key to seal to comes first --- */
 
 /* Seals what is in `specs` and takes the digest of the rest. Answers when that cannot be. */
 static int prepare_specs(struct exchange *exchange, json_t *specs, const PGresult *key)
@@ -109,9 +108,7 @@ static void node_patch(struct exchange *exchange)
 	exchange_query(exchange, &store_seal_key, NULL, patch_with_key);
 }
 
-/* --- sheets
- * -------------------------------------------------------------------------------------------------------------------------
- */
+/* --- sheets --- */
 
 /* *ret: array of specs. The clear text of the sheet is gone when this returns. Non-zero = answered.
  */
@@ -171,9 +168,7 @@ static void node_import(struct exchange *exchange)
 	exchange_query(exchange, &store_seal_key, NULL, import_with_key);
 }
 
-/* --- what people do to nodes
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- what people do to nodes --- */
 
 /* clang-format off */
 static const struct member_row action_members[] = {
@@ -250,9 +245,7 @@ static void node_state(struct exchange *exchange)
 	text_done(&nodes);
 }
 
-/* --- routes
- * -------------------------------------------------------------------------------------------------------------------------
- */
+/* --- routes --- */
 
 static const struct query_row list_query[] = {
 	QUERY_PAGE_TEXT,

@@ -8,7 +8,7 @@
 #include "common/base/text.h"
 #include "common/net/mac.h"
 
-#include "portal/server/member_policy.h"
+#include "portal/server/member_check.h"
 #include "portal/server/word_table.h"
 
 #define DEFAULT_NIC "eth0"
@@ -64,9 +64,7 @@ static const struct sheet_column *column_find(const char *name)
 	return NULL;
 }
 
-/* --- header
- * -------------------------------------------------------------------------------------------------------------------------
- */
+/* --- header --- */
 
 static void read_header(struct sheet_state *state)
 {
@@ -94,9 +92,7 @@ static void read_header(struct sheet_state *state)
 	text_done(&allowed);
 }
 
-/* --- cells
- * --------------------------------------------------------------------------------------------------------------------------
- */
+/* --- cells --- */
 
 static const char *read_number(const struct member_row *member, const char *text, json_t **ret,
 			       char room[128])

@@ -4,7 +4,7 @@
 
 #include "common/http/json_reader.h"
 
-#include "portal/server/exchange.h"
+#include "portal/server/error_list.h"
 #include "portal/server/sheet_wire.h"
 
 /* *ret is a JSON array, one object per row of the sheet: members of node_put, "row", and

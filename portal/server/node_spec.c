@@ -7,7 +7,7 @@
 #include "common/base/error.h"
 #include "common/db/array.h"
 
-#include "portal/server/member_policy.h"
+#include "portal/server/member_check.h"
 #include "portal/server/seal.h"
 #include "portal/server/word_table.h"
 

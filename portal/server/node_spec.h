@@ -3,7 +3,7 @@
 
 #include "common/http/json_reader.h"
 
-#include "portal/server/exchange.h"
+#include "portal/server/error_list.h"
 
 /* Says in `errors` what is wrong with the body of POST /nodes (`patch` false) or PATCH. */
 void node_body_check(json_t *body, bool patch, struct error_list *errors);

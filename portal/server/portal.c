@@ -27,9 +27,7 @@
  * second. */
 static const char *const channels[] = {"deployment", "inventory", "address", "event", NULL};
 
-/* --- callbacks
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* --- callbacks --- */
 
 static void on_database(void *context, bool connected)
 {
@@ -79,9 +77,7 @@ static void after_answer(void *context, const struct http_request *request, int 
 		 (long long)(elapsed_us / 1000));
 }
 
-/* --- start and stop
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* --- start and stop --- */
 
 static int listen_http(struct portal *portal, struct problem *problem)
 {

@@ -2,7 +2,7 @@
 #include "portal/server/event_store.h"
 #include "portal/server/event_stream.h"
 #include "portal/server/exchange.h"
-#include "portal/server/member_policy.h"
+#include "portal/server/member_check.h"
 #include "portal/server/record_store.h"
 #include "portal/server/word_table.h"
 

@@ -2,6 +2,8 @@
  * same in its types and checks. */
 #pragma once
 
+#define NAME_SIZE 64 /* of nodes, tenants, subnets, images; with NUL */
+
 extern const char *const node_state_words[];
 extern const char *const node_event_words[]; /* those that a person may fire */
 extern const char *const node_firmware_words[];

@@ -1,4 +1,4 @@
-#include "portal/server/member_policy.h"
+#include "portal/server/member_check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,9 +14,7 @@ static const char image_letters[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
 static const char version_letters[] =
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
 
-/* --- texts
- * --------------------------------------------------------------------------------------------------------------------------
- */
+/* --- texts --- */
 
 static bool is_word(const char *text, size_t length, const char *letters, const char *not_first)
 {
@@ -148,9 +146,7 @@ const char *member_text_check(const struct member_row *row, const char *value, c
 	return NULL;
 }
 
-/* --- values
- * -------------------------------------------------------------------------------------------------------------------------
- */
+/* --- values --- */
 
 static const char *check_int(const struct member_row *row, const json_t *value, char room[128])
 {

@@ -8,7 +8,8 @@
 
 #include "common/http/json_reader.h"
 
-#include "portal/server/exchange.h"
+#include "portal/server/error_list.h"
+#include "portal/server/word_table.h"
 
 enum member_kind {
 	MEMBER_TEXT, /* min..max bytes of UTF-8 */

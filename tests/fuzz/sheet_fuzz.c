@@ -1,0 +1,106 @@
+// links: portal_server
+/* A sheet that parses has a full grid of terminated cells inside of its own buffer; written again
+ * as CSV it parses to the same cells. What node_sheet makes of it are objects with a valid name
+ * each, or errors, never both. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/text.h"
+
+#include "portal/server/node_sheet.h"
+#include "portal/server/sheet_wire.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char *copy_of(const void *data, size_t size)
+{
+	char *copy = malloc(size + 1);
+
+	if (!copy)
+		abort();
+	memcpy(copy, data, size);
+	copy[size] = '\0';
+	return copy;
+}
+
+static void write_cell(struct text *text, const char *cell)
+{
+	text_add(text, "\"");
+	for (; *cell; cell++)
+		text_addf(text, *cell == '"' ? "\"%c" : "%c", *cell);
+	text_add(text, "\"");
+}
+
+static void write_sheet(struct text *text, const struct sheet *sheet)
+{
+	for (size_t row = 0; row < sheet->row_count; row++) {
+		for (size_t column = 0; column < sheet->column_count; column++) {
+			text_add(text, column > 0 ? "," : "");
+			write_cell(text, sheet_cell(sheet, row, column));
+		}
+		text_add(text, "\r\n");
+	}
+}
+
+static void check_again(const struct sheet *sheet)
+{
+	struct text text = {0};
+	struct sheet again;
+	struct problem problem = {0};
+
+	write_sheet(&text, sheet);
+	if (sheet_parse(text.data, text.size, &again, &problem) != 0)
+		abort();
+	if (again.row_count != sheet->row_count || again.column_count != sheet->column_count)
+		abort();
+	for (size_t i = 0; i < sheet->row_count * sheet->column_count; i++) {
+		if (strcmp(sheet->cells[i], again.cells[i]) != 0)
+			abort();
+	}
+	sheet_done(&again);
+	text_done(&text);
+}
+
+static void check_specs(const struct sheet *sheet)
+{
+	struct error_list errors = {0};
+	json_t *specs = NULL;
+	int rc = node_sheet_read(sheet, &specs, &errors);
+
+	if ((rc == 0) != (errors.count == 0) || (rc == 0) != (specs != NULL))
+		abort();
+	for (size_t i = 0; i < json_array_size(specs); i++) {
+		const char *name =
+			json_string_value(json_object_get(json_array_get(specs, i), "name"));
+
+		if (!name || name[0] == '\0' || strlen(name) > 63)
+			abort();
+	}
+	json_decref(specs);
+	error_list_done(&errors);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *copy = copy_of(data, size);
+	struct sheet sheet = {0};
+	struct problem problem = {0};
+
+	if (sheet_parse(copy, size, &sheet, &problem) == 0) {
+		for (size_t i = 0; i < sheet.row_count * sheet.column_count; i++) {
+			const char *cell = sheet.cells[i];
+
+			if (cell < copy || cell + strlen(cell) > copy + size ||
+			    strlen(cell) > SHEET_CELL_MAX)
+				abort();
+		}
+		check_again(&sheet);
+		check_specs(&sheet);
+	} else if (problem.message[0] == '\0') {
+		abort();
+	}
+	sheet_done(&sheet);
+	free(copy);
+	return 0;
+}

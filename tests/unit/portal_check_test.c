@@ -1,0 +1,302 @@
+// links: portal_server
+/* What the API lets through: members of bodies, query parameters, sheets, manifests; and that the
+ * table of routes is sound. */
+/* cmocka.h wants the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/hex.h"
+
+#include "portal/server/member_check.h"
+#include "portal/server/node_sheet.h"
+#include "portal/server/node_spec.h"
+#include "portal/server/query_policy.h"
+#include "portal/server/seal.h"
+
+static const char *const colors[] = {"red", "blue", NULL};
+
+static void test_texts(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		struct member_row row;
+		const char *value;
+		bool good;
+	} cases[] = {
+		{{.kind = MEMBER_NAME}, "n-17", true},
+		{{.kind = MEMBER_NAME}, "-n17", false},
+		{{.kind = MEMBER_NAME}, "N17", false},
+		{{.kind = MEMBER_NAME}, "", false},
+		{{.kind = MEMBER_MAC}, "52:54:00:00:00:0a", true},
+		{{.kind = MEMBER_MAC}, "52:54:00:00:00:0A", false},
+		{{.kind = MEMBER_MAC}, "5254.0000.000a", false},
+		{{.kind = MEMBER_IPV4}, "10.2.0.1", true},
+		{{.kind = MEMBER_IPV4}, "10.2.0.256", false},
+		{{.kind = MEMBER_PREFIX}, "10.2.0.0/24", true},
+		{{.kind = MEMBER_PREFIX}, "10.2.0.1/24", false},
+		{{.kind = MEMBER_ADDRESS}, "10.2.0.1/24", true},
+		{{.kind = MEMBER_ADDRESS}, "10.2.0.1/33", false},
+		{{.kind = MEMBER_ADDRESS}, "10.2.0.1/", false},
+		{{.kind = MEMBER_ADDRESS}, "10.2.0.1", false},
+		{{.kind = MEMBER_ADDRESS}, "/24", false},
+		{{.kind = MEMBER_UUID}, "00112233-4455-6677-8899-aabbccddeeff", true},
+		{{.kind = MEMBER_UUID}, "00112233-4455-6677-8899-aabbccddeefg", false},
+		{{.kind = MEMBER_UUID}, "00112233445566778899aabbccddeeff", false},
+		{{.kind = MEMBER_HEX, .max = 4}, "00ff", true},
+		{{.kind = MEMBER_HEX, .max = 4}, "00FF", false},
+		{{.kind = MEMBER_HEX, .max = 4}, "00fff", false},
+		{{.kind = MEMBER_IMAGE}, "demo", true},
+		{{.kind = MEMBER_IMAGE}, "demo:1.0-rc1", true},
+		{{.kind = MEMBER_IMAGE}, "demo:", false},
+		{{.kind = MEMBER_IMAGE}, ":1", false},
+		{{.kind = MEMBER_IMAGE}, "demo:1:2", false},
+		{{.kind = MEMBER_IMAGE}, "../demo", false},
+		{{.kind = MEMBER_WORD, .words = colors}, "blue", true},
+		{{.kind = MEMBER_WORD, .words = colors}, "blu", false},
+		{{.kind = MEMBER_TEXT, .min = 1, .max = 3}, "abc", true},
+		{{.kind = MEMBER_TEXT, .min = 1, .max = 3}, "abcd", false},
+		{{.kind = MEMBER_TEXT, .min = 1, .max = 3}, "", false},
+	};
+	/* clang-format on */
+	char room[128];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const char *allowed = member_text_check(&cases[i].row, cases[i].value, room);
+
+		if ((allowed == NULL) != cases[i].good)
+			fail_msg("case %zu, \"%s\": %s", i, cases[i].value,
+				 allowed ? allowed : "let through");
+	}
+}
+
+static void check_body(const char *body, bool patch, const char *pointers)
+{
+	struct error_list errors = {0};
+	struct problem problem = {0};
+	json_t *json = NULL;
+	json_t *list;
+	char told[512] = "";
+
+	assert_int_equal(json_read(body, strlen(body), JSON_LIMIT_DEFAULT, &json, &problem), 0);
+	node_body_check(json, patch, &errors);
+	json_decref(json);
+	if (errors.count > 0) {
+		struct text text = {0};
+
+		text_addf(&text, "[%s]", text_get(&errors.json));
+		assert_int_equal(
+			json_read(text_get(&text), text.size, JSON_LIMIT_DEFAULT, &list, &problem),
+			0);
+		for (size_t i = 0; i < json_array_size(list); i++) {
+			(void)strncat(told,
+				      json_string_value(
+					      json_object_get(json_array_get(list, i), "pointer")),
+				      100);
+			(void)strncat(told, " ", 2);
+		}
+		json_decref(list);
+		text_done(&text);
+	}
+	assert_string_equal(told, pointers);
+	error_list_done(&errors);
+}
+
+static void test_node_bodies(void **state)
+{
+	(void)state;
+	check_body("{\"name\":\"n1\"}", false, "");
+	check_body("{}", false, "/name ");
+	check_body("{}", true, " ");
+	check_body("{\"class\":\"a\"}", true, "");
+	check_body("{\"name\":\"n1\",\"class\":\"a\"}", true, "/name ");
+	check_body("{\"name\":\"n1\",\"unit\":null,\"class\":null}", false, "/class ");
+	check_body("{\"name\":\"n1\",\"unit\":1.5}", false, "/unit ");
+	check_body("{\"name\":\"n1\",\"a/b~c\":1}", false, "/a~1b~0c ");
+	check_body(
+		"{\"name\":\"n1\",\"nics\":[{\"name\":\"a\",\"mac\":\"52:54:00:00:00:01\",\"boot\":true},"
+		"{\"name\":\"b\",\"mac\":\"52:54:00:00:00:02\",\"boot\":true}]}",
+		false, "/nics ");
+	check_body(
+		"{\"name\":\"n1\",\"nics\":[{\"name\":\"a\",\"mac\":\"52:54:00:00:00:01\"},{\"name\":\"a\"}, 7]}",
+		false, "/nics/1/mac /nics/2 /nics ");
+	check_body("{\"name\":\"n1\",\"nics\":{}}", false, "/nics ");
+	check_body("{\"name\":\"n1\",\"bmc\":{\"password\":\"x\"}}", false, "/bmc/address ");
+	check_body("{\"bmc\":{\"password\":\"x\"}}", true, "");
+	check_body("{\"bmc\":{\"workarounds\":[\"authcap\",\"authcap\",\"nonsense\"],\"port\":0}}",
+		   true, "/bmc/port /bmc/workarounds/1 /bmc/workarounds/2 ");
+	check_body("{\"bmc\":null}", true, "/bmc ");
+}
+
+static void test_queries(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		struct query_row row;
+		const char *value, *wanted; /* wanted NULL = refused, "-" = SQL NULL */
+	} cases[] = {
+		{{.name = "q", .kind = QUERY_LIMIT, .fallback = "100"}, NULL, "100"},
+		{{.name = "q", .kind = QUERY_LIMIT, .fallback = "100"}, "1000", "1000"},
+		{{.name = "q", .kind = QUERY_LIMIT, .fallback = "100"}, "1001", NULL},
+		{{.name = "q", .kind = QUERY_LIMIT, .fallback = "100"}, "0", NULL},
+		{{.name = "q", .kind = QUERY_LIMIT, .fallback = "100"}, "", NULL},
+		{{.name = "q", .kind = QUERY_LIMIT, .fallback = "100"}, "+5", NULL},
+		{{.name = "q", .kind = QUERY_ID}, NULL, "-"},
+		{{.name = "q", .kind = QUERY_ID}, "17", "17"},
+		{{.name = "q", .kind = QUERY_ID}, "017", NULL},
+		{{.name = "q", .kind = QUERY_ID}, "9999999999999999999", NULL},
+		{{.name = "q", .kind = QUERY_OFFSET, .required = true}, NULL, NULL},
+		{{.name = "q", .kind = QUERY_OFFSET, .required = true}, "0", "0"},
+		{{.name = "q", .kind = QUERY_BOOL}, "true", "true"},
+		{{.name = "q", .kind = QUERY_BOOL}, "1", NULL},
+		{{.name = "q", .kind = QUERY_WORD, .words = colors}, "red", "red"},
+		{{.name = "q", .kind = QUERY_WORD, .words = colors}, "green", NULL},
+		{{.name = "q", .kind = QUERY_TEXT, .max = 3}, "abc", "abc"},
+		{{.name = "q", .kind = QUERY_TEXT, .max = 3}, "abcd", NULL},
+		{{.name = "q", .kind = QUERY_GLOB, .max = 9}, "a*b?c", "a%b_c"},
+		{{.name = "q", .kind = QUERY_GLOB, .max = 9}, "%_\\", "\\%\\_\\\\"},
+		{{.name = "q", .kind = QUERY_CURSOR_TEXT}, "6e31", "n1"},
+		{{.name = "q", .kind = QUERY_CURSOR_TEXT}, "6e3", NULL},
+		{{.name = "q", .kind = QUERY_CURSOR_TEXT}, "6e00", NULL},
+		{{.name = "q", .kind = QUERY_CURSOR_ID}, "3137", "17"},
+		{{.name = "q", .kind = QUERY_CURSOR_ID}, "6e31", NULL},
+		{{.name = "q", .kind = QUERY_POSITION}, "12-34", "12-34"},
+		{{.name = "q", .kind = QUERY_POSITION}, "12-", NULL},
+		{{.name = "q", .kind = QUERY_POSITION}, "12-34x", NULL},
+		{{.name = "q", .kind = QUERY_POSITION}, "-34", NULL},
+		{{.name = "q", .kind = QUERY_POSITION}, "12", NULL},
+	};
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct problem problem = {0};
+		char *got = NULL;
+		int rc = query_check(&cases[i].row, cases[i].value, &got, &problem);
+
+		if ((rc != 0) != (cases[i].wanted == NULL))
+			fail_msg("case %zu: %s", i, rc != 0 ? problem.hint : "let through");
+		if (rc == 0)
+			assert_string_equal(got ? got : "-", cases[i].wanted);
+		else
+			assert_true(problem.hint[0] != '\0');
+		free(got);
+	}
+}
+
+static void test_sheet_rows(void **state)
+{
+	char text[] =
+		"mac,name,bmc_address,bmc_password,bmc_workarounds\r\n5254.00AA.0001,s1,10.3.0.1,\"p,\"\"1\",authcap intel20\r\n,s2,,,\r\n";
+	struct sheet sheet;
+	struct problem problem = {0};
+	struct error_list errors = {0};
+	json_t *specs = NULL;
+	char *dump;
+
+	(void)state;
+	assert_int_equal(sheet_parse(text, strlen(text), &sheet, &problem), 0);
+	assert_int_equal(node_sheet_read(&sheet, &specs, &errors), 0);
+	dump = json_dumps(specs, JSON_COMPACT | JSON_SORT_KEYS);
+	assert_string_equal(
+		dump,
+		"[{\"bmc\":{\"address\":\"10.3.0.1\",\"password\":\"p,\\\"1\",\"workarounds\":[\"authcap\",\"intel20\"]},\"name\":\"s1\","
+		"\"nics\":[{\"boot\":true,\"mac\":\"52:54:00:aa:00:01\",\"name\":\"eth0\"}],\"row\":2},{\"name\":\"s2\",\"row\":3}]");
+	free(dump);
+	dump = node_specs_digest_text(specs);
+	assert_null(strstr(dump, "password"));
+	free(dump);
+	json_decref(specs);
+	sheet_done(&sheet);
+}
+
+static void test_sealing(void **state)
+{
+	unsigned char public_key[crypto_box_PUBLICKEYBYTES];
+	unsigned char secret_key[crypto_box_SECRETKEYBYTES];
+	unsigned char sealed[256];
+	char key[2 * sizeof(public_key) + 1];
+	char opened[64] = "";
+	char *first = NULL;
+	char *second = NULL;
+
+	(void)state;
+	assert_int_equal(crypto_box_keypair(public_key, secret_key), 0);
+	hex_encode(public_key, sizeof(public_key), key);
+	assert_int_equal(seal_text(key, "secret", &first), 0);
+	assert_int_equal(seal_text(key, "secret", &second), 0);
+	assert_string_not_equal(first, second);
+	assert_int_equal(strlen(first), 2 * (strlen("secret") + crypto_box_SEALBYTES));
+	assert_int_equal(hex_decode(first, sealed, strlen(first) / 2), 0);
+	assert_int_equal(crypto_box_seal_open((unsigned char *)opened, sealed, strlen(first) / 2,
+					      public_key, secret_key),
+			 0);
+	assert_string_equal(opened, "secret");
+	free(first);
+	free(second);
+	assert_int_equal(seal_text("00", "secret", &first), E_MALFORMED);
+}
+
+static bool has_query(const struct route *route, const char *name)
+{
+	for (const struct query_row *row = route->query; row && row->name; row++) {
+		if (strcmp(row->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Every argument of a row has a source, every statement as many as it wants, no row is there twice.
+ */
+static void test_routes(void **state)
+{
+	size_t rows = 0;
+
+	(void)state;
+	for (const struct route *const *table = route_tables; *table; table++) {
+		for (const struct route *route = *table; route->pattern; route++, rows++) {
+			size_t args = 0;
+			size_t queries = 0;
+
+			assert_ptr_equal(route_find(route->method, route->pattern), route);
+			assert_non_null(route->handler);
+			for (const struct query_row *row = route->query; row && row->name; row++)
+				queries++;
+			assert_true(queries <= QUERY_ROWS);
+			for (; args < ROUTE_ARGS && route->args[args]; args++) {
+				const char *arg = route->args[args];
+
+				assert_true(arg[0] == '@' ||
+					    (arg[0] == '?' && has_query(route, arg + 1)) ||
+					    strstr(route->pattern, arg));
+			}
+			if (route->store)
+				assert_int_equal((int)args, route->store->param_count);
+			assert_true(!(route->flags & ROUTE_IDEMPOTENT) ||
+				    route->method == HTTP_POST);
+			assert_true(route->method == HTTP_GET || route->role != ROLE_ANYONE);
+		}
+	}
+	assert_int_equal(rows, route_count());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_texts),   cmocka_unit_test(test_node_bodies),
+		cmocka_unit_test(test_queries), cmocka_unit_test(test_sheet_rows),
+		cmocka_unit_test(test_sealing), cmocka_unit_test(test_routes),
+	};
+
+	return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
