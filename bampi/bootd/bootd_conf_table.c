@@ -5,8 +5,9 @@
 #define AT(member) offsetof(struct bootd_conf, member)
 
 const struct conf_row bootd_conf_rows[] = {
-	{"database", CONF_STRING, AT(database), "host=/var/lib/haas/pg dbname=haas user=bampi_bootd", 0, 0,
-	 NULL, NULL, "where PostgreSQL is (libpq conninfo); a password belongs into ~/.pgpass"},
+	{"database", CONF_STRING, AT(database),
+	 "host=/var/lib/haas/pg dbname=haas user=bampi_bootd", 0, 0, NULL, NULL,
+	 "where PostgreSQL is (libpq conninfo); a password belongs into ~/.pgpass"},
 	{"user", CONF_STRING, AT(user), "haas-bootd", 0, 0, NULL, NULL,
 	 "user to become when the ports are bound; empty = stay who we are"},
 	{"interfaces", CONF_STRINGS, AT(interfaces), "", 0, 0, NULL, NULL,

@@ -10,7 +10,7 @@
 #include "common/io/log.h"
 
 #define FLUSH_MS    1000
-#define WAITING_MAX 512
+#define WAITING_MAX 8192
 #define ACTOR       "bampi-bootd"
 #define SUBJECT     "event"
 

@@ -1,5 +1,5 @@
-/* Events on their way to the database: written once a second in one statement, at most a few
- * hundred kept while it is away. */
+/* Events on their way to the database: written once a second in one statement, at most
+ * some thousand kept while it is away. */
 #pragma once
 
 #include "common/base/macros.h"
