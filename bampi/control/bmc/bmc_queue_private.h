@@ -2,6 +2,8 @@
  * per caller waiting for it. */
 #pragma once
 
+/* The default HASH_JEN falls through its switch, which clang reports. */
+#define HASH_FUNCTION HASH_FNV
 #include <uthash.h>
 #include <utlist.h>
 
@@ -120,7 +122,7 @@ void operation_drop(struct operation *operation);
 /* Ends `session` in a worker thread; it is zeroed. */
 void session_close(struct bmc_queue *queue, struct session *session);
 void ask_free(struct ask *ask);
-void finished_deliver(void *queue);
+void finished_deliver(void *context); /* struct bmc_queue */
 /* Forgets the calls that wait for their latency, with their sessions. */
 void timed_drop(struct bmc_queue *queue);
 

@@ -61,6 +61,7 @@ struct line {
 
 struct tail {
 	enum escape escape;
+	bool returned; /* the last byte was a carriage return */
 	struct line now;
 	struct line lines[CONSOLE_TAIL_LINES_MAX]; /* a ring of the latest */
 	size_t count;
@@ -117,23 +118,27 @@ static bool in_escape(struct tail *tail, unsigned char byte)
 	return false;
 }
 
-static void add_byte(struct tail *tail, unsigned char byte, bool line_feed_follows)
+static void add_byte(struct tail *tail, unsigned char byte)
 {
 	struct line *line = &tail->now;
 
 	if (in_escape(tail, byte))
 		return;
+	/* A carriage return starts the line over, unless a line feed follows ("\r\r\n" is what some
+	 * firmware writes for one). */
+	if (tail->returned && byte != '\n' && byte != '\r')
+		line->length = 0;
+	tail->returned = byte == '\r';
 	if (byte == '\n') {
 		line_end(tail);
-	} else if (byte == '\r') {
-		if (!line_feed_follows)
-			line->length = 0;
 	} else if (byte == '\b') {
 		line->length -= line->length > 0;
-	} else if (byte == '\t' || byte >= 0x20) {
-		char shown = byte == '\t' ? ' ' : byte < 0x7f ? (char)byte : '?';
+	} else if (byte == '\t' || (byte >= 0x20 && byte != 0x7f)) {
+		char shown = byte == '\t' ? ' ' : '?';
 
-		if (byte != 0x7f && line->length < CONSOLE_TAIL_LINE_MAX)
+		if (byte >= 0x20 && byte < 0x7f)
+			shown = (char)byte;
+		if (line->length < CONSOLE_TAIL_LINE_MAX)
 			line->text[line->length++] = shown;
 	}
 }
@@ -149,14 +154,8 @@ void console_tail_text(const char *bytes, size_t size, unsigned lines, struct te
 	tail->limit = lines < CONSOLE_TAIL_LINES_MAX ? lines : CONSOLE_TAIL_LINES_MAX;
 	if (tail->limit == 0)
 		return;
-	for (size_t i = 0; i < size; i++) {
-		/* "\r\r\n" is what some firmware writes for one line break. */
-		size_t next = i + 1;
-
-		while (next < size && bytes[next] == '\r')
-			next++;
-		add_byte(tail, (unsigned char)bytes[i], next < size && bytes[next] == '\n');
-	}
+	for (size_t i = 0; i < size; i++)
+		add_byte(tail, (unsigned char)bytes[i]);
 	line_end(tail);
 	for (size_t i = tail->count > tail->limit ? tail->count - tail->limit : 0; i < tail->count;
 	     i++) {
