@@ -9,6 +9,7 @@
 #include "common/base/text.h"
 #include "common/io/log.h"
 
+#include "bampi/bootd/dhcp/binding.h"
 #include "bampi/bootd/dhcp/dhcp_counters.h"
 #include "bampi/bootd/dhcp/dhcp_policy.h"
 #include "bampi/bootd/dhcp/dhcp_report.h"
@@ -35,9 +36,7 @@ struct dhcp {
 	struct loop *loop;
 	struct dhcp_options options;
 	struct dhcp_server *server;
-	struct lease_table *leases;
-	struct lease_table *offers;
-	struct lease_store *store;
+	struct bindings bindings;
 	struct dhcp_report *report;
 	struct loop_timer *sweep;
 	struct throttle throttle;
@@ -67,6 +66,11 @@ struct handling {
 	struct dhcp_facts facts;
 	struct dhcp_decision decision;
 };
+
+static struct binding_key key_of(const struct handling *handling)
+{
+	return (struct binding_key){handling->who.mac, handling->subnet->id};
+}
 
 static int64_t wall_s(void)
 {
@@ -98,8 +102,8 @@ static void gather_facts(struct dhcp *dhcp, struct handling *handling)
 	struct address_facts facts = {
 		.inventory = inventory,
 		.subnet = subnet,
-		.leases = dhcp->leases,
-		.offers = dhcp->offers,
+		.leases = dhcp->bindings.leases,
+		.offers = dhcp->bindings.offers,
 		.mac = handling->who.mac,
 		.requested = dhcp_claimed_address(&dhcp->request),
 		.now_s = wall_s(),
@@ -108,8 +112,8 @@ static void gather_facts(struct dhcp *dhcp, struct handling *handling)
 	bool known = handling->node != NULL;
 
 	handling->facts = (struct dhcp_facts){
-		.ready = inventory_ready(inventory) && lease_store_ready(dhcp->store),
-		.database = lease_store_connected(dhcp->store),
+		.ready = inventory_ready(inventory) && lease_store_ready(dhcp->bindings.store),
+		.database = lease_store_connected(dhcp->bindings.store),
 		.subnet = subnet,
 		.server = handling->server,
 	};
@@ -188,56 +192,32 @@ static void send_reply(struct dhcp *dhcp, const struct handling *handling, enum 
 static void do_silence(struct dhcp *dhcp, struct handling *handling)
 {
 	enum dhcp_reason reason = handling->decision.reason;
-	struct lease *offer;
 
 	dhcp->counters.silent[reason]++;
-	if (reason == REASON_OTHER_SERVER && handling->subnet) {
-		offer = lease_by_mac(dhcp->offers, handling->who.mac, handling->subnet->id);
-		if (offer)
-			lease_table_remove(dhcp->offers, offer);
-	}
+	if (reason == REASON_OTHER_SERVER)
+		binding_offer_over(&dhcp->bindings, key_of(handling));
 	dhcp_report_silence(dhcp->report, &handling->who, handling->subnet, reason,
 			    handling->facts.choice.refusal);
-}
-
-/* Keeps the address for this client until it asks for it. Without memory the offer still stands:
- * the same client is led to the same address again, and the commit decides. */
-static void hold_offer(struct dhcp *dhcp, const struct handling *handling)
-{
-	uint32_t address = handling->decision.address;
-	struct lease *at = lease_by_address(dhcp->offers, address);
-	struct lease *own = lease_by_mac(dhcp->offers, handling->who.mac, handling->subnet->id);
-
-	if (at && at != own)
-		lease_table_remove(dhcp->offers,
-				   at); /* expired, else it would not have been chosen */
-	if (own && own->address != address) {
-		lease_table_remove(dhcp->offers, own);
-		own = NULL;
-	}
-	if (!own &&
-	    lease_table_add(dhcp->offers, address, handling->who.mac, handling->subnet->id, &own))
-		return;
-	own->expires_at =
-		loop_now_ms(dhcp->loop) + (handling->node ? OFFER_NODE_MS : OFFER_OTHER_MS);
 }
 
 static void do_offer(struct dhcp *dhcp, struct handling *handling)
 {
 	const struct lease *bound = handling->facts.choice.bound;
+	uint32_t address = handling->decision.address;
+	int64_t held_ms = handling->node ? OFFER_NODE_MS : OFFER_OTHER_MS;
 
-	if (!bound || bound->address != handling->decision.address)
-		hold_offer(dhcp, handling);
+	if (!bound || bound->address != address)
+		binding_offer(&dhcp->bindings, key_of(handling), address,
+			      loop_now_ms(dhcp->loop) + held_ms);
 	send_reply(dhcp, handling, DHCP_OFFER);
 	dhcp->counters.offers++;
-	dhcp_report_offer(dhcp->report, &handling->who, handling->decision.address);
+	dhcp_report_offer(dhcp->report, &handling->who, address);
 }
 
 static void renew(struct dhcp *dhcp, const struct handling *handling, struct lease *lease)
 {
-	lease->expires_at = wall_s() + handling->subnet->lease_s;
-	lease->client = lease_table_intern(dhcp->leases, handling->who.text);
-	lease_store_put(dhcp->store, lease);
+	binding_renew(&dhcp->bindings, lease, handling->who.text,
+		      wall_s() + handling->subnet->lease_s);
 }
 
 static void do_ack(struct dhcp *dhcp, struct handling *handling)
@@ -248,41 +228,14 @@ static void do_ack(struct dhcp *dhcp, struct handling *handling)
 	dhcp_report_ack(dhcp->report, &handling->who, handling->decision.address, false);
 }
 
-/* Replaces what stands in the way of a new binding in memory; the rows go with the statement that
- * writes it. NULL when a write of one of them is under way: the client asks again. */
-static struct lease *make_lease(struct dhcp *dhcp, const struct handling *handling)
-{
-	const struct address_choice *choice = &handling->facts.choice;
-	uint32_t old_address = 0;
-	struct mac victim = {0};
-	struct lease *lease;
-
-	if (choice->bound && choice->bound->address == choice->address)
-		return choice->bound; /* made a moment ago, its commit is under way */
-	if ((choice->bound && choice->bound->flying) || (choice->victim && choice->victim->flying))
-		return NULL;
-	if (choice->bound) {
-		old_address = choice->bound->address;
-		lease_store_forget(dhcp->store, choice->bound);
-	}
-	if (choice->victim) {
-		victim = choice->victim->mac;
-		lease_store_forget(dhcp->store, choice->victim);
-	}
-	if (lease_table_add(dhcp->leases, choice->address, handling->who.mac, handling->subnet->id,
-			    &lease))
-		return NULL;
-	lease->old_address = old_address;
-	lease->victim = victim;
-	return lease;
-}
-
 static void do_ack_committed(struct dhcp *dhcp, struct handling *handling)
 {
 	uint8_t data[DHCP_PACKET_MAX];
 	size_t size = build_reply(dhcp, handling, DHCP_ACK, data);
 	struct waiting_ack *ack = size > 0 ? malloc(sizeof(*ack) + size) : NULL;
-	struct lease *lease = ack ? make_lease(dhcp, handling) : NULL;
+	struct lease *lease =
+		ack ? binding_make(&dhcp->bindings, key_of(handling), &handling->facts.choice)
+		    : NULL;
 
 	if (!lease) {
 		free(ack);
@@ -301,14 +254,12 @@ static void on_commit(void *context, struct lease *lease, void *waiter, int rc)
 {
 	struct dhcp *dhcp = context;
 	struct waiting_ack *ack = waiter;
-	struct lease *offer;
 
 	if (rc == 0) {
 		(void)dhcp_server_send(dhcp->server, &ack->departure, ack->data, ack->size);
 		dhcp->counters.acks_committed++;
-		offer = lease_by_mac(dhcp->offers, lease->mac, lease->subnet_id);
-		if (offer)
-			lease_table_remove(dhcp->offers, offer);
+		binding_offer_over(&dhcp->bindings,
+				   (struct binding_key){lease->mac, lease->subnet_id});
 		dhcp_report_ack(dhcp->report, &ack->who, lease->address, true);
 	} else if (rc == E_CONFLICT) {
 		dhcp->counters.conflicts++;
@@ -331,31 +282,13 @@ static void do_inform(struct dhcp *dhcp, struct handling *handling)
 	dhcp->counters.informs++;
 }
 
-/* The row of a declined address belongs to nobody: one MAC has one row per subnet, so it carries a
- * stand-in made of the address. */
-static struct mac nobody(uint32_t address)
-{
-	return (struct mac){{0x02, 0, (uint8_t)(address >> 24), (uint8_t)(address >> 16),
-			     (uint8_t)(address >> 8), (uint8_t)address}};
-}
-
 static void do_quarantine(struct dhcp *dhcp, struct handling *handling)
 {
-	uint32_t address = handling->decision.address;
-	struct lease *bound = handling->facts.choice.bound;
-	struct lease *lease;
-
-	if (bound->flying)
-		return; /* it declines again after the next ACK */
-	lease_store_forget(dhcp->store, bound);
-	if (lease_table_add(dhcp->leases, address, nobody(address), handling->subnet->id, &lease))
+	if (!binding_quarantine(&dhcp->bindings, handling->facts.choice.bound,
+				wall_s() + dhcp->options.quarantine_s))
 		return;
-	lease->state = LEASE_DECLINED;
-	lease->victim = handling->who.mac;
-	lease->expires_at = wall_s() + dhcp->options.quarantine_s;
-	lease_store_put(dhcp->store, lease);
 	dhcp->counters.quarantined++;
-	dhcp_report_decline(dhcp->report, &handling->who, address);
+	dhcp_report_decline(dhcp->report, &handling->who, handling->decision.address);
 }
 
 static void do_release(struct dhcp *dhcp, struct handling *handling)
@@ -363,7 +296,7 @@ static void do_release(struct dhcp *dhcp, struct handling *handling)
 	struct lease *lease = handling->facts.choice.bound;
 
 	lease->expires_at = wall_s();
-	lease_store_put(dhcp->store, lease);
+	lease_store_put(dhcp->bindings.store, lease);
 	dhcp->counters.released++;
 }
 
@@ -433,7 +366,7 @@ static void on_burst(void *context)
 {
 	struct dhcp *dhcp = context;
 
-	lease_store_flush(dhcp->store);
+	lease_store_flush(dhcp->bindings.store);
 }
 
 static void on_batch(void *context)
@@ -453,20 +386,15 @@ static void on_state(void *context, bool connected)
 static void on_sweep(void *context)
 {
 	struct dhcp *dhcp = context;
-	struct lease *offer;
-	size_t cursor = 0;
 
-	while ((offer = lease_table_next(dhcp->offers, &cursor))) {
-		if (offer->expires_at <= loop_now_ms(dhcp->loop))
-			lease_table_remove(dhcp->offers, offer);
-	}
+	binding_sweep_offers(&dhcp->bindings, loop_now_ms(dhcp->loop));
 	loop_timer_arm(dhcp->sweep, OFFER_SWEEP_MS);
 }
 
 static bool mac_of(void *context, uint32_t address, struct mac *ret)
 {
 	const struct dhcp *dhcp = context;
-	const struct lease *lease = lease_by_address(dhcp->leases, address);
+	const struct lease *lease = lease_by_address(dhcp->bindings.leases, address);
 
 	if (!lease || lease->state != LEASE_BOUND || !lease->committed)
 		return false;
@@ -477,14 +405,15 @@ static bool mac_of(void *context, uint32_t address, struct mac *ret)
 void dhcp_notified(struct dhcp *dhcp, const char *channel)
 {
 	if (strcmp(channel, "address") == 0)
-		lease_store_reload(dhcp->store);
+		lease_store_reload(dhcp->bindings.store);
 }
 
 bool dhcp_flush(struct dhcp *dhcp)
 {
-	lease_store_flush(dhcp->store);
+	lease_store_flush(dhcp->bindings.store);
 	dhcp_report_flush(dhcp->report);
-	return lease_store_idle(dhcp->store) || !lease_store_connected(dhcp->store);
+	return lease_store_idle(dhcp->bindings.store) ||
+	       !lease_store_connected(dhcp->bindings.store);
 }
 
 const struct metric_row *dhcp_metric_rows(size_t *ret_count)
@@ -497,13 +426,13 @@ const void *dhcp_metric_values(struct dhcp *dhcp)
 {
 	struct dhcp_counters *counters = &dhcp->counters;
 
-	counters->leases = lease_table_count(dhcp->leases);
-	counters->lease_bytes = lease_table_size(dhcp->leases);
-	counters->offers_held = lease_table_count(dhcp->offers);
-	counters->commit_queue = lease_store_queued(dhcp->store);
-	counters->commit_batches = lease_store_batches(dhcp->store);
-	counters->committed_leases = lease_store_written(dhcp->store);
-	counters->database_up = lease_store_connected(dhcp->store);
+	counters->leases = lease_table_count(dhcp->bindings.leases);
+	counters->lease_bytes = lease_table_size(dhcp->bindings.leases);
+	counters->offers_held = lease_table_count(dhcp->bindings.offers);
+	counters->commit_queue = lease_store_queued(dhcp->bindings.store);
+	counters->commit_batches = lease_store_batches(dhcp->bindings.store);
+	counters->committed_leases = lease_store_written(dhcp->bindings.store);
+	counters->database_up = lease_store_connected(dhcp->bindings.store);
 	counters->send_failures = dhcp_server_send_failures(dhcp->server);
 	return counters;
 }
@@ -524,17 +453,17 @@ static int open_parts(struct dhcp *dhcp, struct problem *problem)
 
 	if (rc)
 		return rc;
-	rc = lease_table_new(options->lease_limit, &dhcp->leases);
+	rc = lease_table_new(options->lease_limit, &dhcp->bindings.leases);
 	if (rc == 0)
-		rc = lease_table_new(OFFERS_MAX, &dhcp->offers);
+		rc = lease_table_new(OFFERS_MAX, &dhcp->bindings.offers);
 	if (rc == 0)
 		rc = dhcp_report_new(dhcp->loop, options->db, options->inventory,
 				     options->observations, &dhcp->report);
 	if (rc == 0)
 		rc = loop_timer_new(dhcp->loop, on_sweep, dhcp, &dhcp->sweep);
-	store.table = dhcp->leases;
+	store.table = dhcp->bindings.leases;
 	if (rc == 0)
-		rc = lease_store_new(dhcp->loop, &store, &dhcp->store);
+		rc = lease_store_new(dhcp->loop, &store, &dhcp->bindings.store);
 	return rc ? problem_set(problem, rc, "cannot start DHCP: %s", error_text(rc)) : 0;
 }
 
@@ -565,11 +494,11 @@ void dhcp_free(struct dhcp *dhcp)
 	if (!dhcp)
 		return;
 	inventory_set_lease_source(dhcp->options.inventory, NULL, NULL);
-	lease_store_free(dhcp->store);
+	lease_store_free(dhcp->bindings.store);
 	dhcp_report_free(dhcp->report);
 	dhcp_server_free(dhcp->server);
 	loop_timer_free(dhcp->sweep);
-	lease_table_free(dhcp->offers);
-	lease_table_free(dhcp->leases);
+	lease_table_free(dhcp->bindings.offers);
+	lease_table_free(dhcp->bindings.leases);
 	free(dhcp);
 }

@@ -145,6 +145,15 @@ void lease_store_put(struct lease_store *store, struct lease *lease)
 		enqueue(store, lease);
 }
 
+static void give_back(struct lease_store *store, struct lease *lease, int rc)
+{
+	void *waiter = lease->waiter;
+
+	lease->waiter = NULL;
+	if (waiter)
+		store->options.on_commit(store->options.context, lease, waiter, rc);
+}
+
 void lease_store_forget(struct lease_store *store, struct lease *lease)
 {
 	if (lease->dirty) {
@@ -158,16 +167,8 @@ void lease_store_forget(struct lease_store *store, struct lease *lease)
 			break;
 		}
 	}
+	give_back(store, lease, E_UNAVAILABLE);
 	lease_table_remove(store->options.table, lease);
-}
-
-static void give_back(struct lease_store *store, struct lease *lease, int rc)
-{
-	void *waiter = lease->waiter;
-
-	lease->waiter = NULL;
-	if (waiter)
-		store->options.on_commit(store->options.context, lease, waiter, rc);
 }
 
 static void committed(struct lease_store *store, struct lease *lease)

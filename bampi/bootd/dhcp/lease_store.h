@@ -45,8 +45,8 @@ size_t lease_store_queued(const struct lease_store *store);
 
 /* The lease differs from its row: queues it. */
 void lease_store_put(struct lease_store *store, struct lease *lease);
-/* Removes a lease from the table and the queue; it must not be flying. Its row stays: another lease
- * names it as victim. */
+/* Removes a lease from the table and the queue, its waiter given back with E_UNAVAILABLE; it must
+ * not be flying. Its row stays: another lease names it as victim. */
 void lease_store_forget(struct lease_store *store, struct lease *lease);
 /* Sends what is queued as far as connections are free. After a burst of packets, once. */
 void lease_store_flush(struct lease_store *store);

@@ -1,0 +1,98 @@
+#include "bampi/bootd/dhcp/binding.h"
+
+void binding_offer(const struct bindings *bindings, struct binding_key key, uint32_t address,
+		   int64_t until_ms)
+{
+	struct lease *at = lease_by_address(bindings->offers, address);
+	struct lease *own = lease_by_mac(bindings->offers, key.mac, key.subnet_id);
+
+	if (at && at != own)
+		lease_table_remove(bindings->offers,
+				   at); /* over, else it would not have been chosen */
+	if (own && own->address != address) {
+		lease_table_remove(bindings->offers, own);
+		own = NULL;
+	}
+	if (!own && lease_table_add(bindings->offers, address, key.mac, key.subnet_id, &own))
+		return;
+	own->expires_at = until_ms;
+}
+
+void binding_offer_over(const struct bindings *bindings, struct binding_key key)
+{
+	struct lease *offer = lease_by_mac(bindings->offers, key.mac, key.subnet_id);
+
+	if (offer)
+		lease_table_remove(bindings->offers, offer);
+}
+
+void binding_sweep_offers(const struct bindings *bindings, int64_t now_ms)
+{
+	struct lease *offer;
+	size_t cursor = 0;
+
+	while ((offer = lease_table_next(bindings->offers, &cursor))) {
+		if (offer->expires_at <= now_ms)
+			lease_table_remove(bindings->offers, offer);
+	}
+}
+
+struct lease *binding_make(const struct bindings *bindings, struct binding_key key,
+			   const struct address_choice *choice)
+{
+	uint32_t old_address = 0;
+	struct mac victim = {0};
+	struct lease *lease;
+
+	if (choice->bound && choice->bound->address == choice->address)
+		return choice->bound; /* made a moment ago, its commit is under way */
+	if ((choice->bound && choice->bound->flying) || (choice->victim && choice->victim->flying))
+		return NULL;
+	if (choice->bound) {
+		old_address = choice->bound->address;
+		lease_store_forget(bindings->store, choice->bound);
+	}
+	if (choice->victim) {
+		victim = choice->victim->mac;
+		lease_store_forget(bindings->store, choice->victim);
+	}
+	if (lease_table_add(bindings->leases, choice->address, key.mac, key.subnet_id, &lease))
+		return NULL;
+	lease->old_address = old_address;
+	lease->victim = victim;
+	return lease;
+}
+
+void binding_renew(const struct bindings *bindings, struct lease *lease, const char *client,
+		   int64_t expires_s)
+{
+	lease->expires_at = expires_s;
+	lease->client = lease_table_intern(bindings->leases, client);
+	lease_store_put(bindings->store, lease);
+}
+
+/* One MAC has one row per subnet, so the row of a declined address carries a stand-in made of the
+ * address. */
+static struct mac nobody(uint32_t address)
+{
+	return (struct mac){{0x02, 0, (uint8_t)(address >> 24), (uint8_t)(address >> 16),
+			     (uint8_t)(address >> 8), (uint8_t)address}};
+}
+
+bool binding_quarantine(const struct bindings *bindings, struct lease *bound, int64_t until_s)
+{
+	struct lease was = *bound;
+	struct lease *lease;
+
+	if (bound->flying)
+		return false;
+	lease_store_forget(bindings->store, bound);
+	if (lease_table_add(bindings->leases, was.address, nobody(was.address), was.subnet_id,
+			    &lease))
+		return false;
+	lease->state = LEASE_DECLINED;
+	lease->victim = was.mac;
+	lease->expires_at = until_s;
+	lease_store_put(bindings->store, lease);
+	return true;
+}
