@@ -125,6 +125,6 @@ const struct route address_routes[] = {
 	 &store_lease_list, {"?limit", "?cursor", "?subnet", "?node"}},
 	{HTTP_POST, "/api/v1/leases/{address}/reclaim", ROLE_OPERATOR, BODY_NONE, ROUTE_IDEMPOTENT, exchange_change, NULL,
 	 &store_lease_reclaim, {"{address}", "@actor"}},
-	{0},
+	{.pattern = NULL},
 };
 /* clang-format on */

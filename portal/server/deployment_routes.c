@@ -114,6 +114,6 @@ const struct route deployment_routes[] = {
 	{HTTP_GET, "/api/v1/deployments/{deployment}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL,
 	 &store_deployment_get, {"{deployment}"}},
 	{HTTP_POST, "/api/v1/deployments/{deployment}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, deployment_action, NULL, NULL, {NULL}},
-	{0},
+	{.pattern = NULL},
 };
 /* clang-format on */

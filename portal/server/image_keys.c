@@ -14,7 +14,7 @@
 
 #define KEYS_MAX       64
 #define FILE_LIMIT     512
-#define KEY_HEX_DIGITS (2 * crypto_sign_PUBLICKEYBYTES)
+#define KEY_HEX_DIGITS ((size_t)2 * crypto_sign_PUBLICKEYBYTES)
 
 struct image_key {
 	unsigned char bytes[crypto_sign_PUBLICKEYBYTES];
@@ -50,8 +50,7 @@ static int read_key(const char *folder, const char *name, struct image_key *ret,
 	if (strlen(text) != KEY_HEX_DIGITS ||
 	    hex_decode(text, ret->bytes, sizeof(ret->bytes)) != 0) {
 		(void)problem_set(problem, E_MALFORMED, "%s is not a public key", path);
-		problem_hint(problem, "one line of %zu hex digits (ed25519)",
-			     (size_t)KEY_HEX_DIGITS);
+		problem_hint(problem, "one line of %zu hex digits (ed25519)", KEY_HEX_DIGITS);
 		return E_MALFORMED;
 	}
 	digest_text(ret->bytes, sizeof(ret->bytes), digest);
@@ -70,9 +69,12 @@ int image_keys_read(const char *folder, struct image_keys **ret, struct problem 
 {
 	struct image_keys *keys = calloc(1, sizeof(*keys));
 	struct dirent **entries = NULL;
-	int count = scandir(folder, &entries, is_key_file, alphasort);
-	int rc = keys ? 0 : -ENOMEM;
+	int count;
+	int rc = 0;
 
+	if (!keys)
+		return problem_set(problem, -ENOMEM, "out of memory");
+	count = scandir(folder, &entries, is_key_file, alphasort);
 	if (count < 0 && errno != ENOENT)
 		rc = problem_set(problem, -errno, "folder %s cannot be read: %s", folder,
 				 error_text(-errno));

@@ -260,6 +260,6 @@ const struct route image_routes[] = {
 	 &store_grant_put, {"{image}", "{version}", "{tenant}", "@actor"}},
 	{HTTP_DELETE, "/api/v1/images/{image}/{version}/grants/{tenant}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
 	 &store_grant_drop, {"{image}", "{version}", "{tenant}", "@actor"}},
-	{0},
+	{.pattern = NULL},
 };
 /* clang-format on */

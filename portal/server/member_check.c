@@ -208,7 +208,7 @@ static const struct member_row *row_of(const struct member_row rows[], size_t co
 /* RFC 6901: ~ and / of a member's name are written ~0 and ~1; what does not fit is cut. */
 static void pointer_of(const char *parent, const char *name, char ret[POINTER_SIZE])
 {
-	size_t at = strlen(parent);
+	size_t at;
 
 	(void)text_format(ret, POINTER_SIZE, "%s/", parent);
 	for (at = strlen(ret); *name && at + 3 < POINTER_SIZE; name++) {

@@ -278,6 +278,6 @@ const struct route node_routes[] = {
 	 &store_node_events, {"?limit", "?cursor", "{node}", "?after"}},
 	{HTTP_GET, "/api/v1/nodes/{node}/console/stream", ROLE_TENANT, BODY_NONE, 0, console_stream, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/{node}/console/input", ROLE_TENANT, BODY_BYTES, 0, console_input, NULL, NULL, {NULL}},
-	{0},
+	{.pattern = NULL},
 };
 /* clang-format on */

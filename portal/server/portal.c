@@ -151,8 +151,10 @@ int portal_start(struct loop *loop, const void *values, void **ret_state, struct
 	struct portal *portal = calloc(1, sizeof(*portal));
 	int rc;
 
-	if (!portal || sodium_init() < 0)
+	if (sodium_init() < 0 || !portal) {
+		free(portal);
 		return problem_set(problem, -ENOMEM, "portald cannot start");
+	}
 	wipe_json_memory();
 	portal->loop = loop;
 	portal->conf = values;

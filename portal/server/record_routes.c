@@ -80,6 +80,6 @@ const struct route record_routes[] = {
 	{HTTP_GET, "/api/v1/certificates/{certificate}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL,
 	 &store_certificate_get, {"{certificate}"}},
 	{HTTP_GET, "/api/v1/keys/certificate", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_certificate_keys, {NULL}},
-	{0},
+	{.pattern = NULL},
 };
 /* clang-format on */

@@ -72,6 +72,6 @@ const struct route server_routes[] = {
 	{HTTP_GET, "/readyz", ROLE_ANYONE, BODY_NONE, 0, readyz, NULL, NULL, {NULL}},
 	{HTTP_GET, "/metrics", ROLE_ANYONE, BODY_NONE, 0, metrics, NULL, NULL, {NULL}},
 	{HTTP_GET, "/openapi.yaml", ROLE_ANYONE, BODY_NONE, 0, openapi, NULL, NULL, {NULL}},
-	{0},
+	{.pattern = NULL},
 };
 /* clang-format on */
