@@ -57,6 +57,7 @@ static void settings_of(const struct bampid_conf *conf, struct step_settings *re
 	ret->backoff_ms = conf->backoff_s * 1000;
 	ret->fresh_ms = conf->agent_fresh_s * 1000;
 	ret->stall_ms = conf->agent_stall_s * 1000;
+	ret->bmc_patience_ms = conf->bmc_patience_s * 1000;
 	ret->settle_ms = conf->settle_s * 1000;
 	ret->poll_ms = conf->poll_s * 1000;
 }

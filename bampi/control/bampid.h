@@ -28,6 +28,7 @@ struct bampid_conf {
 	int64_t backoff_s;
 	int64_t agent_fresh_s;
 	int64_t agent_stall_s;
+	int64_t bmc_patience_s;
 	int64_t settle_s;
 	int64_t poll_s;
 };

@@ -68,6 +68,8 @@ void evidence_add(const struct facts *facts, int64_t now_ms, struct problem *pro
 {
 	char text[224];
 
+	if (problem->detail[0])
+		add(problem, "; ");
 	add_dhcp(facts, now_ms, problem);
 	add_http(facts, now_ms, problem);
 	(void)snprintf(text, sizeof(text), "; BMC: %.200s",

@@ -369,6 +369,9 @@ static void decide(struct runner *runner, struct work *work)
 	advance_decide(facts, work->claimed.now_ms, &work->advance);
 	busy = !work->advance.new_attempt && bmc_jobs_busy(runner->jobs, facts->deployment.id);
 	work->keep = work->advance.due_ms != 0 && (busy || work->advance.outcome.bmc_count > 0);
+	/* Due again when the claim would have run out: whoever is alive then sees to it. */
+	if (work->keep && work->advance.due_ms > work->claimed.now_ms + options->claim_ms)
+		work->advance.due_ms = work->claimed.now_ms + options->claim_ms;
 }
 
 static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)

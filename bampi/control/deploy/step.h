@@ -107,12 +107,14 @@ struct bmc_facts {
 /* How long things may take; from the configuration. */
 struct step_settings {
 	int64_t deadline_ms[STEP_COUNT];
-	int64_t backoff_ms; /* after the first failed attempt; doubles, to 16 times */
-	int64_t fresh_ms;   /* an agent that said nothing for so long is not counted on */
-	int64_t stall_ms;   /* one that works and says nothing for so long is lost */
-	int64_t settle_ms;  /* cancel: power is read again after this, for a command of another that
-			       was still on its way */
-	int64_t poll_ms;    /* look again at the latest, even if nothing wakes us */
+	int64_t backoff_ms;      /* after the first failed attempt; doubles, to 16 times */
+	int64_t fresh_ms;        /* an agent that said nothing for so long is not counted on */
+	int64_t stall_ms;        /* one that works and says nothing for so long is lost */
+	int64_t bmc_patience_ms; /* a BMC that does not answer is asked again for so long in one
+				    attempt */
+	int64_t settle_ms; /* cancel: power is read again after this, for a command of another that
+			      was still on its way */
+	int64_t poll_ms;   /* look again at the latest, even if nothing wakes us */
 };
 
 struct facts {

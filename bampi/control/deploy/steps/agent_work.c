@@ -102,7 +102,7 @@ static void watch(const struct facts *facts, int64_t now_ms, enum task_kind kind
 	if (now_ms >= lost_ms) {
 		outcome_fail(ret, E_TIMEOUT, "the agent of node %s says nothing any more during %s",
 			     facts->node.name, task_kind_words[kind]);
-		problem_detail(&ret->problem, "last heard %lld s ago; ",
+		problem_detail(&ret->problem, "last heard %lld s ago",
 			       (long long)((now_ms - heard_ms) / 1000));
 		ret->untouched = task->state == TASK_QUEUED;
 		return;

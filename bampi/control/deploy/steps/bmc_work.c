@@ -1,3 +1,5 @@
+#include <errno.h>
+
 #include "common/base/error.h"
 
 #include "bampi/control/deploy/steps/steps.h"
@@ -6,12 +8,29 @@
  * for. */
 #define ANSWER_MS 300000
 
+/* The BMC may be back any moment: asked again instead of spending an attempt, for a while. */
+static bool may_come_back(const struct facts *facts, int64_t now_ms)
+{
+	int code = facts->bmc.problem.code;
+
+	return (code == E_TIMEOUT || code == E_UNAVAILABLE || code == -EBUSY) &&
+	       now_ms - facts->deployment.step_started_ms < facts->settings->bmc_patience_ms;
+}
+
 bool bmc_work(const struct facts *facts, int64_t now_ms, const struct bmc_request requests[],
 	      size_t count, struct outcome *ret)
 {
 	switch (facts->bmc.state) {
 	case BMC_WORK_DONE: return true;
 	case BMC_WORK_FAILED:
+		if (may_come_back(facts, now_ms)) {
+			/* The job is forgotten with this look; the next one asks anew. */
+			outcome_wait(ret, now_ms + facts->settings->backoff_ms,
+				     facts->bmc.problem.code, "%s", facts->bmc.problem.message);
+			problem_detail(&ret->problem, "%s", facts->bmc.problem.detail);
+			problem_hint(&ret->problem, "%s", facts->bmc.problem.hint);
+			return false;
+		}
 		ret->verdict = STEP_FAILED;
 		ret->problem = facts->bmc.problem;
 		if (!problem_is_set(&ret->problem))

@@ -57,7 +57,7 @@ static void fail(const struct facts *facts, const char *key, const json_t *row, 
 	const char *reason = text_of(row, "reason");
 
 	outcome_fail(ret, E_CONFLICT, "drive %s of node %s is not erased", key, facts->node.name);
-	problem_detail(&ret->problem, "%s: %s; ",
+	problem_detail(&ret->problem, "%s: %s",
 		       row ? text_of(row, "verdict") : "not there any more",
 		       reason[0] ? reason : "no reason given");
 	problem_hint(

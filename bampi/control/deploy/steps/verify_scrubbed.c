@@ -44,7 +44,7 @@ static void judge(const struct facts *facts, struct outcome *ret)
 			continue;
 		outcome_fail(ret, E_CONFLICT, "drive %s of node %s could not be verified as erased",
 			     key, facts->node.name);
-		problem_detail(&ret->problem, "%s: %lld of %lld samples are not empty; ",
+		problem_detail(&ret->problem, "%s: %lld of %lld samples are not empty",
 			       row ? text_of(row, "verdict") : "not reported",
 			       (long long)json_integer_value(json_object_get(row, "nonzero")),
 			       (long long)json_integer_value(json_object_get(row, "samples")));
