@@ -22,7 +22,10 @@ fail() { say "FAILED: $*"; show_failure; exit 1; }
 # Every program of the lab, the database last.
 lab_stop() {
 	local name
-	for name in "${!pids[@]}"; do kill -9 "${pids[$name]}" 2>/dev/null || true; done
+	for name in "${!pids[@]}"; do
+		kill -9 "${pids[$name]}" 2>/dev/null || true
+		wait "${pids[$name]}" 2>/dev/null || true
+	done
 	"$root/tests/support/pg" stop "$lab/pg" >/dev/null 2>&1 || true
 	[ -n "${LAB_KEEP:-}" ] || rm -rf "$lab"
 }
@@ -55,8 +58,8 @@ bampid_start() {
 		database = "host=$lab/pg dbname=haas user=bampid";
 		user = ""; name = "$1"; socket = { path = "$lab/$1.sock"; group = ""; };
 		key_dir = "$lab/keys"; image_keys = "$lab/image-keys"; sim_rack = "$lab/rack";
-		claim = 2; poll = 1; backoff = ${BACKOFF:-1}; settle = 1; agent = { fresh = 5; stall = ${STALL:-8}; };
-		deadline = { netboot = ${NETBOOT:-30}; agent = ${AGENT:-30}; verify = ${VERIFY:-30}; };
+		claim = 2; poll = 1; bmc_patience = 5; backoff = ${BACKOFF:-1}; settle = 1; agent = { fresh = 5; stall = ${STALL:-8}; };
+		deadline = { netboot = ${NETBOOT:-12}; agent = ${AGENT:-12}; verify = ${VERIFY:-30}; power_off = 12; };
 	CONF
 	"$build/bin/bampid" --config "$lab/$1.conf" >>"$lab/$1.log" 2>&1 &
 	pids[$1]=$!
@@ -95,4 +98,24 @@ invariants() {
 		"tasks of deployments that are over"
 	expect "select count(*) from deployment_step s join deployment d on d.id = s.deployment_id where d.due_at is null and s.state = 'running'" 0 \
 		"running steps of deployments that are over"
+}
+
+# The hold of each step: what makes a deployment stay in it until the faults are cleared.
+declare -A hold=([netboot]=no_script [agent]=no_agent [inventory]=hold:inventory [write_image]=hold:write_image [configure_os]=hold:configure_os
+	[local_boot]=bmc_slow [verify]=no_callback [scrub]=hold:erase [verify_scrubbed]=hold:verify_erased [power_off]=bmc_slow)
+# in_step NODE STEP: SQL that is t once the newest deployment of the node works in the step.
+in_step() {
+	printf "select step = '%s' and step_started_at is not null from deployment where node_id = (select id from node where name = '%s') order by id desc limit 1" "$2" "$1"
+}
+# Stops every bampid as systemd would; a leak or a crash is a failure.
+lab_end() {
+	local name
+	for name in "${!pids[@]}"; do
+		[ "$name" != simnodes ] || continue
+		kill -TERM "${pids[$name]}"
+		wait "${pids[$name]}" || fail "$name did not stop cleanly"
+		unset "pids[$name]"
+	done
+	! grep -l 'AddressSanitizer\|runtime error:' "$lab"/*.log || fail "sanitizer"
+	say ok
 }

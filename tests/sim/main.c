@@ -27,7 +27,7 @@
 
 #define TICK_US     10000
 #define FAULTS_MAX  65536
-#define SLOW_MS     3000
+#define SLOW_MS     1500
 #define COUNT_LIMIT 65535
 
 struct faults_file {
