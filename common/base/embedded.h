@@ -1,4 +1,5 @@
-/* A file compiled into the program (cmake/embed.cmake). The bytes are followed by a NUL, so text can be used as a string. */
+/* A file compiled into the program (cmake/embed.cmake). The bytes are followed by a NUL, so text
+ * can be used as a string. */
 #pragma once
 
 #include <stddef.h>

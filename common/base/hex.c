@@ -43,7 +43,8 @@ int hex_decode(const char *text, void *ret, size_t size)
 	if (text[2 * size] != '\0')
 		return E_MALFORMED;
 	for (size_t i = 0; i < size; i++)
-		at[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
+		at[i] = (uint8_t)((unsigned)hex_digit(text[2 * i]) << 4 |
+				  (unsigned)hex_digit(text[2 * i + 1]));
 	return 0;
 }
 

@@ -107,7 +107,7 @@ static char open_bracket(const struct text *text)
 			depth--;
 		}
 	}
-	return depth ? stack[depth - 1] : '\0';
+	return (char)(depth ? stack[depth - 1] : '\0');
 }
 
 #define CHECKED_SIZE 16384 /* beyond it the check would make debug builds quadratic */
@@ -128,7 +128,7 @@ __attribute__((unused)) static bool in_array(const struct text *text)
 /* Separator and key in front of a value. */
 static void begin_value(struct text *text, const char *key)
 {
-	char last = text->size ? text->data[text->size - 1] : '\0';
+	char last = (char)(text->size ? text->data[text->size - 1] : '\0');
 
 	assert(in_object(text, key != NULL) == (key != NULL));
 	/* After an opening bracket, a prefix that ends in blank ("data: ") or a line of JSON lines

@@ -12,8 +12,9 @@ void json_begin_object(struct text *text, const char *key);
 void json_end_object(struct text *text);
 void json_begin_array(struct text *text, const char *key);
 void json_end_array(struct text *text);
-/* jansson has functions of the names json_string and json_null: ours have other names for the linker, and common/http/json_reader.h
- * hides jansson's from the compiler. Include that, never <jansson.h>. */
+/* jansson has functions of the names json_string and json_null: ours have other names for the
+ * linker, and common/http/json_reader.h hides jansson's from the compiler. Include that, never
+ * <jansson.h>. */
 /* NULL value writes null. Bytes that are not UTF-8 are replaced by U+FFFD. */
 void json_string(struct text *text, const char *key, const char *value) __asm__("haas_json_string");
 void json_int(struct text *text, const char *key, int64_t value);

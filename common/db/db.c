@@ -250,7 +250,7 @@ static void do_chores(void *context)
 {
 	struct db *db = context;
 	struct problem away = db->away;
-	struct db_segment *segment;
+	struct db_segment *segment = NULL;
 	struct db_queue refused = db->refused;
 
 	if (!problem_is_set(&away))
@@ -298,7 +298,7 @@ static void prepared_name(const struct db_statement *statement, char ret[NAME_SI
 static int send_prepare(struct db *db, struct db_statement *statement, const struct db_query *query)
 {
 	char name[NAME_SIZE];
-	struct db_segment *segment;
+	struct db_segment *segment = NULL;
 	int rc;
 
 	if (statement->prepared)
@@ -330,14 +330,15 @@ static int send_call(struct db *db, const struct db_statement *statement,
 
 /* From here on every call is answered through the queue, also when sending fails: then the
  * connection is given up in the loop. */
-static void send_segment(struct db *db, struct db_segment *segment, const struct db_call calls[])
+static void send_segment(struct db *db, struct db_segment *segment, const struct db_call calls[],
+			 size_t count)
 {
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < segment->count; i++)
+	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = send_prepare(db, segment->calls[i].statement, calls[i].query);
 	db_queue_add(&db->sent, segment);
-	for (size_t i = 0; rc == 0 && i < segment->count; i++)
+	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = send_call(db, segment->calls[i].statement, &calls[i]);
 	if (rc == 0 && !PQpipelineSync(db->connection))
 		rc = E_UNAVAILABLE;
@@ -351,7 +352,7 @@ static void send_segment(struct db *db, struct db_segment *segment, const struct
 
 int db_submit_all(struct db *db, const struct db_call calls[], size_t count)
 {
-	struct db_segment *segment;
+	struct db_segment *segment = NULL;
 	int rc;
 
 	if (count == 0)
@@ -372,7 +373,7 @@ int db_submit_all(struct db *db, const struct db_call calls[], size_t count)
 	}
 	db->in_flight += count;
 	if (db->phase == PHASE_READY && !db->broken) {
-		send_segment(db, segment, calls);
+		send_segment(db, segment, calls, count);
 	} else {
 		db_queue_add(&db->refused, segment);
 		loop_timer_arm(db->chores, REFUSE_AFTER_MS);
@@ -462,7 +463,7 @@ static void free_statements(struct db *db)
 void db_free(struct db *db)
 {
 	struct problem closing = {0};
-	struct db_segment *segment;
+	struct db_segment *segment = NULL;
 
 	if (!db)
 		return;

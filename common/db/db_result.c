@@ -13,7 +13,7 @@ static const struct {
 	const char *prefix;
 	int code;
 } states[] = {
-  /* clang-format off */
+	/* clang-format off */
 	{"HA403", E_DENIED},
 	{"HA404", E_NOT_FOUND},
 	{"HA409", E_CONFLICT},
@@ -27,7 +27,7 @@ static const struct {
 	{"08", E_UNAVAILABLE},
 	{"53", E_UNAVAILABLE},
 	{"57P", E_UNAVAILABLE},
-  /* clang-format on */
+	/* clang-format on */
 };
 
 static int state_code(const char *state)

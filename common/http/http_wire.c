@@ -298,11 +298,10 @@ static int take_size_char(struct http_chunks *chunks, char c)
 			return E_MALFORMED;
 		chunks->left = chunks->left << 4 | (uint64_t)digit;
 		chunks->digits = true;
-	} else if (!chunks->digits || c == '\n') {
-		return E_MALFORMED;
-	} else if (c == '\r') {
+	} else if (chunks->digits && c == '\r') {
 		chunks->carriage = true;
-	} else if (c == ';' || chunks->state == HTTP_CHUNKS_EXTENSION) {
+	} else if (chunks->digits && c != '\n' &&
+		   (c == ';' || chunks->state == HTTP_CHUNKS_EXTENSION)) {
 		chunks->state = HTTP_CHUNKS_EXTENSION;
 	} else {
 		return E_MALFORMED;
@@ -385,14 +384,14 @@ int http_decode(char *text, bool query)
 		int low;
 
 		if (*in != '%') {
-			*out++ = query && *in == '+' ? ' ' : *in;
+			*out++ = (char)(query && *in == '+' ? ' ' : *in);
 			continue;
 		}
 		high = hex_value(in[1]);
 		low = high < 0 ? -1 : hex_value(in[2]);
 		if (low < 0 || (high == 0 && low == 0))
 			return E_MALFORMED;
-		*out++ = (char)(high << 4 | low);
+		*out++ = (char)(unsigned char)((unsigned)high << 4 | (unsigned)low);
 		in += 2;
 	}
 	*out = '\0';

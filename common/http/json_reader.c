@@ -116,12 +116,14 @@ bool json_get_bool(struct json_reader *reader, const char *key, bool fallback)
 
 void json_only(struct json_reader *reader, const char *const keys[])
 {
-	void *at = NULL;
+	json_t *object;
+	void *at;
 
 	if (!json_is_object(reader->object))
 		return;
-	/* jansson's iterator takes no const object but changes nothing */
-	at = json_object_iter((json_t *)(uintptr_t)reader->object);
+	/* jansson's iterator wants its object without const. */
+	memcpy(&object, &reader->object, sizeof(void *));
+	at = json_object_iter(object);
 	while (at) {
 		const char *name = json_object_iter_key(at);
 		size_t i = 0;
@@ -130,6 +132,6 @@ void json_only(struct json_reader *reader, const char *const keys[])
 			i++;
 		if (!keys[i])
 			fail(reader, name, "is not known here");
-		at = json_object_iter_next((json_t *)(uintptr_t)reader->object, at);
+		at = json_object_iter_next(object, at);
 	}
 }

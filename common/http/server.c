@@ -205,7 +205,7 @@ int http_server_listen_tcp(struct http_server *server, uint32_t address, uint16_
 	struct sockaddr_in name = {
 		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(address)};
 	socklen_t size = sizeof(name);
-	struct http_listener *listener;
+	struct http_listener *listener = NULL;
 	int fd = bind_tcp(&name);
 	int rc = fd < 0 ? fd : listen_on(server, fd, &listener);
 
@@ -220,7 +220,7 @@ int http_server_listen_tcp(struct http_server *server, uint32_t address, uint16_
 				     (unsigned)port);
 		return rc;
 	}
-	if (getsockname(fd, (struct sockaddr *)&name, &size) == 0)
+	if (listener && getsockname(fd, (struct sockaddr *)&name, &size) == 0)
 		listener->port = ntohs(name.sin_port);
 	return 0;
 }
@@ -296,7 +296,7 @@ int http_server_listen_unix(struct http_server *server, const char *path, mode_t
 			    const char *group, struct problem *problem)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
-	struct http_listener *listener;
+	struct http_listener *listener = NULL;
 	char *copy = strdup(path);
 	gid_t gid = (gid_t)-1;
 	int rc = 0;
@@ -313,7 +313,7 @@ int http_server_listen_unix(struct http_server *server, const char *path, mode_t
 		rc = bind_unix(&name, mode, gid);
 	if (rc >= 0)
 		rc = listen_on(server, rc, &listener);
-	if (rc == 0) {
+	if (rc == 0 && listener) {
 		listener->path = copy;
 		return 0;
 	}

@@ -10,7 +10,7 @@
 #include "common/base/error.h"
 #include "common/http/server_private.h"
 
-#define IDLE_S        75      /* between requests */
+#define IDLE_MS       75000   /* between requests */
 #define WRITE_STALL_S 60      /* a client that takes nothing for so long is gone */
 #define LINGER_MS     2000    /* for the client to read our last answer */
 #define PROGRESS      4096    /* bytes of a body that buy another header_timeout_s */
@@ -246,7 +246,7 @@ static void on_written(struct bufferevent *bev, void *context)
 	}
 	connection->state = CONNECTION_HEAD;
 	connection->started = false;
-	loop_timer_arm(connection->deadline, IDLE_S * 1000);
+	loop_timer_arm(connection->deadline, IDLE_MS);
 	on_read(bev, connection);
 }
 

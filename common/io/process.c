@@ -42,9 +42,9 @@ static int find_user(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct pr
 /* The order of credentials(7): groups while still root, the user last; each change is read back. */
 static int become(const char *user, uid_t uid, gid_t gid)
 {
-	uid_t real;
-	uid_t effective;
-	uid_t saved;
+	uid_t real = 0;
+	uid_t effective = 0;
+	uid_t saved = 0;
 
 	if (initgroups(user, gid) != 0 || setresgid(gid, gid, gid) != 0 ||
 	    setresuid(uid, uid, uid) != 0 || getresuid(&real, &effective, &saved) != 0)
@@ -61,8 +61,8 @@ static int become(const char *user, uid_t uid, gid_t gid)
 
 int process_drop_privileges(const char *user, struct problem *problem)
 {
-	uid_t uid;
-	gid_t gid;
+	uid_t uid = (uid_t)-1;
+	gid_t gid = (gid_t)-1;
 	int rc;
 
 	if (!user || user[0] == '\0')

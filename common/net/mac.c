@@ -14,10 +14,10 @@ static const struct {
 	char separator;
 	size_t group; /* digits between separators */
 } formats[] = {
-	{':', 2     },
-	{'-', 2     },
-	{'.', 4     },
-	{0,   DIGITS},
+	{':', 2},
+	{'-', 2},
+	{'.', 4},
+	{0, DIGITS},
 };
 
 /* Collects the digits of one way of writing; false when `text` is not written so. */
