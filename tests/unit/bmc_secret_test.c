@@ -1,0 +1,185 @@
+// links: control_bmc common_io common_base
+/* The key file and what is sealed to it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+/* clang-format on */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+#include "bampi/control/bmc/bmc_secret.h"
+
+struct folder {
+	char dir[64];
+	char path[128];
+};
+
+static int start(void **state)
+{
+	struct folder *folder = calloc(1, sizeof(*folder));
+
+	assert_non_null(folder);
+	(void)text_copy(folder->dir, sizeof(folder->dir), "/tmp/bmc_secret.XXXXXX");
+	assert_non_null(mkdtemp(folder->dir));
+	assert_true(text_format(folder->path, sizeof(folder->path), "%s/seal.key", folder->dir));
+	*state = folder;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	struct folder *folder = *state;
+
+	(void)unlink(folder->path);
+	assert_int_equal(rmdir(folder->dir), 0); /* nothing else was left */
+	free(folder);
+	return 0;
+}
+
+static struct bmc_secret *load(const struct folder *folder)
+{
+	struct bmc_secret *secret = NULL;
+	struct problem problem = {0};
+
+	assert_int_equal(bmc_secret_load(folder->path, &secret, &problem), 0);
+	return secret;
+}
+
+static void sealed_and_opened(void **state)
+{
+	struct bmc_secret *secret = load(*state);
+	struct bmc_secret *again;
+	uint8_t sealed[BMC_SECRET_SEALED_SIZE];
+	char password[21];
+	char tight[6];
+	size_t size;
+
+	assert_int_equal(bmc_secret_seal(bmc_secret_public_key(secret), "secret", sealed, &size),
+			 0);
+	assert_int_equal(size, 48 + 6);
+	assert_null(memmem(sealed, size, "secret", 6));
+	assert_int_equal(bmc_secret_open(secret, sealed, size, password, sizeof(password)), 0);
+	assert_string_equal(password, "secret");
+	assert_int_equal(bmc_secret_open(secret, sealed, size, tight, sizeof(tight)), E_LIMIT);
+	assert_int_equal(bmc_secret_open(secret, sealed, 47, password, sizeof(password)),
+			 E_MALFORMED);
+	assert_int_equal(bmc_secret_open(secret, sealed, 1000, password, sizeof(password)),
+			 E_LIMIT);
+	sealed[50] ^= 1;
+	assert_int_equal(bmc_secret_open(secret, sealed, size, password, sizeof(password)),
+			 E_DENIED);
+	sealed[50] ^= 1;
+	bmc_secret_free(secret);
+
+	/* The next start has the same key. */
+	again = load(*state);
+	assert_int_equal(bmc_secret_open(again, sealed, size, password, sizeof(password)), 0);
+	bmc_secret_free(again);
+}
+
+static void another_key_opens_nothing(void **state)
+{
+	const struct folder *folder = *state;
+	struct bmc_secret *first = load(folder);
+	struct bmc_secret *second;
+	uint8_t sealed[BMC_SECRET_SEALED_SIZE];
+	char password[21];
+	size_t size;
+
+	assert_int_equal(bmc_secret_seal(bmc_secret_public_key(first), "", sealed, &size), 0);
+	assert_int_equal(bmc_secret_open(first, sealed, size, password, sizeof(password)), 0);
+	assert_string_equal(password, "");
+	assert_int_equal(unlink(folder->path), 0);
+	second = load(folder);
+	assert_int_equal(bmc_secret_open(second, sealed, size, password, sizeof(password)),
+			 E_DENIED);
+	bmc_secret_free(first);
+	bmc_secret_free(second);
+}
+
+static void key_file_is_private(void **state)
+{
+	const struct folder *folder = *state;
+	struct bmc_secret *secret = load(folder);
+	struct problem problem = {0};
+	struct stat status;
+
+	assert_int_equal(stat(folder->path, &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0600);
+	assert_int_equal(status.st_size, 32);
+	bmc_secret_free(secret);
+	assert_int_equal(chmod(folder->path, 0640), 0);
+	assert_int_equal(bmc_secret_load(folder->path, &secret, &problem), E_DENIED);
+	assert_non_null(strstr(problem.hint, "chmod 600"));
+	assert_int_equal(chmod(folder->path, 0600), 0);
+	assert_int_equal(truncate(folder->path, 31), 0);
+	assert_int_equal(bmc_secret_load(folder->path, &secret, &problem), E_MALFORMED);
+	assert_int_equal(bmc_secret_load("/nonexistent/seal.key", &secret, &problem), -ENOENT);
+	assert_true(problem.message[0]);
+}
+
+/* Eight daemons start for the first time at once: they end with one key. */
+static void first_starts_agree(void **state)
+{
+	const struct folder *folder = *state;
+	struct bmc_secret *mine;
+	uint8_t sealed[BMC_SECRET_SEALED_SIZE];
+	size_t size;
+	int pipes[2];
+
+	assert_int_equal(pipe(pipes), 0);
+	for (int i = 0; i < 8; i++) {
+		pid_t child = fork();
+
+		assert_true(child >= 0);
+		if (child == 0) {
+			struct bmc_secret *secret = NULL;
+			struct problem problem;
+			int rc = bmc_secret_load(folder->path, &secret, &problem);
+
+			if (rc == 0 &&
+			    write(pipes[1], bmc_secret_public_key(secret), BMC_SECRET_KEY_SIZE) < 0)
+				rc = 1;
+			_exit(rc ? 1 : 0);
+		}
+	}
+	mine = load(folder);
+	for (int i = 0; i < 8; i++) {
+		uint8_t theirs[BMC_SECRET_KEY_SIZE];
+		int status;
+
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+		assert_int_equal(read(pipes[0], theirs, sizeof(theirs)), sizeof(theirs));
+		assert_memory_equal(theirs, bmc_secret_public_key(mine), sizeof(theirs));
+	}
+	assert_int_equal(bmc_secret_seal(bmc_secret_public_key(mine), "x", sealed, &size), 0);
+	(void)close(pipes[0]);
+	(void)close(pipes[1]);
+	bmc_secret_free(mine);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+	const struct CMUnitTest tests[] = {
+		TEST(sealed_and_opened),
+		TEST(another_key_opens_nothing),
+		TEST(key_file_is_private),
+		TEST(first_starts_agree),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
