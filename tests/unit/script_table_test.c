@@ -66,6 +66,7 @@ static void scripts(void **state)
 		 "echo haas: powering off\n"
 		 "sleep 3\n"
 		 "poweroff ||\n"
+		 "echo haas: this iPXE cannot power off, asking again every 30 s\n"
 		 ":hold\n"
 		 "sleep 30\n"
 		 "imgfree ||\n"

@@ -117,7 +117,7 @@ static void single_blocks_are_never_doubled(void **state)
 
 static void windows(void **state)
 {
-	struct tftp_flow flow = flow_of(512, 4, 20 * 512);
+	struct tftp_flow flow = flow_of(512, 4, (uint64_t)20 * 512);
 
 	(void)state;
 	assert_int_equal(send_all(&flow), 4);

@@ -82,7 +82,9 @@ int boot_new(struct loop *loop, const struct boot_options *options, struct boot 
 	struct boot *boot = calloc(1, sizeof(*boot));
 	int rc;
 
-	if (!boot || copy_options(boot, options))
+	if (!boot)
+		return problem_set(problem, -ENOMEM, "no memory for the boot server");
+	if (copy_options(boot, options))
 		rc = problem_set(problem, -ENOMEM, "no memory for the boot server");
 	else
 		rc = start(loop, boot, problem);

@@ -19,7 +19,7 @@ int boot_file_name(const char *asked, char *ret)
 	while (*asked == '/' || *asked == '\\')
 		asked++;
 	for (; *asked; asked++) {
-		char c = *asked == '\\' ? '/' : *asked;
+		char c = (char)(*asked == '\\' ? '/' : *asked);
 
 		if (size == BOOT_NAME_MAX)
 			return E_LIMIT;
@@ -45,29 +45,44 @@ static int open_beneath(int folder, const char *name)
 	return (int)syscall(SYS_openat2, folder, name, &how, sizeof(how));
 }
 
-int boot_file_open(const char *folder, const char *name, int *ret_fd, uint64_t *ret_size)
+/* Gives the descriptor, or what boot_file_open gives. */
+static int open_regular(int folder, const char *name, uint64_t *ret_size)
 {
-	CLEANUP(closep) int folder_fd = -1;
-	CLEANUP(closep) int fd = -1;
-	struct stat stat;
+	int fd = open_beneath(folder, name);
+	struct stat status;
+	int rc = 0;
 
-	/* Opened anew each time: a folder that was replaced as a whole counts at once. */
-	folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (folder_fd < 0)
-		return -errno;
-	fd = open_beneath(folder_fd, name);
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == EXDEV || errno == ELOOP ||
 				       errno == ENXIO || errno == ENAMETOOLONG
 			       ? E_NOT_FOUND
 			       : -errno;
-	if (fstat(fd, &stat) < 0)
+	if (fstat(fd, &status) < 0)
+		rc = -errno;
+	else if (!S_ISREG(status.st_mode) || status.st_size < 0)
+		rc = E_NOT_FOUND;
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	*ret_size = (uint64_t)status.st_size;
+	return fd;
+}
+
+int boot_file_open(const char *folder, const char *name, int *ret_fd, uint64_t *ret_size)
+{
+	/* Opened anew each time: a folder that was replaced as a whole counts at once. */
+	CLEANUP(closep) int folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint64_t size = 0;
+	int fd;
+
+	if (folder_fd < 0)
 		return -errno;
-	if (!S_ISREG(stat.st_mode) || stat.st_size < 0)
-		return E_NOT_FOUND;
+	fd = open_regular(folder_fd, name, &size);
+	if (fd < 0)
+		return fd;
 
 	*ret_fd = fd;
-	*ret_size = (uint64_t)stat.st_size;
-	fd = -1;
+	*ret_size = size;
 	return 0;
 }

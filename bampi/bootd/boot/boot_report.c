@@ -36,7 +36,7 @@ static void copy_line(char *ret, size_t room, const char *text)
 			size--;
 	}
 	for (size_t i = 0; i < size; i++)
-		ret[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];
+		ret[i] = (char)((unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]);
 	ret[size] = '\0';
 }
 

@@ -26,7 +26,7 @@
  * anyway. */
 #define SAFETY_EVERY_MS 5000
 /* A task that nobody reports on is forgotten; a late report finds it in the database. */
-#define FORGET_AFTER_MS (15 * 60 * 1000)
+#define FORGET_AFTER_MS ((int64_t)15 * 60 * 1000)
 
 struct poll {
 	struct mailbox *mailbox;
@@ -110,19 +110,20 @@ static void check_over(struct mailbox *mailbox)
 {
 	struct text ids = {0};
 	const char *params[1];
+	struct flight *flight;
 
 	mailbox->over_again = mailbox->over != NULL;
 	if (mailbox->over || !mailbox->tasks.entries || !db_connected(mailbox->db))
 		return;
 	task_book_ids(&mailbox->tasks, &ids);
 	params[0] = text_get(&ids);
-	mailbox->over = calloc(1, sizeof(*mailbox->over));
-	if (mailbox->over) {
-		mailbox->over->mailbox = mailbox;
-		if (ids.failed ||
-		    db_submit(mailbox->db, &mailbox_over_query, params, over_done, mailbox->over))
-			free(TAKE(mailbox->over));
+	flight = calloc(1, sizeof(*flight));
+	if (flight && !ids.failed) {
+		flight->mailbox = mailbox;
+		if (db_submit(mailbox->db, &mailbox_over_query, params, over_done, flight) == 0)
+			mailbox->over = TAKE(flight);
 	}
+	free(flight);
 	text_done(&ids);
 }
 
@@ -205,6 +206,7 @@ static void take(struct mailbox *mailbox)
 {
 	struct text tokens = {0};
 	const char *params[1];
+	struct flight *flight;
 	unsigned count = 0;
 
 	if (mailbox->taking || !db_connected(mailbox->db))
@@ -219,13 +221,13 @@ static void take(struct mailbox *mailbox)
 	}
 	array_end(&tokens);
 	params[0] = text_get(&tokens);
-	mailbox->taking = count > 0 ? calloc(1, sizeof(*mailbox->taking)) : NULL;
-	if (mailbox->taking) {
-		mailbox->taking->mailbox = mailbox;
-		if (tokens.failed ||
-		    db_submit(mailbox->db, &mailbox_take_query, params, take_done, mailbox->taking))
-			free(TAKE(mailbox->taking));
+	flight = count > 0 ? calloc(1, sizeof(*flight)) : NULL;
+	if (flight && !tokens.failed) {
+		flight->mailbox = mailbox;
+		if (db_submit(mailbox->db, &mailbox_take_query, params, take_done, flight) == 0)
+			mailbox->taking = TAKE(flight);
 	}
+	free(flight);
 	text_done(&tokens);
 }
 

@@ -31,18 +31,21 @@ static const char disk_bios_script[] =
 	     "echo haas: the disk does not start, leaving it to the boot order\n"
 	     "exit 1\n";
 
-/* Not plain "exit": success would stop EDK2's boot order at its menu (UEFI 2.10, 3.1.1); failure
- * goes on to the next option. */
+/* Not plain "exit": success stops EDK2's boot order at its menu (UEFI 2.10, 3.1.1; seen on OVMF),
+ * failure goes on to the next option. */
 static const char disk_uefi_script[] = HEAD "echo haas: node {node} starts its disk\n"
 					    "exit 1\n";
 
-/* iPXE builds without the poweroff command wait, and notice when there is something to do. */
-static const char stop_script[] = HEAD "echo haas: node {node}: {reason}\n"
-				       "echo haas: powering off\n"
-				       "sleep 3\n"
-				       "poweroff ||\n"
-				       ":hold\n"
-				       "sleep 30\n" ASK_AGAIN "goto hold\n";
+/* Debian's builds of iPXE have no poweroff command: they wait, and notice when there is something
+ * to do. */
+static const char stop_script[] =
+	HEAD "echo haas: node {node}: {reason}\n"
+	     "echo haas: powering off\n"
+	     "sleep 3\n"
+	     "poweroff ||\n"
+	     "echo haas: this iPXE cannot power off, asking again every 30 s\n"
+	     ":hold\n"
+	     "sleep 30\n" ASK_AGAIN "goto hold\n";
 
 /* Not a node of ours: not ours to stop. */
 static const char none_script[] = HEAD "echo haas: {mac} is no node of this site\n"

@@ -70,11 +70,12 @@ static const struct inventory_node *node_at(const struct tftp_server *server,
 /* --- refusing --- */
 
 /* Answers from the address that was asked. Lost like any datagram: the client asks again. */
-static void send_from(const struct listener *listener, const struct arrival *arrival,
-		      uint8_t *packet, size_t size)
+static void send_error(const struct listener *listener, const struct arrival *arrival,
+		       enum tftp_error code, const char *text)
 {
+	uint8_t packet[TFTP_HEAD_SIZE + TFTP_MESSAGE_MAX + 1];
 	struct sockaddr_in client = arrival->client;
-	struct iovec piece = {packet, size};
+	struct iovec piece = {packet, tftp_error_encode(code, text, packet)};
 	union {
 		struct cmsghdr head;
 		uint8_t room[CMSG_SPACE(sizeof(struct in_pktinfo))];
@@ -98,17 +99,16 @@ static void send_from(const struct listener *listener, const struct arrival *arr
 }
 
 static void refuse(const struct listener *listener, const struct arrival *arrival,
-		   enum tftp_error code, const char *message, const char *name)
+		   enum tftp_error code, const char *why, const char *name)
 {
 	struct tftp_server *server = listener->server;
-	uint8_t packet[TFTP_HEAD_SIZE + TFTP_MESSAGE_MAX + 1];
 	char address[IPV4_TEXT_SIZE];
 
 	server->counters->tftp_refused++;
 	if (log_allowed(&server->refusals, loop_now_ms(server->loop)))
-		log_warn(SUBJECT, "request refused: %s (address=%s name=\"%s\")", message,
+		log_warn(SUBJECT, "request refused: %s (address=%s name=\"%s\")", why,
 			 client_text(&arrival->client, address), name);
-	send_from(listener, arrival, packet, tftp_error_encode(code, message, packet));
+	send_error(listener, arrival, code, why);
 }
 
 /* --- transfers --- */

@@ -68,9 +68,9 @@ static void send_error(const struct tftp_transfer *transfer, const char *message
 	(void)!send(transfer->socket, packet, size, MSG_DONTWAIT);
 }
 
-/* Makes file bytes first .. first + size available; NULL when the file has become shorter. size <=
- * ahead_room. */
-static uint8_t *load(struct tftp_transfer *transfer, uint64_t first, size_t size)
+/* Makes file bytes first .. first + size available at ahead + *ret_offset. -EIO when the file has
+ * become shorter. size <= ahead_room. */
+static int load(struct tftp_transfer *transfer, uint64_t first, size_t size, size_t *ret_offset)
 {
 	if (first < transfer->ahead_first ||
 	    first + size > transfer->ahead_first + transfer->ahead_size) {
@@ -83,16 +83,17 @@ static uint8_t *load(struct tftp_transfer *transfer, uint64_t first, size_t size
 		transfer->ahead_first = first;
 		transfer->ahead_size = got > 0 ? (size_t)got : 0;
 		if (transfer->ahead_size < size)
-			return NULL;
+			return -EIO;
 	}
-	return transfer->ahead + (first - transfer->ahead_first);
+	*ret_offset = (size_t)(first - transfer->ahead_first);
+	return 0;
 }
 
 /* One block, without the arrays of a window: the way of nearly all firmware. */
-static int send_block(struct tftp_transfer *transfer, uint8_t *bytes, size_t size)
+static int send_block(struct tftp_transfer *transfer, size_t offset, size_t size)
 {
 	uint8_t head[TFTP_HEAD_SIZE];
-	struct iovec pieces[2] = {{head, sizeof(head)}, {bytes, size}};
+	struct iovec pieces[2] = {{head, sizeof(head)}, {transfer->ahead + offset, size}};
 	struct msghdr message = {.msg_iov = pieces, .msg_iovlen = COUNT_OF(pieces)};
 
 	tftp_data_head((uint16_t)(transfer->flow.sent + 1), head);
@@ -100,7 +101,7 @@ static int send_block(struct tftp_transfer *transfer, uint8_t *bytes, size_t siz
 }
 
 /* Gives how many blocks went out, or -errno. */
-static int send_window(struct tftp_transfer *transfer, uint8_t *bytes, size_t size, unsigned count)
+static int send_window(struct tftp_transfer *transfer, size_t offset, size_t size, unsigned count)
 {
 	struct mmsghdr messages[BATCH_MAX] = {0};
 	struct iovec pieces[BATCH_MAX][2];
@@ -113,10 +114,10 @@ static int send_window(struct tftp_transfer *transfer, uint8_t *bytes, size_t si
 
 		tftp_data_head((uint16_t)(transfer->flow.sent + 1 + i), heads[i]);
 		pieces[i][0] = (struct iovec){heads[i], TFTP_HEAD_SIZE};
-		pieces[i][1] = (struct iovec){bytes, piece};
+		pieces[i][1] = (struct iovec){transfer->ahead + offset, piece};
 		messages[i].msg_hdr.msg_iov = pieces[i];
 		messages[i].msg_hdr.msg_iovlen = 2;
-		bytes += piece;
+		offset += piece;
 		size -= piece;
 	}
 	sent = sendmmsg(transfer->socket, messages, count, MSG_DONTWAIT);
@@ -130,12 +131,13 @@ static int send_blocks(struct tftp_transfer *transfer, unsigned count)
 	uint64_t left = transfer->size - first;
 	uint64_t wanted = (uint64_t)count * transfer->flow.terms.block_size;
 	size_t size = (size_t)(left < wanted ? left : wanted);
-	uint8_t *bytes = load(transfer, first, size);
+	size_t offset;
+	int rc = load(transfer, first, size, &offset);
 
-	if (!bytes)
-		return -EIO;
-	return count == 1 ? send_block(transfer, bytes, size)
-			  : send_window(transfer, bytes, size, count);
+	if (rc)
+		return rc;
+	return count == 1 ? send_block(transfer, offset, size)
+			  : send_window(transfer, offset, size, count);
 }
 
 static void watch_room(struct tftp_transfer *transfer, bool blocked)

@@ -10,14 +10,14 @@
 /* Clients send at most half a dozen; more are not looked at. */
 #define OPTIONS_MAX 16
 
-/* A NUL-ended string; NULL and bad without its NUL. */
+/* A NUL-ended string; "" and bad without its NUL. */
 static const char *read_string(struct wire_reader *packet)
 {
 	const void *end = memchr(packet->at, 0, wire_left(packet));
 
 	if (packet->bad || !end) {
 		packet->bad = true;
-		return NULL;
+		return "";
 	}
 	return (const char *)wire_bytes(packet, (size_t)((const uint8_t *)end - packet->at) + 1);
 }
@@ -117,7 +117,7 @@ int tftp_reply_decode(const void *data, size_t size, struct tftp_reply *ret)
 
 			if (!c)
 				break;
-			reply.message[i] = c < ' ' || c > '~' ? '?' : (char)c;
+			reply.message[i] = (char)(c < ' ' || c > '~' ? '?' : c);
 		}
 	} else {
 		return E_UNSUPPORTED;
