@@ -195,7 +195,7 @@ static void submit_after(struct event_stream *stream, struct position at, db_res
 
 	(void)text_format(xid, sizeof(xid), "%" PRIu64, at.xid);
 	(void)text_format(id, sizeof(id), "%" PRIu64, at.id);
-	*ret_asked = db_submit_all(stream->portal->db, calls, COUNT_OF(calls)) == 0;
+	*ret_asked = db_submit_all(stream->portal->reads, calls, COUNT_OF(calls)) == 0;
 }
 
 static void ask_replays(struct event_stream *stream)
@@ -260,7 +260,7 @@ static void on_timer(void *context)
 		if (client->request && now_ms - client->said_ms >= COMMENT_MS)
 			client_send(client, &comment);
 	}
-	if (db_connected(stream->portal->db))
+	if (db_connected(stream->portal->reads))
 		ask(stream);
 	loop_timer_arm(stream->timer, now_ms < stream->not_before_ms ? PACE_MS : POLL_MS);
 }

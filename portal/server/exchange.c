@@ -149,13 +149,13 @@ static void answer_failure(struct exchange *exchange)
 	exchange_problem(exchange, status, problem);
 }
 
-static void submit(struct exchange *exchange, const struct call_list *list)
+static void submit(struct exchange *exchange, struct db *db, const struct call_list *list)
 {
 	int rc;
 
 	exchange->rc = 0;
 	exchange_hold(exchange);
-	rc = db_submit_all(exchange->portal->db, list->calls, list->count);
+	rc = db_submit_all(db, list->calls, list->count);
 	if (rc == 0)
 		return;
 	(void)problem_set(&exchange->problem, rc,
@@ -188,7 +188,7 @@ void exchange_query(struct exchange *exchange, const struct db_query *query,
 	exchange->on_result = on_result;
 	add_scope(&list, exchange, tenant_params);
 	call_add(&list, exchange, query, params, on_rows);
-	submit(exchange, &list);
+	submit(exchange, exchange->portal->reads, &list);
 }
 
 /* --- writes --- */
@@ -247,7 +247,7 @@ static void ask_stored(struct exchange *exchange)
 
 	principal_of(exchange, principal);
 	call_add(&list, exchange, &store_key_stored, params, on_stored);
-	submit(exchange, &list);
+	submit(exchange, exchange->portal->db, &list);
 }
 
 /* The row of the last step; answered when the whole transaction has gone through. */
@@ -317,7 +317,7 @@ void exchange_write(struct exchange *exchange, const struct exchange_step steps[
 		 keyed ? on_answer : on_last_answer);
 	if (keyed)
 		call_add(&list, exchange, &store_key_answer, claim, on_written);
-	submit(exchange, &list);
+	submit(exchange, exchange->portal->db, &list);
 }
 
 /* --- handlers for route rows --- */

@@ -79,7 +79,7 @@ const struct db_query store_node_created = {
 		" as r) x where v.name = $1 and x.r ->> 'result' = 'created' and x.r -> 'errors' = '[]' "
 		"union all select 409, null, null, " STORE_PROBLEM(
 			"409", "conflict", "format('node %s exists', $1::text)",
-			"'change it with PATCH (haasctl node update)'",
+			"'change it with PATCH, or import its row again'",
 			"null") " from (select " RESULT
 				" as r) x where x.r ->> 'result' = 'exists' "
 				"union all select 409, null, null, " STORE_PROBLEM(
@@ -129,7 +129,8 @@ const struct db_query store_node_patched = {
 const struct db_query store_node_delete = {
 	"node_delete",
 	STORE_ANSWER("select case when r.why is null then 204 else 409 end as status, null as location, null as version, case when r.why is not null then " STORE_PROBLEM(
-		"409", "conflict", "r.why", "'haasctl node release erases its disks'",
+		"409", "conflict", "r.why",
+		"'haasctl deployment create release NODE erases its disks'",
 		"null") " end as body from (select haas.node_delete($1, $2::bigint, $3) as why offset 0) r"),
 	3};
 

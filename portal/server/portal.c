@@ -33,13 +33,17 @@ static void on_database(void *context, bool connected)
 {
 	struct portal *portal = context;
 
-	portal->counters.database_connected = connected;
-	if (connected)
-		log_info("database", "connected");
-	else
-		log_warn("database", "away: %s", db_away(portal->db)->message);
-	if (connected)
+	portal->counters.database_connected =
+		db_connected(portal->db) && db_connected(portal->reads);
+	if (connected) {
 		event_stream_wake(portal->stream);
+		if (portal->counters.database_connected)
+			log_info("database", "connected");
+	} else {
+		const struct db *away = db_connected(portal->db) ? portal->reads : portal->db;
+
+		log_warn("database", "away: %s", db_away(away)->message);
+	}
 }
 
 static void on_notify(void *context, const char *channel)
@@ -110,16 +114,18 @@ static int listen_http(struct portal *portal, struct problem *problem)
 
 static int open_database(struct portal *portal, struct problem *problem)
 {
-	const struct db_options options = {
+	struct db_options options = {
 		.conninfo = portal->conf->database,
 		.application = "portald",
 		.on_state = on_database,
-		.on_notify = on_notify,
-		.channels = channels,
 		.context = portal,
 	};
 	int rc = db_new(portal->loop, &options, &portal->db);
 
+	options.on_notify = on_notify;
+	options.channels = channels;
+	if (rc == 0)
+		rc = db_new(portal->loop, &options, &portal->reads);
 	return rc == 0 ? 0
 		       : problem_set(problem, rc, "no database connection can be made: %s",
 				     error_text(rc));
@@ -181,6 +187,7 @@ void portal_stop(void *state)
 	console_end_all(portal);
 	worker_free(portal->worker);
 	db_free(portal->db); /* calls back what is in flight: answers go out as 503 */
+	db_free(portal->reads);
 	event_stream_free(portal->stream);
 	http_server_free(portal->http);
 	free(portal->routes);

@@ -46,7 +46,8 @@ struct portal_counters {
 struct portal {
 	const struct portal_conf *conf;
 	struct loop *loop;
-	struct db *db;
+	struct db *db;    /* writes: one after the other, each a transaction of its own */
+	struct db *reads; /* lists and streams: not held up by a long write */
 	struct http_server *http;
 	struct http_route *routes; /* of `http`: route_tables, without what only we look at */
 	struct worker *worker;

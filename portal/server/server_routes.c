@@ -41,12 +41,15 @@ static void readyz(struct exchange *exchange)
 {
 	struct problem problem = {0};
 
-	if (db_connected(exchange->portal->db)) {
+	if (db_connected(exchange->portal->db) && db_connected(exchange->portal->reads)) {
 		answer_health(exchange);
 		return;
 	}
 	(void)problem_set(&problem, E_UNAVAILABLE, "the database is away");
-	problem_detail(&problem, "%s", db_away(exchange->portal->db)->message);
+	problem_detail(&problem, "%s",
+		       db_away(db_connected(exchange->portal->db) ? exchange->portal->reads
+								  : exchange->portal->db)
+			       ->message);
 	problem_hint(&problem, "portald connects again by itself; is PostgreSQL running?");
 	exchange_problem(exchange, 503, &problem);
 }
