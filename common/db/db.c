@@ -392,20 +392,13 @@ int db_submit(struct db *db, const struct db_query *query, const char *const par
 
 static int copy_options(struct db *db, const struct db_options *options)
 {
-	size_t count = 0;
-
-	while (options->channels && options->channels[count])
-		count++;
 	db->conninfo = strdup(options->conninfo);
 	db->application = strdup(options->application ? options->application : "");
-	db->channels = calloc(count + 1, sizeof(db->channels[0]));
-	if (!db->conninfo || !db->application || !db->channels)
+	for (size_t i = 0; options->channels && options->channels[i]; i++)
+		text_add_bytes(&db->channels, options->channels[i],
+			       strlen(options->channels[i]) + 1);
+	if (!db->conninfo || !db->application || db->channels.failed)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		db->channels[i] = strdup(options->channels[i]);
-		if (!db->channels[i])
-			return -ENOMEM;
-	}
 	db->on_state = options->on_state;
 	db->on_notify = options->on_notify;
 	db->context = options->context;
@@ -476,9 +469,7 @@ void db_free(struct db *db)
 	loop_timer_free(db->attempt);
 	loop_timer_free(db->chores);
 	free_statements(db);
-	for (size_t i = 0; db->channels && db->channels[i]; i++)
-		free(db->channels[i]);
-	free(db->channels);
+	text_done(&db->channels);
 	free(db->application);
 	free(db->conninfo);
 	free(db);

@@ -91,20 +91,21 @@ static int send_listen(struct db *db, const char *channel)
  * answers. */
 static int begin_setup(struct db *db)
 {
-	struct db_segment *segment;
+	const char *channels = text_get(&db->channels);
+	struct db_segment *segment = NULL;
 	size_t count = 0;
-	int rc = 0;
+	int rc;
 
 	if (PQsetnonblocking(db->connection, 1) != 0 || !PQenterPipelineMode(db->connection))
 		return E_UNAVAILABLE;
-	while (db->channels[count])
+	for (size_t at = 0; at < db->channels.size; at += strlen(channels + at) + 1)
 		count++;
 	rc = db_segment_new(SEGMENT_SETUP, count, &segment);
 	if (rc != 0)
 		return rc;
 	db_queue_add(&db->sent, segment);
-	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = send_listen(db, db->channels[i]);
+	for (size_t at = 0; rc == 0 && at < db->channels.size; at += strlen(channels + at) + 1)
+		rc = send_listen(db, channels + at);
 	if (rc == 0 && !PQpipelineSync(db->connection))
 		rc = E_UNAVAILABLE;
 	return rc;

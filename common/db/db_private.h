@@ -1,6 +1,7 @@
 /* What db.c (statements and results) and db_connect.c (the connection's life) share. */
 #pragma once
 
+#include "common/base/text.h"
 #include "common/db/db.h"
 
 /* A statement as this connection knows it. Lives as long as the db, so results in flight may point
@@ -51,7 +52,7 @@ struct db {
 	struct loop *loop;
 	char *conninfo;
 	char *application;
-	char **channels; /* NULL-ended */
+	struct text channels; /* names, each with its NUL */
 	db_state_fn on_state;
 	db_notify_fn on_notify;
 	void *context;

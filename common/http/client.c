@@ -17,7 +17,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
-#include "common/http/http_wire.h"
+#include "common/net/http_wire.h"
 
 #define TIMEOUT_DEFAULT_MS     30000
 #define RESPONSE_LIMIT_DEFAULT ((size_t)16 << 20)

@@ -5,8 +5,8 @@
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 
-#include "common/http/http_wire.h"
 #include "common/http/server.h"
+#include "common/net/http_wire.h"
 
 #define SEGMENT_LIMIT 16
 #define QUERY_LIMIT   32

@@ -79,34 +79,44 @@ static int set_prefix(const struct conf_row *row, const char *text, void *ret)
 	return ipv4_prefix_parse(text, ret);
 }
 
-int conf_value_append(const struct conf_row *row, const char *text, void *values)
+/* NULL only makes sure that there is a list. */
+static int append(char ***list, const char *text)
 {
-	char ***list = member(row, values);
+	char *copy = text ? strdup(text) : NULL;
 	char **longer;
 	size_t count = 0;
 
+	if (text && !copy)
+		return -ENOMEM;
 	while (*list && (*list)[count])
 		count++;
 	longer = reallocarray(*list, count + 2, sizeof(longer[0]));
-	if (!longer)
+	if (!longer) {
+		free(copy);
 		return -ENOMEM;
-	*list = longer;
+	}
+	longer[count] = copy;
 	longer[count + 1] = NULL;
-	longer[count] = text ? strdup(text) : NULL;
-	return text && !longer[count] ? -ENOMEM : 0;
+	*list = longer;
+	return 0;
+}
+
+int conf_value_append(const struct conf_row *row, const char *text, void *values)
+{
+	return append(member(row, values), text);
 }
 
 /* Only defaults come this way: words with a comma between. */
 static int set_strings(const struct conf_row *row, const char *text, void *ret)
 {
-	void *values = (char *)ret - row->offset;
-	int rc = conf_value_append(row, NULL, values); /* an empty list is a list */
+	int rc = append(ret, NULL);
 
+	(void)row;
 	while (rc == 0 && *text) {
 		size_t length = strcspn(text, ",");
 		CLEANUP(freep) char *word = strndup(text, length);
 
-		rc = word ? conf_value_append(row, word, values) : -ENOMEM;
+		rc = word ? append(ret, word) : -ENOMEM;
 		text += length;
 		text += strspn(text, ", ");
 	}

@@ -8,7 +8,7 @@
  * E_MALFORMED, -ENOMEM. */
 MUST_USE int conf_value_set(const struct conf_row *row, const char *text, void *values,
 			    struct problem *problem);
-/* CONF_STRINGS: appends one string. */
+/* CONF_STRINGS: appends one string; NULL only makes sure that there is a list. */
 MUST_USE int conf_value_append(const struct conf_row *row, const char *text, void *values);
 void conf_value_done(const struct conf_row *row, void *values);
 /* What is allowed, for people: "1..65535 seconds", "one of bios, uefi". `room` bytes with NUL. */

@@ -1,4 +1,4 @@
-// links: common_http
+// links: common_net
 /* Invariants. First byte: what the rest is.
  * 0 request, 1 response: a parsed head has a method or status, token names, no control characters
  * in values, one body framing. 2 chunks: the data is the same however the bytes are cut into
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/text.h"
-#include "common/http/http_wire.h"
+#include "common/net/http_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,6 @@
 // links: common_base common_http
-/* The JSON writer: commas, escapes, broken UTF-8, numbers; what it writes is read back by jansson.
+/* The JSON writer and reader, and metrics: commas, escapes, broken UTF-8, numbers; what it writes
+ * is read back by jansson.
  */
 /* cmocka.h wants the others before it. */
 /* clang-format off */
@@ -13,8 +14,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/http/json_reader.h"
+#include "common/http/metrics.h"
 
 static void test_nesting(void **state)
 {
@@ -141,13 +144,68 @@ static void test_read_back(void **state)
 	text_done(&text);
 }
 
+static void test_reader(void **state)
+{
+	static const char *const known[] = {"name", "count", "on", "none", NULL};
+	const char *data = "{\"name\":\"n1\",\"count\":7,\"on\":true,\"none\":null}";
+	struct problem problem = {0};
+	struct json_reader reader;
+	json_t *json = NULL;
+
+	(void)state;
+	assert_int_equal(json_read(data, strlen(data), JSON_LIMIT_DEFAULT, &json, &problem), 0);
+	reader = json_reader(json);
+	assert_string_equal(json_get_string(&reader, "name", true), "n1");
+	assert_int_equal(json_get_int(&reader, "count", 1, 10, 3, true), 7);
+	assert_int_equal(json_get_int(&reader, "none", 1, 10, 3, false), 3);
+	assert_true(json_get_bool(&reader, "on", false));
+	assert_null(json_get_string(&reader, "absent", false));
+	json_only(&reader, known);
+	assert_false(problem_is_set(&reader.problem));
+	(void)json_get_int(&reader, "count", 8, 10, 3, true);
+	(void)json_get_string(&reader, "absent", true); /* the first failure stays */
+	assert_string_equal(reader.problem.message, "member count is not within 8..10");
+	reader = json_reader(json);
+	json_only(&reader, known + 1);
+	assert_string_equal(reader.problem.message, "member name is not known here");
+	json_decref(json);
+
+	assert_int_equal(json_read("{\"a\":1,\"a\":2}", 13, 100, &json, &problem), E_MALFORMED);
+	assert_int_equal(json_read("{\"a\":1} x", 9, 100, &json, &problem), E_MALFORMED);
+	assert_non_null(strstr(problem.message, "line 1, column"));
+	assert_int_equal(json_read(data, strlen(data), 10, &json, &problem), E_LIMIT);
+	reader = json_reader(NULL);
+	assert_null(json_get_string(&reader, "name", true));
+	assert_string_equal(reader.problem.message, "not a JSON object");
+}
+
+static void test_metrics(void **state)
+{
+	static const struct metric_row rows[] = {
+		{"haas_packets_total", METRIC_COUNTER, "type=\"a\"", 0, "Packets."},
+		{"haas_packets_total", METRIC_COUNTER, "type=\"b\"", sizeof(uint64_t), "Packets."},
+		{"haas_open", METRIC_GAUGE, NULL, sizeof(uint64_t), "Open."},
+	};
+	const uint64_t values[] = {3, 18446744073709551615U};
+	struct text text = {0};
+
+	(void)state;
+	metrics_write(&text, rows, COUNT_OF(rows), values);
+	assert_string_equal(text_get(&text),
+			    "# HELP haas_packets Packets.\n# TYPE haas_packets counter\n"
+			    "haas_packets_total{type=\"a\"} 3\n"
+			    "haas_packets_total{type=\"b\"} 18446744073709551615\n"
+			    "# HELP haas_open Open.\n# TYPE haas_open gauge\n"
+			    "haas_open 18446744073709551615\n# EOF\n");
+	text_done(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nesting),
-		cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_read_back),
+		cmocka_unit_test(test_nesting), cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_read_back),
+		cmocka_unit_test(test_reader),  cmocka_unit_test(test_metrics),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "common/http/http_wire.h"
+#include "common/net/http_wire.h"
 
 #include <string.h>
 #include <strings.h>
