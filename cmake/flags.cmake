@@ -13,7 +13,6 @@ add_compile_options(
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes
   -Wold-style-definition -Wformat=2 -Wvla -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings -Wnull-dereference
   -Wimplicit-fallthrough -Wdouble-promotion -Wswitch-enum
-  -Wno-gnu-statement-expression -Wno-gnu-zero-variadic-macro-arguments
   -fstack-protector-strong -fstack-clash-protection -fcf-protection=full)
 add_compile_definitions(_GNU_SOURCE HAAS_VERSION="${PROJECT_VERSION}")
 include_directories(${PROJECT_SOURCE_DIR})
@@ -26,6 +25,8 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   set(fortify 3)
 else()
   add_compile_options(-Wcomma -Wunreachable-code -Wassign-enum -Wthread-safety)
+  # -Wpedantic of clang objects to the GNU extensions that gnu17 is chosen for.
+  add_compile_options(-Wno-gnu-statement-expression -Wno-gnu-zero-variadic-macro-arguments)
   set(fortify 2)
 endif()
 
@@ -33,7 +34,10 @@ if(HAAS_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1)
   add_link_options(-fsanitize=address,undefined)
   # gcc's flow warnings misfire on sanitizer instrumentation; the release build keeps them.
-  add_compile_options(-Wno-null-dereference -Wno-stringop-overflow -Wno-maybe-uninitialized)
+  add_compile_options(-Wno-null-dereference)
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-stringop-overflow -Wno-maybe-uninitialized)
+  endif()
 else()
   add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${fortify})
 endif()
