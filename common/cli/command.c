@@ -20,18 +20,46 @@ struct parse {
 	const char *repeats[64][REPEAT_LIMIT + 1];
 	const char *words[WORD_LIMIT];
 	size_t word_count;
-	bool help;
+	bool help, version;
 };
 
 static int usage_error(const struct parse *parse, const char *what, const char *word)
 {
-	fprintf(stderr, "%s: %s%s%s\n", parse->set->program, what, word ? " " : "",
-		word ? word : "");
+	(void)fprintf(stderr, "%s: %s%s%s\n", parse->set->program, what, word ? " " : "",
+		      word ? word : "");
 	if (parse->command)
-		fprintf(stderr, "  hint: %s %s %s --help\n", parse->set->program,
-			parse->command->noun, parse->command->verb);
+		(void)fprintf(stderr, "  hint: %s %s %s --help\n", parse->set->program,
+			      parse->command->noun, parse->command->verb);
 	else
-		fprintf(stderr, "  hint: %s --help\n", parse->set->program);
+		(void)fprintf(stderr, "  hint: %s --help\n", parse->set->program);
+	return EXIT_USAGE;
+}
+
+/* A placeholder of several words is the list of what may be said: "on|off|cycle". */
+static bool may_be(const char *placeholder, size_t length, const char *word)
+{
+	const char *at = placeholder;
+
+	if (!memchr(placeholder, '|', length))
+		return true;
+	while (at < placeholder + length) {
+		size_t part = strcspn(at, "| ");
+
+		if (strlen(word) == part && strncmp(at, word, part) == 0)
+			return true;
+		at += part + 1;
+	}
+	return false;
+}
+
+static int choice_error(const struct parse *parse, const char *name, const char *word,
+			const char *choices, size_t length)
+{
+	(void)fprintf(stderr, "%s: %s cannot be %s\n  hint: choose from", parse->set->program, name,
+		      *word ? word : "empty");
+	for (const char *at = choices; at < choices + length; at += strcspn(at, "| ") + 1)
+		(void)fprintf(stderr, " %.*s", (int)strcspn(at, "| "), at);
+	(void)fputc('\n', stderr);
 	return EXIT_USAGE;
 }
 
@@ -60,15 +88,19 @@ static size_t find_option(const struct parse *parse, const char *name, size_t le
 
 static int set_value(struct parse *parse, size_t row, const char *value)
 {
+	const struct option_row *option = &parse->rows[row];
 	size_t count = 0;
 
+	if (option->placeholder && !may_be(option->placeholder, strlen(option->placeholder), value))
+		return choice_error(parse, option->name, value, option->placeholder,
+				    strlen(option->placeholder));
 	parse->values[row] = value;
-	if (parse->rows[row].kind != OPTION_REPEAT)
+	if (option->kind != OPTION_REPEAT)
 		return EXIT_OK;
 	while (parse->repeats[row][count])
 		count++;
 	if (count == REPEAT_LIMIT)
-		return usage_error(parse, "too many times", parse->rows[row].name);
+		return usage_error(parse, "too many times", option->name);
 	parse->repeats[row][count] = value;
 	return EXIT_OK;
 }
@@ -108,44 +140,92 @@ static bool has_noun(const struct command_set *set, const char *noun)
 	return false;
 }
 
-/* Noun and verb by unique prefix; an exact word wins over longer ones. */
-static int find_command(struct parse *parse, const char *noun, const char *verb)
+/* "  hint: node has list, show, ..." or the nouns there are; only those that begin with `begin`. */
+static void tell_choices(const struct command_set *set, const char *noun, const char *begin)
 {
-	const struct command_set *set = parse->set;
-	const struct command *exact = NULL;
-	const struct command *begun = NULL;
-	size_t exact_count = 0;
-	size_t begun_count = 0;
+	const char *told = "";
+
+	if (noun)
+		(void)fprintf(stderr, "  hint: %s has", noun);
+	else
+		(void)fputs("  hint: there are", stderr);
+	for (size_t i = 0; i < set->command_count; i++) {
+		const struct command *command = &set->commands[i];
+		const char *word = noun ? command->verb : command->noun;
+
+		if ((noun && strcmp(command->noun, noun) != 0) || !matches(word, begin) ||
+		    strcmp(word, told) == 0)
+			continue;
+		(void)fprintf(stderr, " %s", word);
+		told = word;
+	}
+	(void)fputc('\n', stderr);
+}
+
+static int unknown(const struct command_set *set, const char *what, const char *word,
+		   const char *noun)
+{
+	(void)fprintf(stderr, "%s: unknown %s %s\n", set->program, what, word);
+	tell_choices(set, noun, "");
+	return EXIT_USAGE;
+}
+
+/* What a noun and a verb may mean: exact words win over longer ones. */
+struct found {
+	const struct command *exact, *begun;
+	size_t exact_count, begun_count;
+	const char *noun; /* as the table writes it; the first of several */
+	bool several_nouns;
+};
+
+static struct found look_up(const struct command_set *set, const char *noun, const char *verb)
+{
+	struct found found = {0};
 	bool noun_exact = has_noun(set, noun);
-	bool noun_known = false;
 
 	for (size_t i = 0; i < set->command_count; i++) {
 		const struct command *command = &set->commands[i];
 
 		if (noun_exact ? strcmp(command->noun, noun) != 0 : !matches(command->noun, noun))
 			continue;
-		noun_known = true;
+		found.several_nouns = found.several_nouns ||
+				      (found.noun && strcmp(found.noun, command->noun) != 0);
+		found.noun = found.noun ? found.noun : command->noun;
 		if (!verb || !matches(command->verb, verb))
 			continue;
 		if (strcmp(command->verb, verb) == 0) {
-			exact = command;
-			exact_count++;
+			found.exact = command;
+			found.exact_count++;
 		} else {
-			begun = command;
-			begun_count++;
+			found.begun = command;
+			found.begun_count++;
 		}
 	}
-	if (!noun_known)
-		return usage_error(parse, "unknown noun", noun);
+	return found;
+}
+
+/* Noun and verb by unique prefix. */
+static int find_command(struct parse *parse, const char *noun, const char *verb)
+{
+	const struct command_set *set = parse->set;
+	struct found found = look_up(set, noun, verb);
+
+	if (!found.noun)
+		return unknown(set, "noun", noun, NULL);
 	if (!verb) {
-		command_help_noun(set, noun);
+		command_help_noun(set, noun, parse->help ? stdout : stderr);
 		return parse->help ? EXIT_OK : EXIT_USAGE;
 	}
-	if (exact_count + begun_count == 0)
-		return usage_error(parse, "unknown verb", verb);
-	if (exact_count > 1 || (exact_count == 0 && begun_count > 1))
-		return usage_error(parse, "several commands begin with", verb);
-	parse->command = exact ? exact : begun;
+	if (found.exact_count + found.begun_count == 0)
+		return unknown(set, "verb", verb, found.several_nouns ? NULL : found.noun);
+	if (found.exact_count > 1 || (found.exact_count == 0 && found.begun_count > 1)) {
+		(void)fprintf(stderr, "%s: several commands begin with %s %s\n", set->program, noun,
+			      verb);
+		tell_choices(set, found.several_nouns ? NULL : found.noun,
+			     found.several_nouns ? noun : verb);
+		return EXIT_USAGE;
+	}
+	parse->command = found.exact ? found.exact : found.begun;
 	return EXIT_OK;
 }
 
@@ -176,12 +256,15 @@ static bool takes_next(const struct parse *parse, const char *word)
 	return false;
 }
 
-/* Finds the first two words that are neither options nor their values. */
-static void peek(const struct parse *parse, int argc, char **argv, const char *ret_words[2])
+#define PEEK_COUNT 3 /* "help NOUN VERB" */
+
+/* Finds the first words that are neither options nor their values. */
+static void peek(const struct parse *parse, int argc, char **argv,
+		 const char *ret_words[PEEK_COUNT])
 {
 	size_t found = 0;
 
-	for (int i = 1; i < argc && found < 2; i++) {
+	for (int i = 1; i < argc && found < PEEK_COUNT; i++) {
 		if (strcmp(argv[i], "--") == 0)
 			break;
 		if (!is_option(argv[i]))
@@ -212,25 +295,34 @@ static int take_all(struct parse *parse, int argc, char **argv)
 	return EXIT_OK;
 }
 
-/* --help, --version and the built-in words; -1 = go on. */
-static int built_in(struct parse *parse, const char *const words[2])
+static int help(struct parse *parse, const char *noun, const char *verb)
+{
+	parse->help = true;
+	if (!noun) {
+		command_help_all(parse->set, stdout);
+		return EXIT_OK;
+	}
+	int status = find_command(parse, noun, verb);
+	if (status == EXIT_OK && parse->command)
+		command_help_one(parse->set, parse->command);
+	return status;
+}
+
+/* --version and the built-in words; -1 = go on. */
+static int built_in(struct parse *parse, const char *const words[PEEK_COUNT])
 {
 	const struct command_set *set = parse->set;
 
-	if (command_option(&(struct command_input){.options = parse->rows,
-						   .option_count = parse->row_count,
-						   .values = parse->values},
-			   "--version")) {
-		printf("%s %s\n", set->program, HAAS_VERSION);
+	if (parse->version) {
+		(void)printf("%s %s\n", set->program, HAAS_VERSION);
 		return EXIT_OK;
 	}
-	if (!words[0] || strcmp(words[0], "help") == 0) {
-		if (words[0] && words[1])
-			command_help_noun(set, words[1]);
-		else
-			command_help_all(set, parse->help || words[0] ? stdout : stderr);
-		return parse->help || words[0] ? EXIT_OK : EXIT_USAGE;
+	if (!words[0]) {
+		command_help_all(set, parse->help ? stdout : stderr);
+		return parse->help ? EXIT_OK : EXIT_USAGE;
 	}
+	if (strcmp(words[0], "help") == 0)
+		return help(parse, words[1], words[1] ? words[2] : NULL);
 	if (strcmp(words[0], "completion") == 0)
 		return command_completion(set, words[1] ? words[1] : "");
 	if (strcmp(words[0], "manual") == 0) {
@@ -240,24 +332,50 @@ static int built_in(struct parse *parse, const char *const words[2])
 	return -1;
 }
 
+/* Words by their place, as the command's arguments say: those with a list of choices are held to
+ * it. */
+static int check_words(const struct parse *parse, const struct command_input *input)
+{
+	const struct command *command = parse->command;
+	const char *at = command->arguments;
+
+	if (input->word_count < command->min_words)
+		return usage_error(parse, "something is missing:", command->arguments);
+	if (input->word_count > command->max_words)
+		return usage_error(parse, "too many words, from", input->words[command->max_words]);
+	for (size_t i = 0; i < input->word_count && *at; i++) {
+		size_t length = strcspn(at, " ");
+
+		if (!may_be(at, length, input->words[i]))
+			return choice_error(parse, command->verb, input->words[i], at, length);
+		at += length + (at[length] == ' ');
+	}
+	return EXIT_OK;
+}
+
 static const struct option_row own_rows[] = {
 	{"--help", 'h', OPTION_FLAG, NULL, "this text"},
 	{"--version", 0, OPTION_FLAG, NULL, "the version"},
 };
 
+/* --help and --version count wherever they stand. */
+static void find_own(struct parse *parse, int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		parse->help =
+			parse->help || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+		parse->version = parse->version || strcmp(argv[i], "--version") == 0;
+	}
+}
+
 static int run(struct parse *parse, int argc, char **argv)
 {
-	const char *words[2] = {NULL, NULL};
+	const char *words[PEEK_COUNT] = {NULL};
 
 	add_rows(parse, own_rows, COUNT_OF(own_rows));
 	add_rows(parse, parse->set->globals, parse->set->global_count);
 	peek(parse, argc, argv, words);
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		parse->help =
-			parse->help || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
-		if (strcmp(argv[i], "--version") == 0)
-			parse->values[1] = "1";
-	}
+	find_own(parse, argc, argv);
 	int status = built_in(parse, words);
 	if (status >= 0)
 		return status;
@@ -280,12 +398,8 @@ static int run(struct parse *parse, int argc, char **argv)
 		.words = parse->words + 2,
 		.word_count = parse->word_count - 2,
 	};
-	if (input.word_count < parse->command->min_words)
-		return usage_error(parse, "something is missing:", parse->command->arguments);
-	if (input.word_count > parse->command->max_words)
-		return usage_error(parse, "too many words, from",
-				   input.words[parse->command->max_words]);
-	return parse->command->run(parse->set->context, &input);
+	status = check_words(parse, &input);
+	return status == EXIT_OK ? parse->command->run(parse->set->context, &input) : status;
 }
 
 int command_main(const struct command_set *set, int argc, char **argv)
@@ -293,7 +407,7 @@ int command_main(const struct command_set *set, int argc, char **argv)
 	struct parse *parse = calloc(1, sizeof(*parse));
 
 	if (!parse) {
-		fprintf(stderr, "%s: out of memory\n", set->program);
+		(void)fprintf(stderr, "%s: out of memory\n", set->program);
 		return EXIT_FAILED;
 	}
 	parse->set = set;

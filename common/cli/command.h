@@ -12,7 +12,7 @@ struct option_row {
 	const char *name; /* "--image" */
 	char letter;      /* 'o' or 0 */
 	enum option_kind kind;
-	const char *placeholder; /* "NAME" */
+	const char *placeholder; /* "NAME"; "on|off" holds the value to these words */
 	const char *help;
 };
 
@@ -27,12 +27,18 @@ struct command_input {
 
 struct command {
 	const char *noun, *verb;
-	const char *arguments;            /* "FILE", "NODE..." */
+	const char *arguments;            /* "FILE", "on|off NODE..." */
 	const char *help;                 /* one line */
 	const struct option_row *options; /* of its own; globals come from command_set */
 	size_t option_count;
 	size_t min_words, max_words;
 	int (*run)(void *context, const struct command_input *input); /* returns an exit status */
+};
+
+/* Who knows the words for a placeholder: a command of the set that writes them as CSV. */
+struct completion_row {
+	const char *placeholder; /* "NODE" */
+	const char *command;     /* "node list -c name" */
 };
 
 struct command_set {
@@ -41,6 +47,8 @@ struct command_set {
 	size_t global_count;
 	const struct command *commands;
 	size_t command_count;
+	const struct completion_row *completions;
+	size_t completion_count;
 	void *context;
 };
 

@@ -2,157 +2,340 @@
 
 #include <string.h>
 
+#include "common/base/text.h"
+
 /* Rows of one noun stand together in the table. */
 static bool first_of_noun(const struct command_set *set, size_t at)
 {
 	return at == 0 || strcmp(set->commands[at - 1].noun, set->commands[at].noun) != 0;
 }
 
+/* Left column of help texts; longer left sides get a line of their own. */
+#define LEFT_WIDTH 24
+
 static void write_options(FILE *out, const struct option_row rows[], size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		char left[64];
+		char left[128];
+		char letter[8] = "";
 
 		if (rows[i].letter)
-			snprintf(left, sizeof(left), "-%c, %s %s", rows[i].letter, rows[i].name,
-				 rows[i].placeholder ? rows[i].placeholder : "");
+			(void)text_format(letter, sizeof(letter), "-%c, ", rows[i].letter);
+		(void)text_format(left, sizeof(left), "%s%s %s", letter, rows[i].name,
+				  rows[i].placeholder ? rows[i].placeholder : "");
+		if (strlen(left) > LEFT_WIDTH)
+			(void)fprintf(out, "  %s\n  %-*s %s\n", left, LEFT_WIDTH, "", rows[i].help);
 		else
-			snprintf(left, sizeof(left), "%s %s", rows[i].name,
-				 rows[i].placeholder ? rows[i].placeholder : "");
-		fprintf(out, "  %-26s %s\n", left, rows[i].help);
+			(void)fprintf(out, "  %-*s %s\n", LEFT_WIDTH, left, rows[i].help);
 	}
 }
 
 void command_help_all(const struct command_set *set, FILE *out)
 {
-	fprintf(out, "%s - %s\n\nusage: %s NOUN VERB [WORD...] [OPTION...]\n", set->program,
-		set->summary, set->program);
+	(void)fprintf(out, "%s - %s\n\nusage: %s NOUN VERB [WORD...] [OPTION...]\n", set->program,
+		      set->summary, set->program);
 	for (size_t i = 0; i < set->command_count; i++) {
 		if (first_of_noun(set, i))
-			fprintf(out, "\n%s\n", set->commands[i].noun);
-		fprintf(out, "  %-14s %s\n", set->commands[i].verb, set->commands[i].help);
+			(void)fprintf(out, "\n%s\n", set->commands[i].noun);
+		(void)fprintf(out, "  %-14s %s\n", set->commands[i].verb, set->commands[i].help);
 	}
-	fprintf(out, "\noptions of every command\n");
+	(void)fprintf(out, "\noptions of every command\n");
 	write_options(out, set->globals, set->global_count);
-	fprintf(out,
-		"\n%s NOUN --help, %s NOUN VERB --help say more; nouns and verbs may be "
-		"abbreviated.\n%s completion bash|zsh|fish writes completions.\n",
-		set->program, set->program, set->program);
+	(void)fprintf(out,
+		      "\n%s NOUN --help and %s NOUN VERB --help say more; nouns and verbs may be\n"
+		      "abbreviated. %s completion bash|zsh|fish writes completions.\n",
+		      set->program, set->program, set->program);
 }
 
-void command_help_noun(const struct command_set *set, const char *noun)
+static bool is_noun(const struct command_set *set, const char *noun)
 {
+	for (size_t i = 0; i < set->command_count; i++) {
+		if (strcmp(set->commands[i].noun, noun) == 0)
+			return true;
+	}
+	return false;
+}
+
+void command_help_noun(const struct command_set *set, const char *noun, FILE *out)
+{
+	size_t length = strlen(noun) + is_noun(set, noun); /* with the NUL: the whole word */
+
 	for (size_t i = 0; i < set->command_count; i++) {
 		const struct command *command = &set->commands[i];
 
-		if (strncmp(command->noun, noun, strlen(noun)) == 0)
-			printf("%s %s %s %s\n    %s\n", set->program, command->noun, command->verb,
-			       command->arguments, command->help);
+		if (strncmp(command->noun, noun, length) == 0)
+			(void)fprintf(out, "%s %s %s%s%s%s\n    %s\n", set->program, command->noun,
+				      command->verb, command->arguments[0] ? " " : "",
+				      command->arguments,
+				      command->option_count ? " [OPTION...]" : "", command->help);
 	}
 }
 
 void command_help_one(const struct command_set *set, const struct command *command)
 {
-	printf("usage: %s %s %s %s%s\n\n%s\n", set->program, command->noun, command->verb,
-	       command->arguments, command->option_count ? " [OPTION...]" : "", command->help);
+	(void)printf("usage: %s %s %s%s%s%s\n\n%s\n", set->program, command->noun, command->verb,
+		     command->arguments[0] ? " " : "", command->arguments,
+		     command->option_count ? " [OPTION...]" : "", command->help);
 	if (command->option_count) {
-		printf("\noptions\n");
+		(void)printf("\noptions\n");
 		write_options(stdout, command->options, command->option_count);
 	}
-	printf("\noptions of every command\n");
+	(void)printf("\noptions of every command\n");
 	write_options(stdout, set->globals, set->global_count);
 }
 
-/* --- completion: nouns, verbs and options by position; the words after them are the server's ---
- */
+/* --- completion: nouns, verbs, options, words with a list of choices, and those that the server
+ * knows, which are asked for with a limit of time --- */
 
 static void write_nouns(const struct command_set *set)
 {
 	for (size_t i = 0; i < set->command_count; i++) {
 		if (first_of_noun(set, i))
-			printf("%s ", set->commands[i].noun);
+			(void)printf("%s ", set->commands[i].noun);
 	}
-	printf("help completion");
+	(void)printf("help completion");
 }
 
 static void write_verbs(const struct command_set *set, const char *noun)
 {
 	for (size_t i = 0; i < set->command_count; i++) {
 		if (strcmp(set->commands[i].noun, noun) == 0)
-			printf("%s ", set->commands[i].verb);
+			(void)printf("%s ", set->commands[i].verb);
 	}
 }
 
 static void write_names(const struct option_row rows[], size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		printf("%s ", rows[i].name);
+		(void)printf("%s ", rows[i].name);
+}
+
+/* "words='a b'" for "a|b", "words=$(...)" for what the server knows, nothing for free text. */
+static bool write_choices(const struct command_set *set, const char *before,
+			  const char *placeholder, size_t length)
+{
+	if (memchr(placeholder, '|', length)) {
+		(void)printf("%swords='", before);
+		for (size_t i = 0; i < length; i++)
+			(void)putchar(placeholder[i] == '|' ? ' ' : placeholder[i]);
+		(void)printf("' ;;\n");
+		return true;
+	}
+	for (size_t i = 0; i < set->completion_count; i++) {
+		if (strlen(set->completions[i].placeholder) != length ||
+		    strncmp(set->completions[i].placeholder, placeholder, length) != 0)
+			continue;
+		(void)printf("%swords=$(_%s_ask %s) ;;\n", before, set->program,
+			     set->completions[i].command);
+		return true;
+	}
+	return false;
+}
+
+static void write_option_values(const struct command_set *set, const char *command,
+				const struct option_row rows[], size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char before[160];
+
+		if (!rows[i].placeholder)
+			continue;
+		(void)text_format(before, sizeof(before), "\t%s.%s) ", command, rows[i].name);
+		(void)write_choices(set, before, rows[i].placeholder, strlen(rows[i].placeholder));
+	}
+}
+
+/* One row per place: "node.power.2) on off", "node.power.*) the nodes". */
+static void write_places(const struct command_set *set, const struct command *command)
+{
+	size_t place = 2;
+
+	for (const char *at = command->arguments; *at;) {
+		size_t length = strcspn(at, " ");
+		size_t name = strspn(at, "[");
+		size_t name_length = strcspn(at + name, ".] ");
+		bool more = at[name + name_length] == '.';
+		char before[160];
+
+		(void)text_format(before, sizeof(before),
+				  more ? "\t\t%s.%s.*) " : "\t\t%s.%s.%zu) ", command->noun,
+				  command->verb, place);
+		(void)write_choices(set, before, at + name, name_length);
+		at += length + (at[length] == ' ');
+		place++;
+	}
+}
+
+/* Whether a row before [command][option] has the same name. */
+static bool named_before(const struct command_set *set, size_t command, size_t option)
+{
+	const char *name = set->commands[command].options[option].name;
+
+	for (size_t i = 0; i <= command; i++) {
+		size_t count = i < command ? set->commands[i].option_count : option;
+
+		for (size_t j = 0; j < count; j++) {
+			if (strcmp(set->commands[i].options[j].name, name) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* "--name|-n|" of every option that takes a value, so that the value is not taken for a word. */
+static void write_value_options(const struct command_set *set)
+{
+	for (size_t i = 0; i < set->global_count; i++) {
+		if (set->globals[i].kind == OPTION_FLAG)
+			continue;
+		printf("%s|", set->globals[i].name);
+		if (set->globals[i].letter)
+			printf("-%c|", set->globals[i].letter);
+	}
+	for (size_t i = 0; i < set->command_count; i++) {
+		const struct command *command = &set->commands[i];
+
+		for (size_t j = 0; j < command->option_count; j++) {
+			if (command->options[j].kind != OPTION_FLAG && !named_before(set, i, j))
+				printf("%s|", command->options[j].name);
+		}
+	}
+	printf("--)");
+}
+
+/* The words before the cursor: noun, verb, how many. bash splits "--name=value" at the "=". */
+static const char bash_head[] =
+	"\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+	"\tlocal noun= verb= words= count=0 i\n"
+	"\tif [ \"$word\" = = ]; then word=\n"
+	"\telif [ \"$before\" = = ]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+	"\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+	"\t\tcase ${COMP_WORDS[i]} in\n"
+	"\t\t";
+static const char bash_words[] =
+	" [ \"${COMP_WORDS[i+1]}\" != = ] || i=$((i + 1)); i=$((i + 1)) ;;\n"
+	"\t\t-*|=) ;;\n"
+	"\t\t*) case $count in 0) noun=${COMP_WORDS[i]} ;; 1) verb=${COMP_WORDS[i]} ;; esac\n"
+	"\t\t\tcount=$((count + 1)) ;;\n"
+	"\t\tesac\n"
+	"\tdone\n";
+static const char bash_tail[] = "\tesac\n"
+				"\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+				"\t[ -n \"$words\" ] || COMPREPLY=($(compgen -f -- \"$word\"))\n"
+				"}\n";
+
+static void write_bash_options(const struct command_set *set)
+{
+	(void)printf("\tcase $noun.$verb.$before in\n");
+	for (size_t i = 0; i < set->command_count; i++) {
+		const struct command *command = &set->commands[i];
+		char name[80];
+
+		(void)text_format(name, sizeof(name), "%s.%s", command->noun, command->verb);
+		write_option_values(set, name, command->options, command->option_count);
+	}
+	write_option_values(set, "*", set->globals, set->global_count);
+	for (size_t i = 0; i < set->global_count; i++) {
+		char before[32];
+
+		if (!set->globals[i].letter || !set->globals[i].placeholder)
+			continue;
+		(void)text_format(before, sizeof(before), "\t*.-%c) ", set->globals[i].letter);
+		(void)write_choices(set, before, set->globals[i].placeholder,
+				    strlen(set->globals[i].placeholder));
+	}
+	(void)printf("\t*) case $noun.$verb.$count.$word in\n");
+	for (size_t i = 0; i < set->command_count; i++) {
+		(void)printf("\t\t%s.%s.*.-*) words='", set->commands[i].noun,
+			     set->commands[i].verb);
+		write_names(set->commands[i].options, set->commands[i].option_count);
+		write_names(set->globals, set->global_count);
+		(void)printf("' ;;\n");
+	}
+	(void)printf("\t\t*.-*) words='");
+	write_names(set->globals, set->global_count);
+	(void)printf("' ;;\n\t\t*) case $noun.$verb.$count in\n\t\t..0) words='");
+	write_nouns(set);
+	(void)printf("' ;;\n");
 }
 
 static void write_bash(const struct command_set *set)
 {
-	printf("_%s() {\n\tlocal word=${COMP_WORDS[COMP_CWORD]} noun=${COMP_WORDS[1]} "
-	       "verb=${COMP_WORDS[2]} words=\n",
-	       set->program);
-	printf("\tif [ $COMP_CWORD = 1 ]; then words='");
-	write_nouns(set);
-	printf("'\n\telif [ $COMP_CWORD = 2 ]; then case $noun in\n");
+	(void)printf(
+		"_%s_ask() { timeout 0.3 %s \"$@\" -o csv 2>/dev/null | tail -n +2 | tr -d '\\r'; }\n"
+		"_%s() {\n%s",
+		set->program, set->program, set->program, bash_head);
+	write_value_options(set);
+	(void)fputs(bash_words, stdout);
+	write_bash_options(set);
 	for (size_t i = 0; i < set->command_count; i++) {
 		if (!first_of_noun(set, i))
 			continue;
-		printf("\t\t%s) words='", set->commands[i].noun);
+		(void)printf("\t\t%s..1) words='", set->commands[i].noun);
 		write_verbs(set, set->commands[i].noun);
-		printf("' ;;\n");
+		(void)printf("' ;;\n");
 	}
-	printf("\t\tesac\n\telse case $noun.$verb in\n");
-	for (size_t i = 0; i < set->command_count; i++) {
-		printf("\t\t%s.%s) words='", set->commands[i].noun, set->commands[i].verb);
-		write_names(set->commands[i].options, set->commands[i].option_count);
-		write_names(set->globals, set->global_count);
-		printf("' ;;\n");
-	}
-	printf("\t\tesac\n\tfi\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n\t[ ${#COMPREPLY[@]} "
-	       "-gt 0 ] || COMPREPLY=($(compgen -f -- \"$word\"))\n}\ncomplete -F _%s %s\n",
-	       set->program, set->program);
+	for (size_t i = 0; i < set->command_count; i++)
+		write_places(set, &set->commands[i]);
+	(void)printf("\t\tesac ;;\n\tesac ;;\n%scomplete -F _%s %s\n", bash_tail, set->program,
+		     set->program);
 }
 
 static void write_zsh(const struct command_set *set)
 {
-	printf("#compdef %s\nautoload -U +X bashcompinit && bashcompinit\n", set->program);
+	(void)printf("#compdef %s\nautoload -U +X bashcompinit && bashcompinit\n", set->program);
 	write_bash(set);
 }
 
 /* fish reads help texts as descriptions; single quotes inside them are escaped. */
 static void write_quoted(const char *text)
 {
-	putchar('\'');
+	(void)putchar('\'');
 	for (; *text; text++) {
 		if (*text == '\'' || *text == '\\')
-			putchar('\\');
-		putchar(*text);
+			(void)putchar('\\');
+		(void)putchar(*text);
 	}
-	putchar('\'');
+	(void)putchar('\'');
+}
+
+static void write_fish_options(const struct command_set *set, const char *when,
+			       const struct option_row rows[], size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		(void)printf("complete -c %s%s -l %s%s -d ", set->program, when, rows[i].name + 2,
+			     rows[i].kind == OPTION_FLAG ? "" : " -r");
+		write_quoted(rows[i].help);
+		if (rows[i].placeholder && strchr(rows[i].placeholder, '|')) {
+			(void)printf(" -f -a '");
+			for (const char *at = rows[i].placeholder; *at; at++)
+				(void)putchar(*at == '|' ? ' ' : *at);
+			(void)putchar('\'');
+		}
+		(void)putchar('\n');
+	}
 }
 
 static void write_fish(const struct command_set *set)
 {
 	for (size_t i = 0; i < set->command_count; i++) {
 		const struct command *command = &set->commands[i];
+		char when[160];
 
 		if (first_of_noun(set, i))
-			printf("complete -c %s -n __fish_use_subcommand -f -a %s\n", set->program,
-			       command->noun);
-		printf("complete -c %s -n '__fish_seen_subcommand_from %s' -f -a %s -d ",
-		       set->program, command->noun, command->verb);
+			(void)printf("complete -c %s -n __fish_use_subcommand -f -a %s\n",
+				     set->program, command->noun);
+		(void)printf("complete -c %s -n '__fish_seen_subcommand_from %s' -f -a %s -d ",
+			     set->program, command->noun, command->verb);
 		write_quoted(command->help);
-		putchar('\n');
-		for (size_t j = 0; j < command->option_count; j++) {
-			printf("complete -c %s -n '__fish_seen_subcommand_from %s' -l %s -d ",
-			       set->program, command->verb, command->options[j].name + 2);
-			write_quoted(command->options[j].help);
-			putchar('\n');
-		}
+		(void)putchar('\n');
+		(void)text_format(
+			when, sizeof(when),
+			" -n '__fish_seen_subcommand_from %s; and __fish_seen_subcommand_from %s'",
+			command->noun, command->verb);
+		write_fish_options(set, when, command->options, command->option_count);
 	}
+	write_fish_options(set, "", set->globals, set->global_count);
 }
 
 int command_completion(const struct command_set *set, const char *shell)
@@ -168,7 +351,7 @@ int command_completion(const struct command_set *set, const char *shell)
 			return EXIT_OK;
 		}
 	}
-	fprintf(stderr, "%s: completion for which shell? bash, zsh or fish\n", set->program);
+	(void)fprintf(stderr, "%s: completion for which shell? bash, zsh or fish\n", set->program);
 	return EXIT_USAGE;
 }
 
@@ -178,34 +361,34 @@ static void write_manual_options(const struct option_row rows[], size_t count)
 {
 	if (count == 0)
 		return;
-	printf(".Bl -tag -width Ds -compact\n");
+	(void)printf(".Bl -tag -width Ds -compact\n");
 	for (size_t i = 0; i < count; i++) {
-		printf(".It Fl Fl %s", rows[i].name + 2);
+		(void)printf(".It Fl Fl %s", rows[i].name + 2);
 		if (rows[i].letter)
-			printf(" , Fl %c", rows[i].letter);
+			(void)printf(" , Fl %c", rows[i].letter);
 		if (rows[i].placeholder)
-			printf(" Ar %s", rows[i].placeholder);
-		printf("\n%s\n", rows[i].help);
+			(void)printf(" Ar %s", rows[i].placeholder);
+		(void)printf("\n%s\n", rows[i].help);
 	}
-	printf(".El\n");
+	(void)printf(".El\n");
 }
 
 void command_manual(const struct command_set *set)
 {
-	printf(".Sh OPTIONS OF EVERY COMMAND\n");
+	(void)printf(".Sh OPTIONS OF EVERY COMMAND\n");
 	write_manual_options(set->globals, set->global_count);
-	printf(".Sh COMMANDS\n");
+	(void)printf(".Sh COMMANDS\n");
 	for (size_t i = 0; i < set->command_count; i++) {
 		const struct command *command = &set->commands[i];
 
 		if (first_of_noun(set, i))
-			printf(".Ss %s\n.Bl -tag -width Ds\n", command->noun);
-		printf(".It Ic %s %s", command->noun, command->verb);
+			(void)printf(".Ss %s\n.Bl -tag -width Ds\n", command->noun);
+		(void)printf(".It Ic %s %s", command->noun, command->verb);
 		if (command->arguments[0])
-			printf(" Ar %s", command->arguments);
-		printf("\n%s\n", command->help);
+			(void)printf(" Ar %s", command->arguments);
+		(void)printf("\n%s\n", command->help);
 		write_manual_options(command->options, command->option_count);
 		if (i + 1 == set->command_count || first_of_noun(set, i + 1))
-			printf(".El\n");
+			(void)printf(".El\n");
 	}
 }

@@ -18,13 +18,14 @@ struct output {
 	size_t *shown;                       /* indexes into it, in the order written */
 	size_t shown_count;
 	size_t rows;
-	char **cells; /* OUTPUT_TABLE: rows * shown_count texts, NULL for none */
+	char **cells; /* of a table: rows * shown_count texts */
+	const char *(*paint)(const char *key, const char *cell);
 	bool failed;
 };
 
 static const char *const format_words[] = {
-	[OUTPUT_TABLE] = "table", [OUTPUT_JSON] = "json",          [OUTPUT_JSONL] = "jsonl",
-	[OUTPUT_CSV] = "csv",     [OUTPUT_KEY_VALUE] = "keyvalue",
+	[OUTPUT_TABLE] = "table", [OUTPUT_WIDE] = "wide", [OUTPUT_JSON] = "json",
+	[OUTPUT_JSONL] = "jsonl", [OUTPUT_CSV] = "csv",   [OUTPUT_KEY_VALUE] = "keyvalue",
 };
 
 int output_format_parse(const char *word)
@@ -60,11 +61,15 @@ static int choose(struct output *output, size_t count, const char *only, const c
 		size_t length = strcspn(at, ",");
 		size_t column = find_column(output->columns, count, at, length);
 
-		if (column == count || output->shown_count == count) {
-			*ret_error = column == count
-					     ? "there is no such column; -o csv shows their names"
-					     : "a column is named twice";
+		if (column == count) {
+			*ret_error = "there is no such column; -o csv shows their names";
 			return -EINVAL;
+		}
+		for (size_t i = 0; i < output->shown_count; i++) {
+			if (output->shown[i] == column) {
+				*ret_error = "a column is named twice";
+				return -EINVAL;
+			}
 		}
 		output->shown[output->shown_count++] = column;
 		at += length;
@@ -77,18 +82,19 @@ static int choose(struct output *output, size_t count, const char *only, const c
 static void write_csv_cell(FILE *out, const char *cell)
 {
 	if (!strpbrk(cell, ",\"\r\n")) {
-		fputs(cell, out);
+		(void)fputs(cell, out);
 		return;
 	}
-	fputc('"', out);
+	(void)fputc('"', out);
 	for (; *cell; cell++) {
 		if (*cell == '"')
-			fputc('"', out);
-		fputc(*cell, out);
+			(void)fputc('"', out);
+		(void)fputc(*cell, out);
 	}
-	fputc('"', out);
+	(void)fputc('"', out);
 }
 
+// NOLINTNEXTLINE(readability-function-size): a format, rows and a filter are what it takes
 int output_new(FILE *out, enum output_format format, const struct output_column columns[],
 	       size_t count, const char *only, struct output **ret, const char **ret_error)
 {
@@ -105,14 +111,14 @@ int output_new(FILE *out, enum output_format format, const struct output_column 
 		return rc;
 	}
 	if (format == OUTPUT_JSON)
-		fputc('[', out);
+		(void)fputc('[', out);
 	for (size_t i = 0; format == OUTPUT_CSV && i < output->shown_count; i++) {
 		if (i > 0)
-			fputc(',', out);
+			(void)fputc(',', out);
 		write_csv_cell(out, columns[output->shown[i]].key);
 	}
 	if (format == OUTPUT_CSV)
-		fputs("\r\n", out);
+		(void)fputs("\r\n", out);
 	*ret = output;
 	return 0;
 }
@@ -133,8 +139,10 @@ static void keep_row(struct output *output, const char *const cells[])
 		grown[have + i] = strdup(cell && *cell ? cell : "-");
 		output->failed = output->failed || !grown[have + i];
 		/* A cell is one line, whatever the data says. */
-		for (char *at = grown[have + i]; at && *at; at++)
-			*at = (unsigned char)*at < ' ' ? ' ' : *at;
+		for (char *at = grown[have + i]; at && *at; at++) {
+			if ((unsigned char)*at < ' ' || *at == 0x7f)
+				*at = ' ';
+		}
 	}
 	output->rows++;
 }
@@ -172,23 +180,29 @@ static void write_json_row(struct output *output, const char *const cells[])
 	json_end_object(&text);
 	output->failed = output->failed || text.failed;
 	if (output->format == OUTPUT_JSON)
-		fputs(output->rows > 0 ? ",\n " : "\n ", output->out);
-	fputs(text_get(&text), output->out);
+		(void)fputs(output->rows > 0 ? ",\n " : "\n ", output->out);
+	(void)fputs(text_get(&text), output->out);
 	if (output->format == OUTPUT_JSONL)
-		fputc('\n', output->out);
+		(void)fputc('\n', output->out);
 	text_done(&text);
 	output->rows++;
 }
 
 bool output_is_table(const struct output *output)
 {
-	return output->format == OUTPUT_TABLE;
+	return output->format == OUTPUT_TABLE || output->format == OUTPUT_WIDE;
+}
+
+void output_paint(struct output *output, const char *(*paint)(const char *key, const char *cell))
+{
+	output->paint = paint;
 }
 
 void output_row(struct output *output, const char *const cells[])
 {
 	switch (output->format) {
-	case OUTPUT_TABLE: keep_row(output, cells); break;
+	case OUTPUT_TABLE:
+	case OUTPUT_WIDE: keep_row(output, cells); break;
 	case OUTPUT_JSON:
 	case OUTPUT_JSONL: write_json_row(output, cells); break;
 	case OUTPUT_CSV:
@@ -196,17 +210,17 @@ void output_row(struct output *output, const char *const cells[])
 			const char *cell = cells[output->shown[i]];
 
 			if (i > 0)
-				fputc(',', output->out);
+				(void)fputc(',', output->out);
 			write_csv_cell(output->out, cell ? cell : "");
 		}
-		fputs("\r\n", output->out);
+		(void)fputs("\r\n", output->out);
 		break;
 	case OUTPUT_KEY_VALUE:
 		for (size_t i = 0; i < output->shown_count; i++) {
 			const char *cell = cells[output->shown[i]];
 
-			fprintf(output->out, "%zu.%s=%s\n", output->rows,
-				output->columns[output->shown[i]].key, cell ? cell : "");
+			(void)fprintf(output->out, "%zu.%s=%s\n", output->rows,
+				      output->columns[output->shown[i]].key, cell ? cell : "");
 		}
 		output->rows++;
 		break;
@@ -223,52 +237,71 @@ static size_t width_of(const char *cell)
 	return width;
 }
 
-static void write_cell(FILE *out, const char *cell, size_t width, bool right, bool last)
+/* `sgr` is the colour's parameters or NULL; escapes take no place. */
+static void write_cell(FILE *out, const char *cell, size_t width, bool right, const char *sgr)
 {
 	size_t have = width_of(cell);
 	int pad = have < width ? (int)(width - have) : 0;
 
-	fprintf(out, "%*s%s", right ? pad : 0, "", cell);
-	if (!last)
-		fprintf(out, "%*s  ", right ? 0 : pad, "");
+	(void)fprintf(out, "%*s", right ? pad : 0, "");
+	if (sgr)
+		(void)fprintf(out, "\033[%sm%s\033[0m", sgr, cell);
+	else
+		(void)fputs(cell, out);
+	(void)fprintf(out, "%*s", right ? 0 : pad, "");
 }
 
 static void upper_case(char *text)
 {
-	for (; *text; text++)
-		*text = *text >= 'a' && *text <= 'z' ? (char)(*text - 'a' + 'A') : *text;
+	for (; *text; text++) {
+		if (*text >= 'a' && *text <= 'z')
+			*text = (char)(*text - 'a' + 'A');
+	}
+}
+
+/* Line 0 is the heading. The last cell is not padded. */
+static void write_line(const struct output *output, const size_t widths[], size_t line)
+{
+	for (size_t i = 0; i < output->shown_count; i++) {
+		const struct output_column *column = &output->columns[output->shown[i]];
+		bool last = i + 1 == output->shown_count;
+		const char *cell = NULL;
+		const char *sgr = NULL;
+		char title[64];
+
+		if (line == 0) {
+			(void)text_copy(title, sizeof(title),
+					column->title ? column->title : column->key);
+			upper_case(title);
+			cell = title;
+		} else {
+			cell = output->cells[(line - 1) * output->shown_count + i];
+			sgr = output->paint ? output->paint(column->key, cell) : NULL;
+		}
+		write_cell(output->out, cell, last && !column->number ? 0 : widths[i],
+			   column->number, sgr);
+		(void)fputs(last ? "\n" : "  ", output->out);
+	}
 }
 
 static void write_table(struct output *output)
 {
 	size_t count = output->shown_count;
 	size_t *widths = calloc(count + 1, sizeof(*widths));
+	size_t rows = output->cells ? output->rows : 0;
 
 	for (size_t i = 0; widths && i < count; i++) {
 		const struct output_column *column = &output->columns[output->shown[i]];
 
 		widths[i] = width_of(column->title ? column->title : column->key);
-		for (size_t row = 0; row < output->rows; row++) {
+		for (size_t row = 0; row < rows; row++) {
 			size_t width = width_of(output->cells[row * count + i]);
 
 			widths[i] = width > widths[i] ? width : widths[i];
 		}
 	}
-	for (size_t i = 0; widths && i < count; i++) {
-		const struct output_column *column = &output->columns[output->shown[i]];
-		char title[64];
-
-		text_copy(title, sizeof(title), column->title ? column->title : column->key);
-		upper_case(title);
-		write_cell(output->out, title, widths[i], column->number, i + 1 == count);
-	}
-	fputc('\n', output->out);
-	for (size_t row = 0; widths && row < output->rows; row++) {
-		for (size_t i = 0; i < count; i++)
-			write_cell(output->out, output->cells[row * count + i], widths[i],
-				   output->columns[output->shown[i]].number, i + 1 == count);
-		fputc('\n', output->out);
-	}
+	for (size_t row = 0; widths && row <= output->rows; row++)
+		write_line(output, widths, row);
 	output->failed = output->failed || !widths;
 	free(widths);
 }
@@ -277,10 +310,10 @@ int output_end(struct output *output)
 {
 	size_t cells = output->cells ? output->rows * output->shown_count : 0;
 
-	if (output->format == OUTPUT_TABLE && !output->failed)
+	if (output_is_table(output) && !output->failed)
 		write_table(output);
 	if (output->format == OUTPUT_JSON)
-		fputs(output->rows > 0 ? "\n]\n" : "]\n", output->out);
+		(void)fputs(output->rows > 0 ? "\n]\n" : "]\n", output->out);
 	int rc = output->failed ? -ENOMEM : 0;
 	if (fflush(output->out) != 0 || ferror(output->out))
 		rc = -EIO;
@@ -294,8 +327,8 @@ int output_end(struct output *output)
 
 bool output_colour(FILE *out, const char *when)
 {
-	const char *none = getenv("NO_COLOR");
-	const char *terminal = getenv("TERM");
+	const char *none = getenv("NO_COLOR"); // NOLINT(concurrency-mt-unsafe): one thread
+	const char *terminal = getenv("TERM"); // NOLINT(concurrency-mt-unsafe): one thread
 
 	if (when && strcmp(when, "always") == 0)
 		return true;

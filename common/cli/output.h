@@ -8,13 +8,20 @@
 
 #include "common/base/macros.h"
 
-enum output_format { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_JSONL, OUTPUT_CSV, OUTPUT_KEY_VALUE };
+enum output_format {
+	OUTPUT_TABLE,
+	OUTPUT_WIDE, /* a table with the wide columns too */
+	OUTPUT_JSON,
+	OUTPUT_JSONL,
+	OUTPUT_CSV,
+	OUTPUT_KEY_VALUE
+};
 
 struct output_column {
 	const char *key;   /* JSON member, CSV header */
 	const char *title; /* table heading; NULL = key in upper case */
 	bool number;       /* right-aligned; raw in JSON */
-	bool wide;         /* left out of the table unless asked for by -c */
+	bool wide;         /* left out of the table unless asked for */
 };
 
 struct output;
@@ -27,6 +34,9 @@ MUST_USE int output_new(FILE *out, enum output_format format, const struct outpu
 			const char **ret_error);
 /* Are these rows for people? Then times and the like may be shortened. */
 bool output_is_table(const struct output *output);
+/* Colour for the cells of a table: `paint` gives the SGR parameters (ECMA-48 8.3.117) for a cell,
+ * "31", or NULL. */
+void output_paint(struct output *output, const char *(*paint)(const char *key, const char *cell));
 /* One cell per column; NULL is empty / null. Copied. */
 void output_row(struct output *output, const char *const cells[]);
 /* Writes what a table or array still holds, frees. Returns 0 or -errno of the stream. */
