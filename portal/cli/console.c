@@ -2,7 +2,6 @@
  * with base64 of the bytes; what is typed goes by POST. Ctrl-] leaves; without a terminal, or with
  * --read-only, it only shows. */
 #include <errno.h>
-#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,54 +12,67 @@
 #include "common/base/error.h"
 #include "common/io/loop.h"
 
+#include "portal/cli/event_reader.h"
 #include "portal/cli/haasctl.h"
 
-#define LEAVE_KEY  '\035' /* Ctrl-] */
-#define LINE_LIMIT ((size_t)1 << 17)
+#define LEAVE_KEY   '\035' /* Ctrl-] */
+#define PIECE_SIZE  ((size_t)1 << 17)
+#define INPUT_LIMIT ((size_t)4096) /* of one POST */
 
 struct console {
 	struct haasctl *haasctl;
+	const char *tenant;
 	struct http_client *client; /* a second connection: the first one is held by the stream */
 	struct http_call *call;
-	struct text line, pending, sending;
+	struct text pending, sending;
 	char target[160];
-	bool left;
+	bool failed;
 };
 
-static void show(const char *base64)
+static void show(struct console *console, const char *base64)
 {
-	unsigned char bytes[LINE_LIMIT];
+	unsigned char bytes[PIECE_SIZE];
 	size_t size = 0;
 
-	if (sodium_base642bin(bytes, sizeof(bytes), base64, strlen(base64), " ", &size, NULL,
+	if (sodium_base642bin(bytes, sizeof(bytes), base64, strlen(base64), NULL, &size, NULL,
 			      sodium_base64_VARIANT_ORIGINAL) != 0)
 		return;
 	for (size_t done = 0; done < size;) {
 		ssize_t written = write(STDOUT_FILENO, bytes + done, size - done);
 
-		if (written <= 0 && errno != EINTR)
+		if (written < 0 && errno != EINTR) {
+			haasctl_stop(console->haasctl);
 			return;
+		}
 		done += written > 0 ? (size_t)written : 0;
 	}
 }
 
-static int on_stream(void *context, const void *data, size_t size)
+/* The server's last word: why the console went away. */
+static void tell_closed(struct console *console, const char *problem)
 {
-	struct console *console = context;
-	const char *at = data;
+	struct problem unread = {0};
+	json_t *json = NULL;
 
-	for (size_t i = 0; i < size; i++) {
-		if (at[i] != '\n') {
-			if (console->line.size < LINE_LIMIT)
-				text_add_bytes(&console->line, &at[i], 1);
-			continue;
-		}
-		const char *line = text_get(&console->line);
-		if (strncmp(line, "data:", 5) == 0 && line[5 + strspn(line + 5, " ")] != '{')
-			show(line + 5);
-		text_clear(&console->line);
-	}
-	return console->left ? -ECANCELED : 0;
+	console->failed = true;
+	fputs("\r\n", stderr);
+	if (json_read(problem, strlen(problem), JSON_LIMIT_DEFAULT, &json, &unread) == 0)
+		haasctl_stored_problem("haasctl: console", json);
+	json_decref(json);
+	haasctl_stop(console->haasctl);
+}
+
+static void on_event(void *context, const char *kind, const struct text *data)
+{
+	if (strcmp(kind, "closed") == 0)
+		tell_closed(context, text_get(data));
+	else
+		show(context, text_get(data));
+}
+
+static void on_stream(void *context, const void *data, size_t size)
+{
+	event_reader_take(context, data, size);
 }
 
 static void send_pending(struct console *console);
@@ -82,6 +94,7 @@ static void on_sent(void *context, int rc, const struct http_response *response,
 
 static void send_pending(struct console *console)
 {
+	struct http_header tenant = {"X-Haas-Tenant", console->tenant};
 	struct text swap = console->sending;
 
 	if (console->call || console->pending.size == 0)
@@ -93,6 +106,8 @@ static void send_pending(struct console *console)
 		console->client,
 		&(struct http_call_options){.method = "POST",
 					    .target = console->target,
+					    .headers = &tenant,
+					    .header_count = console->tenant ? 1 : 0,
 					    .body = console->sending.data,
 					    .body_size = console->sending.size,
 					    .content_type = "application/octet-stream",
@@ -111,68 +126,65 @@ static void on_key(void *context, int events)
 
 	(void)events;
 	if (size <= 0 || memchr(keys, LEAVE_KEY, (size_t)size)) {
-		console->left = true;
-		raise(SIGINT); /* ends the stream as Ctrl-C would */
+		haasctl_stop(console->haasctl);
 		return;
 	}
-	if (console->pending.size < 4096)
-		text_add_bytes(&console->pending, keys,
-			       (size_t)size < 4096 - console->pending.size
-				       ? (size_t)size
-				       : 4096 - console->pending.size);
+	if (console->pending.size + (size_t)size <= INPUT_LIMIT)
+		text_add_bytes(&console->pending, keys, (size_t)size);
 	send_pending(console);
 }
 
-static int listen_to_keys(struct console *console, const struct command_input *input,
-			  struct loop_watch **ret)
+/* Keys go to the node, unchanged; EXIT_OK with the terminal raw and *ret_before to give back. */
+static int start_typing(struct console *console, const struct command_input *input,
+			const char *node, struct loop_watch **ret, struct termios *ret_before)
 {
-	CLEANUP(text_done) struct text url = {0};
-	const char *socket = command_option(input, "--socket");
+	int status = haasctl_connect(console->haasctl, input, &console->client);
 
-	if (!socket)
-		socket = getenv("HAAS_SOCKET");
-	text_addf(&url, "unix:%s", socket ? socket : HAASCTL_DEFAULT_SOCKET);
-	int rc = http_client_new(haasctl_loop(console->haasctl), text_get(&url), &console->client);
-	return rc < 0 ? rc
-		      : loop_watch_new(haasctl_loop(console->haasctl), STDIN_FILENO, LOOP_READ,
-				       on_key, console, ret);
+	if (status != EXIT_OK)
+		return status;
+	if (tcgetattr(STDIN_FILENO, ret_before) != 0 ||
+	    loop_watch_new(haasctl_loop(console->haasctl), STDIN_FILENO, LOOP_READ, on_key, console,
+			   ret) < 0)
+		return haasctl_cannot("use", "the terminal", -errno);
+	struct termios raw = *ret_before;
+
+	fprintf(stderr, "console of %s; Ctrl-] leaves\n", node);
+	cfmakeraw(&raw);
+	(void)tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+	return EXIT_OK;
 }
 
 int console_run(struct haasctl *haasctl, const struct command_input *input, const char *node)
 {
-	CLEANUP(text_done) struct text stream = {0};
-	CLEANUP(text_done) struct text name = {0};
-	struct console console = {.haasctl = haasctl};
+	CLEANUP(text_done) struct text target = {0};
+	struct console console = {.haasctl = haasctl,
+				  .tenant = command_option(input, "--as-tenant")};
+	struct event_reader reader = {.on_event = on_event, .context = &console};
 	struct haasctl_reply reply = {0};
 	struct loop_watch *keys = NULL;
 	struct termios before = {0};
-	bool typing = isatty(STDIN_FILENO) && !command_option(input, "--read-only");
+	int status = EXIT_OK;
 
-	haasctl_escape(&name, node);
-	text_format(console.target, sizeof(console.target), "/api/v1/nodes/%s/console/input",
-		    text_get(&name));
-	text_addf(&stream, "/nodes/%s/console/stream", text_get(&name));
-	if (typing && listen_to_keys(&console, input, &keys) == 0 &&
-	    tcgetattr(STDIN_FILENO, &before) == 0) {
-		struct termios raw = before;
-
-		fprintf(stderr, "console of %s; Ctrl-] leaves\n", node);
-		cfmakeraw(&raw);
-		tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-	}
-	int status = haasctl_call(haasctl, input,
-				  &(struct haasctl_call){.method = "GET",
-							 .target = text_get(&stream),
-							 .on_data = on_stream,
-							 .context = &console},
-				  &reply);
+	haasctl_path(&target, HAASCTL_API "/nodes/", node, "/console/input");
+	if (!text_copy(console.target, sizeof(console.target), text_get(&target)))
+		return haasctl_usage("%s is no name of a node", node);
+	if (isatty(STDIN_FILENO) && !command_option(input, "--read-only"))
+		status = start_typing(&console, input, node, &keys, &before);
+	haasctl_path(&target, "/nodes/", node, "/console/stream");
+	if (status == EXIT_OK)
+		status = haasctl_call(haasctl, input,
+				      &(struct haasctl_call){.method = "GET",
+							     .target = text_get(&target),
+							     .on_data = on_stream,
+							     .context = &reader},
+				      &reply);
 	if (keys)
-		tcsetattr(STDIN_FILENO, TCSANOW, &before);
+		(void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
 	haasctl_reply_done(&reply);
 	loop_watch_free(keys);
 	http_client_free(console.client);
-	text_done(&console.line);
+	event_reader_done(&reader);
 	text_done(&console.pending);
 	text_done(&console.sending);
-	return console.left ? EXIT_OK : status;
+	return status == EXIT_OK && console.failed ? EXIT_FAILED : status;
 }

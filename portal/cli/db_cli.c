@@ -5,10 +5,9 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
-#include "common/cli/output.h"
 
 #include "portal/cli/db_admin.h"
-#include "portal/cli/haasctl.h"
+#include "portal/cli/listing.h"
 
 static const char *database_of(const struct command_input *input)
 {
@@ -91,36 +90,34 @@ static int db_migrate_run(void *context, const struct command_input *input)
 
 static int db_status(void *context, const struct command_input *input)
 {
-	static const struct output_column columns[] = {
-		NUMBER("number"),
-		{.key = "name"},
-		COLUMN("state"),
-		{.key = "applied_at"},
-	};
+	static const struct output_column columns[] = {NUMBER("number"), COLUMN("name"),
+						       COLUMN("state"), COLUMN("applied_at")};
 	CLEANUP(freep) struct db_migration_state *states = NULL;
 	struct problem problem = {0};
-	struct output *output = NULL;
+	struct listing *listing = NULL;
 	size_t count = 0;
 	size_t pending = 0;
+
+	(void)context;
+	int status = listing_new(input, columns, COUNT_OF(columns), &listing);
+	if (status != EXIT_OK)
+		return status;
 	int rc = db_migration_states(database_of(input), &states, &count, &pending, &problem);
-
 	if (rc < 0)
-		return end(rc, &problem);
-	rc = haasctl_output(context, input, columns, COUNT_OF(columns), &output);
-	if (rc != EXIT_OK)
-		return rc;
+		return listing_end(listing, end(rc, &problem));
 	for (size_t i = 0; i < count; i++) {
-		char number[16];
+		json_t *row = json_pack("{s:i, s:s, s:s, s:s?}", "number", states[i].number, "name",
+					states[i].name, "state",
+					states[i].applied ? "applied" : "pending", "applied_at",
+					states[i].applied ? states[i].applied_at : NULL);
 
-		text_format(number, sizeof(number), "%d", states[i].number);
-		output_row(output, (const char *const[]){number, states[i].name,
-							 states[i].applied ? "applied" : "pending",
-							 states[i].applied_at});
+		listing_row(listing, row);
+		json_decref(row);
 	}
-	rc = output_end(output);
+	status = listing_end(listing, EXIT_OK);
 	if (pending > 0)
 		fprintf(stderr, "%zu pending; apply: haasctl db migrate\n", pending);
-	return rc == 0 && pending == 0 ? EXIT_OK : EXIT_FAILED;
+	return pending == 0 ? status : EXIT_FAILED;
 }
 
 static int db_backup_run(void *context, const struct command_input *input)
@@ -166,8 +163,7 @@ static const struct option_row restore_options[] = {
 };
 
 static const struct command commands[] = {
-	{"db", "init", "",
-	 "make the private cluster (or use --database), migrate, print its conninfo", init_options,
+	{"db", "init", "", "make the private cluster, migrate, print its conninfo", init_options,
 	 COUNT_OF(init_options), 0, 0, db_init},
 	{"db", "start", "", "start the private cluster", cluster_options, COUNT_OF(cluster_options),
 	 0, 0, db_start},

@@ -127,7 +127,6 @@ int db_cluster_start(const char *folder, const char *user, struct problem *probl
 	char log[PATH_MAX];
 	char options[PATH_MAX];
 	char conninfo[PATH_MAX];
-	CLEANUP(text_done) struct text sql = {0};
 	PGconn *connection = NULL;
 
 	if (!text_format(data, sizeof(data), "%s/data", folder) ||

@@ -82,8 +82,10 @@ static int prepare(PGconn *connection, struct problem *problem)
 		"set client_min_messages = warning",
 		MIGRATION_LOCK,
 		"create schema if not exists haas",
-		"create table if not exists haas.schema_migration (number integer primary key, name text not null, digest text not null, "
-		"applied_at timestamptz not null default now())",
+		/* one statement */
+		("create table if not exists haas.schema_migration (number integer primary key, "
+		 "name text not null, digest text not null, "
+		 "applied_at timestamptz not null default now())"),
 	};
 
 	for (size_t i = 0; i < COUNT_OF(statements); i++) {

@@ -1,26 +1,22 @@
 /* haasctl deployment */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/io/file.h"
 
-#include "portal/cli/haasctl.h"
+#include "portal/cli/listing.h"
 
 #define USER_DATA_LIMIT ((size_t)64 << 10)
 #define SSH_KEY_LIMIT   ((size_t)16 << 10)
 
 static const struct output_column deployment_columns[] = {
-	NUMBER("id"),           COLUMN("plan"),
-	COLUMN("node"),         COLUMN("state"),
-	COLUMN("step"),         TITLED_NUMBER("percent", "%"),
-	COLUMN("image"),        COLUMN("tenant"),
-	COLUMN("created_at"),   WIDE("ended_at"),
-	WIDE_NUMBER("attempt"), WIDE("actor"),
-	WIDE_NUMBER("job"),     TITLED_WIDE("problem.message", "PROBLEM"),
+	NUMBER("id"),       COLUMN("plan"),     COLUMN("node"),
+	COLUMN("state"),    COLUMN("step"),     TITLED_NUMBER("percent", "%"),
+	COLUMN("tenant"),   COLUMN("image"),    WIDE("image_version"),
+	WIDE("created_at"), WIDE("ended_at"),   WIDE_NUMBER("attempt"),
+	WIDE("actor"),      WIDE_NUMBER("job"), TITLED_WIDE("problem.message", "PROBLEM"),
 };
 
 static int deployment_list(void *context, const struct command_input *input)
@@ -33,56 +29,58 @@ static int deployment_list(void *context, const struct command_input *input)
 	haasctl_query(&target, input, "--node", "node");
 	if (command_option(input, "--active"))
 		text_addf(&target, "%cactive=true", strchr(text_get(&target), '?') ? '&' : '?');
-	return haasctl_list(context, input, text_get(&target), deployment_columns,
-			    COUNT_OF(deployment_columns));
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(deployment_columns));
 }
 
-static void show_problem(const json_t *problem)
+static void show_head(const json_t *deployment)
 {
-	static const char *const members[] = {"message", "detail", "hint"};
+	static const char *const members[] = {"actor", "tenant", "created_at", "ended_at",
+					      "progress"};
+	static const char *const parts[] = {"message", "detail", "hint"};
+	const json_t *problem = json_object_get(deployment, "problem");
+	CLEANUP(text_done) struct text text = {0};
+	const char *image = haasctl_word(deployment, "image");
 
+	printf("deployment %" JSON_INTEGER_FORMAT ": %s of %s",
+	       json_integer_value(json_object_get(deployment, "id")),
+	       haasctl_word(deployment, "plan"), haasctl_word(deployment, "node"));
+	if (*image)
+		printf(" with %s:%s", image, haasctl_word(deployment, "image_version"));
+	printf(" is %s\n", haasctl_word(deployment, "state"));
 	for (size_t i = 0; i < COUNT_OF(members); i++) {
-		const char *value = json_string_value(json_object_get(problem, members[i]));
+		const json_t *value = json_object_get(deployment, members[i]);
 
-		if (value && *value)
-			printf("  %-8s %s\n", members[i], value);
+		if (value && !json_is_null(value))
+			printf("  %-10s %s\n", members[i], listing_text(value, members[i], &text));
+	}
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		if (haasctl_word(problem, parts[i])[0])
+			printf("  %-10s %s\n", i == 0 ? "problem" : parts[i],
+			       haasctl_word(problem, parts[i]));
 	}
 }
 
+/* For people a head and its steps; with -o csv or -c the steps; JSON is the whole. */
 static int deployment_show(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
 		COLUMN("step"),       COLUMN("state"),    NUMBER("attempt"),
-		COLUMN("started_at"), COLUMN("ended_at"), TITLED("problem.message", "PROBLEM"),
+		COLUMN("started_at"), COLUMN("ended_at"), TITLED_WIDE("problem.message", "PROBLEM"),
 	};
 	CLEANUP(text_done) struct text target = {0};
 	struct haasctl_reply reply = {0};
-	struct output *output = NULL;
-	const json_t *step;
-	size_t i;
 
-	text_add(&target, "/deployments/");
-	haasctl_escape(&target, input->words[0]);
+	haasctl_path(&target, "/deployments/", input->words[0], "");
 	int status = haasctl_get(context, input, text_get(&target), &reply);
 	if (status != EXIT_OK)
 		return status;
-	if (!haasctl_as_json(input, reply.json)) {
-		CLEANUP(text_done) struct text state = {0};
-		CLEANUP(text_done) struct text image = {0};
-		const char *name = haasctl_cell(reply.json, "image", &image);
+	if (command_option(input, "--columns") || !listing_json(input, reply.json)) {
+		const json_t *steps = json_object_get(reply.json, "steps");
 
-		printf("deployment %" JSON_INTEGER_FORMAT ": %s of %s%s%s is %s\n",
-		       json_integer_value(json_object_get(reply.json, "id")),
-		       json_string_value(json_object_get(reply.json, "plan")),
-		       json_string_value(json_object_get(reply.json, "node")), name ? " with " : "",
-		       name ? name : "", haasctl_cell(reply.json, "state", &state));
-		show_problem(json_object_get(reply.json, "problem"));
-		status = haasctl_output(context, input, columns, COUNT_OF(columns), &output);
-		if (status == EXIT_OK) {
-			json_array_foreach(json_object_get(reply.json, "steps"), i, step)
-				haasctl_row(output, step, columns, COUNT_OF(columns));
-			status = output_end(output) < 0 ? EXIT_FAILED : EXIT_OK;
-		}
+		if (listing_for_people(input) && !command_option(input, "--columns"))
+			show_head(reply.json);
+		if (json_array_size(steps) > 0 || !listing_for_people(input))
+			status = listing_rows(input, steps, COLUMNS(columns));
 	}
 	haasctl_reply_done(&reply);
 	return status;
@@ -98,10 +96,8 @@ static int add_ssh_keys(struct text *body, const char *const *paths)
 		char *rest = NULL;
 		int rc = file_read(paths[i], SSH_KEY_LIMIT, &keys, &size);
 
-		if (rc < 0) {
-			fprintf(stderr, "haasctl: cannot read %s: %s\n", paths[i], error_text(rc));
-			return EXIT_FAILED;
-		}
+		if (rc < 0)
+			return haasctl_cannot("read", paths[i], rc);
 		for (char *line = strtok_r(keys, "\r\n", &rest); line;
 		     line = strtok_r(NULL, "\r\n", &rest)) {
 			if (*line != '#')
@@ -128,96 +124,119 @@ static int add_params(struct text *body, const struct command_input *input)
 		size_t size = 0;
 		int rc = file_read(path, USER_DATA_LIMIT, &data, &size);
 
-		if (rc < 0) {
-			fprintf(stderr, "haasctl: cannot read %s: %s\n", path, error_text(rc));
-			return EXIT_FAILED;
-		}
+		if (rc < 0)
+			return haasctl_cannot("read", path, rc);
 		json_string(body, "user_data", data);
 	}
 	json_end_object(body);
 	return status;
 }
 
-static int deployment_create(void *context, const struct command_input *input)
+/* Nodes are words, or --node as often as there are nodes. */
+static size_t add_nodes(struct text *body, const struct command_input *input)
 {
 	const char *const *nodes = command_options(input, "--node");
-	const char *plan = command_option(input, "--plan");
-	CLEANUP(text_done) struct text body = {0};
-	struct haasctl_reply reply = {0};
-	size_t count = 0;
+	size_t count = input->word_count;
 
-	while (nodes && nodes[count])
-		count++;
+	json_begin_array(body, "nodes");
+	for (size_t i = 0; i < input->word_count; i++)
+		json_string(body, NULL, input->words[i]);
+	for (; nodes && *nodes; nodes++, count++)
+		json_string(body, NULL, *nodes);
+	json_end_array(body);
+	return count;
+}
+
+static int create_body(struct text *body, const struct command_input *input)
+{
+	const char *plan = command_option(input, "--plan");
+
+	json_begin_object(body, NULL);
+	json_string(body, "plan", plan ? plan : "");
+	size_t count = add_nodes(body, input);
 	if (!plan || count == 0)
 		return haasctl_usage(
-			"say what and where: --plan inspect|install|reinstall|release --node NODE [--node NODE...]");
-	json_begin_object(&body, NULL);
-	json_string(&body, "plan", plan);
-	haasctl_json_words(&body, "nodes", nodes, count);
+			"say what and where: --plan inspect|install|reinstall|release NODE...");
+	if (count > 1 && command_option(input, "--hostname"))
+		return haasctl_usage("--hostname fits one node, not %zu", count);
 	if (command_option(input, "--image"))
-		json_string(&body, "image", command_option(input, "--image"));
+		json_string(body, "image", command_option(input, "--image"));
 	if (command_option(input, "--tenant"))
-		json_string(&body, "tenant", command_option(input, "--tenant"));
-	int status = add_params(&body, input);
-	if (status != EXIT_OK)
-		return status;
-	json_end_object(&body);
-	status = haasctl_post(context, input, "/deployments", &body, &reply);
+		json_string(body, "tenant", command_option(input, "--tenant"));
+	int status = add_params(body, input);
+	json_end_object(body);
+	return status;
+}
+
+static int deployment_create(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {NUMBER("id"), COLUMN("node")};
+	CLEANUP(text_done) struct text body = {0};
+	struct haasctl_reply reply = {0};
+	int64_t limit_s = 0;
+	int status = create_body(&body, input);
+
+	if (status == EXIT_OK)
+		status = haasctl_timeout_s(input, &limit_s); /* before anything is begun */
+	if (status == EXIT_OK)
+		status = haasctl_post(context, input, "/deployments", &body, &reply);
 	if (status != EXIT_OK)
 		return status;
 	int64_t job = json_integer_value(json_object_get(reply.json, "job"));
-	if (!haasctl_as_json(input, reply.json)) {
-		const json_t *deployment;
-		size_t i;
-
-		json_array_foreach(json_object_get(reply.json, "deployments"), i, deployment)
-			printf("deployment %" JSON_INTEGER_FORMAT ": %s of %s (job %" PRId64 ")\n",
-			       json_integer_value(json_object_get(deployment, "id")), plan,
-			       json_string_value(json_object_get(deployment, "node")), job);
-	}
+	bool wait = command_option(input, "--wait") != NULL;
+	if (!listing_json(input, reply.json))
+		status = listing_rows(input, json_object_get(reply.json, "deployments"),
+				      COLUMNS(columns));
+	if (!wait)
+		fprintf(stderr, "follow it: haasctl deployment watch --job %" PRId64 "\n", job);
 	haasctl_reply_done(&reply);
-	return command_option(input, "--wait") ? watch_deployments(context, input, job, NULL, 0)
-					       : EXIT_OK;
+	return wait ? watch_deployments(context, input, job, NULL, 0) : status;
 }
 
 static int deployment_watch(void *context, const struct command_input *input)
 {
-	const char *job = command_option(input, "--job");
+	const char *word = command_option(input, "--job");
+	int64_t job = -1;
+	int status = word ? haasctl_number("--job", word, &job) : EXIT_OK;
 
-	if (!job && input->word_count == 0)
-		return watch_deployments(context, input, -1, NULL, 0);
-	return watch_deployments(context, input, job ? strtoll(job, NULL, 10) : -1, input->words,
-				 input->word_count);
+	if (status == EXIT_OK && word && input->word_count > 0)
+		status = haasctl_usage("either --job or deployments, not both");
+	return status == EXIT_OK
+		       ? watch_deployments(context, input, job, input->words, input->word_count)
+		       : status;
 }
 
 static int act(void *context, const struct command_input *input, const char *action)
 {
-	int worst = EXIT_OK;
+	static const struct output_column columns[] = {NUMBER("id"), COLUMN("plan"), COLUMN("node"),
+						       COLUMN("state")};
+	struct listing *listing = NULL;
+	struct tally tally = {0};
+	int status = listing_new(input, columns, COUNT_OF(columns), &listing);
 
-	for (size_t i = 0; i < input->word_count; i++) {
+	if (status != EXIT_OK)
+		return status;
+	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
 		CLEANUP(text_done) struct text target = {0};
 		CLEANUP(text_done) struct text body = {0};
-		CLEANUP(text_done) struct text state = {0};
 		struct haasctl_reply reply = {0};
 
-		text_add(&target, "/deployments/");
-		haasctl_escape(&target, input->words[i]);
-		text_add(&target, "/actions");
+		haasctl_path(&target, "/deployments/", input->words[i], "/actions");
 		json_begin_object(&body, NULL);
 		json_string(&body, "action", action);
 		json_end_object(&body);
-		int status = haasctl_post(context, input, text_get(&target), &body, &reply);
-		if (status != EXIT_OK) {
-			worst = status;
-			continue;
-		}
-		printf("deployment %s is %s\n", input->words[i],
-		       haasctl_cell(reply.json, "state", &state));
+		status = haasctl_post(context, input, text_get(&target), &body, &reply);
+		if (status == EXIT_OK)
+			listing_row(listing, reply.json);
+		tally_add(&tally, status);
 		haasctl_reply_done(&reply);
 	}
-	if (worst == EXIT_OK && command_option(input, "--wait"))
+	status = listing_end(listing, tally.good > 0 ? EXIT_OK : tally.failure);
+	if (tally.bad > 0)
+		status = tally_status(&tally);
+	if (status == EXIT_OK && command_option(input, "--wait"))
 		return watch_deployments(context, input, -1, input->words, input->word_count);
-	return worst;
+	return status;
 }
 
 static int deployment_cancel(void *context, const struct command_input *input)
@@ -236,16 +255,16 @@ static int deployment_clear(void *context, const struct command_input *input)
 }
 
 static const struct option_row list_options[] = {
-	{"--state", 0, OPTION_VALUE, "STATE",
-	 "queued, waiting, cancelling, done, failed, cancelled or cleared"},
-	{"--plan", 0, OPTION_VALUE, "PLAN", "inspect, install, reinstall or release"},
+	{"--state", 0, OPTION_VALUE, "queued|waiting|cancelling|done|failed|cancelled|cleared",
+	 "only in this state"},
+	{"--plan", 0, OPTION_VALUE, "inspect|install|reinstall|release", "only of this plan"},
 	{"--node", 0, OPTION_VALUE, "NODE", "of this node"},
 	{"--active", 0, OPTION_FLAG, NULL, "only those that are not ended"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row create_options[] = {
-	{"--plan", 0, OPTION_VALUE, "PLAN", "inspect, install, reinstall or release"},
-	{"--node", 0, OPTION_REPEAT, "NODE", "on this node; may be repeated"},
+	{"--plan", 0, OPTION_VALUE, "inspect|install|reinstall|release", "what to do"},
+	{"--node", 0, OPTION_REPEAT, "NODE", "on this node too; may be repeated"},
 	{"--image", 0, OPTION_VALUE, "NAME[:VERSION]", "what to install"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "for whom"},
 	{"--hostname", 0, OPTION_VALUE, "NAME", "default: the node's name"},
@@ -267,18 +286,18 @@ static const struct option_row act_options[] = {
 static const struct command commands[] = {
 	{"deployment", "list", "", "deployments, newest first", OPTIONS(list_options), 0, 0,
 	 deployment_list},
-	{"deployment", "show", "ID", "one deployment with its steps", NO_OPTIONS, 1, 1,
+	{"deployment", "show", "DEPLOYMENT", "one deployment with its steps", NO_OPTIONS, 1, 1,
 	 deployment_show},
-	{"deployment", "create", "", "execute a plan on nodes, all or none",
-	 OPTIONS(create_options), 0, 0, deployment_create},
-	{"deployment", "watch", "[ID...]",
-	 "one line per node: step, percent, ETA (default: all active)", OPTIONS(watch_options), 0,
-	 1000, deployment_watch},
-	{"deployment", "cancel", "ID...", "stop: power off, dirty, within 60 s",
+	{"deployment", "create", "[NODE...]", "execute a plan on nodes, all or none",
+	 OPTIONS(create_options), 0, 1000, deployment_create},
+	{"deployment", "watch", "[DEPLOYMENT...]",
+	 "one line per node: step, percent, ETA (default: all)", OPTIONS(watch_options), 0, 1000,
+	 deployment_watch},
+	{"deployment", "cancel", "DEPLOYMENT...", "stop: power off, dirty, within 60 s",
 	 OPTIONS(act_options), 1, 1000, deployment_cancel},
-	{"deployment", "retry", "ID...", "a failed one goes on at its failed step",
+	{"deployment", "retry", "DEPLOYMENT...", "a failed one goes on at its failed step",
 	 OPTIONS(act_options), 1, 1000, deployment_retry},
-	{"deployment", "clear", "ID...", "put a failed or cancelled one away", OPTIONS(act_options),
-	 1, 1000, deployment_clear},
+	{"deployment", "clear", "DEPLOYMENT...", "put a failed or cancelled one away",
+	 OPTIONS(act_options), 1, 1000, deployment_clear},
 };
 const struct command_group deployment_group = {commands, COUNT_OF(commands)};

@@ -12,20 +12,22 @@
 #include "common/http/json_reader.h"
 #include "common/io/loop.h"
 
-#define API_BASE "/api/v1"
+/* The server sends a comment into its streams every 15 s; silence for so long is a broken one. */
+#define ANSWER_LIMIT_MS 60000
 
 struct haasctl {
 	struct loop *loop;
 	struct http_client *client;
 	struct http_call *call;
 	bool interrupted;
+	bool stopped; /* haasctl_stop */
 	bool done;
 	/* of the call under way */
 	int rc;
 	struct problem problem;
 	struct haasctl_reply reply;
-	int (*on_data)(void *context, const void *data, size_t size);
-	void *data_context;
+	const struct haasctl_call *asked;
+	char key[TOKEN_TEXT_SIZE]; /* its Idempotency-Key when we made one up */
 };
 
 static void on_interrupt(void *context)
@@ -72,6 +74,12 @@ bool haasctl_interrupted(const struct haasctl *haasctl)
 	return haasctl->interrupted;
 }
 
+void haasctl_stop(struct haasctl *haasctl)
+{
+	haasctl->stopped = true;
+	loop_stop(haasctl->loop);
+}
+
 void haasctl_problem(const struct problem *problem)
 {
 	fprintf(stderr, "haasctl: %s\n", problem->message);
@@ -79,6 +87,23 @@ void haasctl_problem(const struct problem *problem)
 		fprintf(stderr, "  %s\n", problem->detail);
 	if (problem->hint[0])
 		fprintf(stderr, "  hint: %s\n", problem->hint);
+}
+
+void haasctl_stored_problem(const char *subject, const json_t *problem)
+{
+	if (!json_is_object(problem))
+		return;
+	fprintf(stderr, "%s: %s\n", subject, haasctl_word(problem, "message"));
+	if (haasctl_word(problem, "detail")[0])
+		fprintf(stderr, "  %s\n", haasctl_word(problem, "detail"));
+	if (haasctl_word(problem, "hint")[0])
+		fprintf(stderr, "  hint: %s\n", haasctl_word(problem, "hint"));
+}
+
+int haasctl_cannot(const char *verb, const char *path, int rc)
+{
+	fprintf(stderr, "haasctl: cannot %s %s: %s\n", verb, path, error_text(rc));
+	return EXIT_FAILED;
 }
 
 int haasctl_usage(const char *format, ...)
@@ -103,7 +128,9 @@ static int on_data(void *context, const void *data, size_t size)
 {
 	struct haasctl *haasctl = context;
 
-	return haasctl->on_data(haasctl->data_context, data, size);
+	if (!haasctl->stopped)
+		haasctl->asked->on_data(haasctl->asked->context, data, size);
+	return 0;
 }
 
 static void on_done(void *context, int rc, const struct http_response *response,
@@ -128,22 +155,20 @@ static void on_done(void *context, int rc, const struct http_response *response,
 	loop_stop(haasctl->loop);
 }
 
-static int connect_client(struct haasctl *haasctl, const struct command_input *input,
-			  struct problem *problem)
+int haasctl_connect(struct haasctl *haasctl, const struct command_input *input,
+		    struct http_client **ret)
 {
 	CLEANUP(text_done) struct text url = {0};
 	const char *socket = command_option(input, "--socket");
 
-	if (haasctl->client)
-		return 0;
 	if (!socket)
 		socket = getenv("HAAS_SOCKET");
 	text_addf(&url, "unix:%s", socket ? socket : HAASCTL_DEFAULT_SOCKET);
-	int rc = http_client_new(haasctl->loop, text_get(&url), &haasctl->client);
-	if (rc < 0)
-		problem_set(problem, rc, "cannot use the socket %s: %s", text_get(&url),
-			    error_text(rc));
-	return rc;
+	int rc = http_client_new(haasctl->loop, text_get(&url), ret);
+	if (rc == 0)
+		return EXIT_OK;
+	(void)haasctl_cannot("use the socket", text_get(&url), rc);
+	return EXIT_UNREACHABLE;
 }
 
 static int exit_of_status(int status)
@@ -151,9 +176,9 @@ static int exit_of_status(int status)
 	static const struct {
 		int status, exit;
 	} rows[] = {
-		{401, EXIT_DENIED},   {403, EXIT_DENIED},   {404, EXIT_NOT_FOUND},
-		{409, EXIT_CONFLICT}, {412, EXIT_CONFLICT}, {428, EXIT_CONFLICT},
-		{504, EXIT_TIMEOUT},
+		{401, EXIT_DENIED},      {403, EXIT_DENIED},      {404, EXIT_NOT_FOUND},
+		{409, EXIT_CONFLICT},    {412, EXIT_CONFLICT},    {428, EXIT_CONFLICT},
+		{502, EXIT_UNREACHABLE}, {503, EXIT_UNREACHABLE}, {504, EXIT_UNREACHABLE},
 	};
 
 	if (status < 400)
@@ -165,13 +190,6 @@ static int exit_of_status(int status)
 	return EXIT_FAILED;
 }
 
-static const char *member(const json_t *json, const char *key)
-{
-	const char *value = json_string_value(json_object_get(json, key));
-
-	return value ? value : "";
-}
-
 /* An RFC 9457 body for people: title, detail, one line per error, hint. */
 static void tell_refusal(const struct haasctl_reply *reply)
 {
@@ -179,10 +197,10 @@ static void tell_refusal(const struct haasctl_reply *reply)
 	size_t i;
 
 	fprintf(stderr, "haasctl: %s\n",
-		member(reply->json, "title")[0] ? member(reply->json, "title")
-						: "the request was refused");
-	if (member(reply->json, "detail")[0])
-		fprintf(stderr, "  %s\n", member(reply->json, "detail"));
+		haasctl_word(reply->json, "title")[0] ? haasctl_word(reply->json, "title")
+						      : "the request was refused");
+	if (haasctl_word(reply->json, "detail")[0])
+		fprintf(stderr, "  %s\n", haasctl_word(reply->json, "detail"));
 	json_array_foreach(json_object_get(reply->json, "errors"), i, error)
 	{
 		CLEANUP(text_done) struct text where = {0};
@@ -190,46 +208,52 @@ static void tell_refusal(const struct haasctl_reply *reply)
 		if (json_object_get(error, "row"))
 			text_addf(&where, "row %" JSON_INTEGER_FORMAT ", ",
 				  json_integer_value(json_object_get(error, "row")));
-		if (member(error, "column")[0])
-			text_addf(&where, "%s: ", member(error, "column"));
-		else if (member(error, "pointer")[0])
-			text_addf(&where, "%s: ", member(error, "pointer"));
-		fprintf(stderr, "  %s%s", text_get(&where), member(error, "message"));
-		if (member(error, "allowed")[0])
-			fprintf(stderr, " (%s)", member(error, "allowed"));
-		fprintf(stderr, member(error, "hint")[0] ? "; %s\n" : "%s\n",
-			member(error, "hint"));
+		if (haasctl_word(error, "column")[0])
+			text_addf(&where, "%s: ", haasctl_word(error, "column"));
+		else if (haasctl_word(error, "pointer")[0])
+			text_addf(&where, "%s: ", haasctl_word(error, "pointer"));
+		fprintf(stderr, "  %s%s", text_get(&where), haasctl_word(error, "message"));
+		if (haasctl_word(error, "allowed")[0])
+			fprintf(stderr, " (%s)", haasctl_word(error, "allowed"));
+		fprintf(stderr, haasctl_word(error, "hint")[0] ? "; %s\n" : "%s\n",
+			haasctl_word(error, "hint"));
 	}
-	if (member(reply->json, "hint")[0])
-		fprintf(stderr, "  hint: %s\n", member(reply->json, "hint"));
+	if (haasctl_word(reply->json, "hint")[0])
+		fprintf(stderr, "  hint: %s\n", haasctl_word(reply->json, "hint"));
+}
+
+/* No answer. A POST may have been done all the same; its key makes asking again safe. */
+static int tell_silence(struct haasctl *haasctl)
+{
+	struct problem *problem = &haasctl->problem;
+
+	problem_hint(
+		problem, "is portald running? choose its socket by --socket or HAAS_SOCKET%s%s",
+		haasctl->key[0] ? "; ask again safely with --idempotency-key " : "", haasctl->key);
+	if (haasctl->asked->untold != EXIT_UNREACHABLE)
+		haasctl_problem(problem);
+	return haasctl->rc == E_TIMEOUT ? EXIT_TIMEOUT : EXIT_UNREACHABLE;
 }
 
 static int finish(struct haasctl *haasctl, struct haasctl_reply *ret)
 {
 	struct haasctl_reply reply = haasctl->reply;
+	int status = exit_of_status(reply.status);
 
 	haasctl->reply = (struct haasctl_reply){0};
-	if (haasctl->interrupted) {
-		haasctl_reply_done(&reply);
-		return EXIT_INTERRUPTED;
-	}
-	if (haasctl->rc < 0) {
-		haasctl_reply_done(&reply);
-		if (!haasctl->problem.hint[0])
-			problem_hint(
-				&haasctl->problem,
-				"is portald running? choose its socket by --socket or HAAS_SOCKET");
-		haasctl_problem(&haasctl->problem);
-		return haasctl->rc == E_TIMEOUT ? EXIT_TIMEOUT : EXIT_UNREACHABLE;
-	}
-	int status = exit_of_status(reply.status);
-	if (status != EXIT_OK) {
+	if (haasctl->interrupted)
+		status = EXIT_INTERRUPTED;
+	else if (haasctl->stopped)
+		status = EXIT_OK;
+	else if (haasctl->rc < 0)
+		status = tell_silence(haasctl);
+	else if (status != EXIT_OK && status != (int)haasctl->asked->untold)
 		tell_refusal(&reply);
+	if (status == EXIT_OK)
+		*ret = reply;
+	else
 		haasctl_reply_done(&reply);
-		return status;
-	}
-	*ret = reply;
-	return EXIT_OK;
+	return status;
 }
 
 int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
@@ -239,56 +263,56 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 	struct http_header headers[3];
 	size_t header_count = 0;
 	const char *tenant = command_option(input, "--as-tenant");
-	char key[TOKEN_TEXT_SIZE];
-	struct problem problem = {0};
+	const char *key = command_option(input, "--idempotency-key");
 
-	if (connect_client(haasctl, input, &problem) < 0) {
-		haasctl_problem(&problem);
-		return EXIT_UNREACHABLE;
+	if (!haasctl->client) {
+		int status = haasctl_connect(haasctl, input, &haasctl->client);
+
+		if (status != EXIT_OK)
+			return status;
 	}
-	text_addf(&target, "%s%s", API_BASE, call->target);
+	text_addf(&target, "%s%s", HAASCTL_API, call->target);
+	haasctl->done = false;
+	haasctl->stopped = false;
+	haasctl->asked = call;
+	haasctl->problem = (struct problem){0};
+	haasctl->key[0] = '\0';
 	if (tenant)
 		headers[header_count++] = (struct http_header){"X-Haas-Tenant", tenant};
 	if (call->if_match)
 		headers[header_count++] = (struct http_header){"If-Match", call->if_match};
 	if (strcmp(call->method, "POST") == 0) {
-		const char *given = command_option(input, "--idempotency-key");
-
-		token_new(key);
+		if (!key)
+			token_new(haasctl->key);
 		headers[header_count++] =
-			(struct http_header){"Idempotency-Key", given ? given : key};
+			(struct http_header){"Idempotency-Key", key ? key : haasctl->key};
 	}
-	haasctl->done = false;
-	haasctl->on_data = call->on_data;
-	haasctl->data_context = call->context;
-	haasctl->problem = (struct problem){0};
-	haasctl->rc = http_client_call(
-		haasctl->client,
-		&(struct http_call_options){
-			.method = call->method,
-			.target = text_get(&target),
-			.headers = headers,
-			.header_count = header_count,
-			.body = call->body,
-			.body_size = call->body_size || !call->body ? call->body_size
+	haasctl->rc = http_client_call(haasctl->client,
+				       &(struct http_call_options){
+					       .method = call->method,
+					       .target = text_get(&target),
+					       .headers = headers,
+					       .header_count = header_count,
+					       .body = call->body,
+					       .body_size = call->body_size || !call->body
+								    ? call->body_size
 								    : strlen(call->body),
-			.content_type = call->content_type,
-			.timeout_ms = call->on_data ? INT64_C(3600000) : 60000,
-			.response_limit = (size_t)64 << 20,
-			.on_data = call->on_data ? on_data : NULL,
-			.on_done = on_done,
-			.context = haasctl,
-		},
-		&haasctl->call);
+					       .content_type = call->content_type,
+					       .timeout_ms = ANSWER_LIMIT_MS,
+					       .response_limit = (size_t)64 << 20,
+					       .on_data = call->on_data ? on_data : NULL,
+					       .on_done = on_done,
+					       .context = haasctl,
+				       },
+				       &haasctl->call);
 	if (haasctl->rc < 0)
-		problem_set(&haasctl->problem, haasctl->rc, "cannot ask portald: %s",
-			    error_text(haasctl->rc));
-	while (haasctl->rc == 0 && !haasctl->done && !haasctl->interrupted)
+		(void)problem_set(&haasctl->problem, haasctl->rc, "cannot ask portald: %s",
+				  error_text(haasctl->rc));
+	while (haasctl->rc == 0 && !haasctl->done && !haasctl->interrupted && !haasctl->stopped)
 		loop_run(haasctl->loop);
-	if (haasctl->interrupted && haasctl->call) {
+	if (!haasctl->done && haasctl->call)
 		http_call_cancel(haasctl->call);
-		haasctl->call = NULL;
-	}
+	haasctl->call = NULL;
 	return finish(haasctl, ret);
 }
 
@@ -310,6 +334,37 @@ int haasctl_post(struct haasctl *haasctl, const struct command_input *input, con
 			    ret);
 }
 
+int haasctl_do(struct haasctl *haasctl, const struct command_input *input,
+	       const struct haasctl_call *call)
+{
+	const char *format = command_option(input, "--output");
+	struct haasctl_reply reply = {0};
+	int status = haasctl_call(haasctl, input, call, &reply);
+
+	if (status == EXIT_OK && reply.json && format && strncmp(format, "json", 4) == 0) {
+		(void)json_dumpf(reply.json, stdout,
+				 strcmp(format, "json") == 0 ? JSON_INDENT(2) : JSON_COMPACT);
+		putchar('\n');
+	}
+	haasctl_reply_done(&reply);
+	return status;
+}
+
+int haasctl_delete(struct haasctl *haasctl, const struct command_input *input, const char *target)
+{
+	struct haasctl_reply reply = {0};
+	char etag[sizeof(reply.etag)];
+	int status = haasctl_get(haasctl, input, target, &reply);
+
+	if (status != EXIT_OK)
+		return status;
+	(void)text_copy(etag, sizeof(etag), reply.etag);
+	haasctl_reply_done(&reply);
+	return haasctl_do(
+		haasctl, input,
+		&(struct haasctl_call){.method = "DELETE", .target = target, .if_match = etag});
+}
+
 static void on_timer(void *context)
 {
 	loop_stop(context);
@@ -322,6 +377,7 @@ bool haasctl_sleep(struct haasctl *haasctl, int64_t ms)
 	if (haasctl->interrupted ||
 	    loop_timer_new(haasctl->loop, on_timer, haasctl->loop, &timer) < 0)
 		return false;
+	haasctl->stopped = false;
 	loop_timer_arm(timer, ms);
 	loop_run(haasctl->loop);
 	loop_timer_free(timer);

@@ -9,11 +9,12 @@
 #include "common/base/problem.h"
 #include "common/base/text.h"
 #include "common/cli/command.h"
-#include "common/cli/output.h"
 #include "common/http/client.h"
 #include "common/http/json_reader.h"
+#include "common/io/loop.h"
 
 #define HAASCTL_DEFAULT_SOCKET "/run/haas/portald.sock"
+#define HAASCTL_API            "/api/v1"
 
 struct haasctl; /* the connection to portald; every command's context */
 
@@ -25,22 +26,31 @@ struct command_group {
 #define OPTIONS(rows) rows, COUNT_OF(rows)
 #define NO_OPTIONS    NULL, 0
 
-extern const struct command_group db_group, node_group, image_group, deployment_group, site_group,
-	record_group;
+extern const struct command_group db_group, node_group, bmc_group, image_group, image_sign_group,
+	deployment_group, site_group, record_group, certificate_group;
 
 MUST_USE int haasctl_new(struct haasctl **ret);
 void haasctl_free(struct haasctl *haasctl);
 struct loop *haasctl_loop(struct haasctl *haasctl);
 /* Did the person press Ctrl-C? Calls under way end with EXIT_INTERRUPTED. */
 bool haasctl_interrupted(const struct haasctl *haasctl);
+/* Ends the call or the sleep under way; the call is then EXIT_OK. */
+void haasctl_stop(struct haasctl *haasctl);
 
 /* "haasctl: message" with detail and hint on stderr. */
 void haasctl_problem(const struct problem *problem);
+/* A problem that the server stored (message, detail, hint), after "subject: ". Null tells nothing.
+ */
+void haasctl_stored_problem(const char *subject, const json_t *problem);
 /* Tells a usage error and returns EXIT_USAGE. */
 int haasctl_usage(const char *format, ...) PRINTF_LIKE(1, 2);
+/* "haasctl: cannot VERB PATH: reason"; returns EXIT_FAILED. */
+int haasctl_cannot(const char *verb, const char *path, int rc);
 
-/* One exchange with portald. `target` is below /api/v1. POST carries an Idempotency-Key, so a lost
- * answer may be asked for again. */
+/* --- asking portald --- */
+
+/* One exchange. `target` is below /api/v1. POST carries an Idempotency-Key, so a lost answer may be
+ * asked for again. */
 struct haasctl_call {
 	const char *method;
 	const char *target;
@@ -48,8 +58,9 @@ struct haasctl_call {
 	size_t body_size; /* 0 = strlen(body) */
 	const char *content_type;
 	const char *if_match;
+	enum exit_status untold; /* a failure of this kind is the caller's to tell */
 	/* Streams: pieces as they come; the call then returns at the end of the stream. */
-	int (*on_data)(void *context, const void *data, size_t size);
+	void (*on_data)(void *context, const void *data, size_t size);
 	void *context;
 };
 struct haasctl_reply {
@@ -58,6 +69,9 @@ struct haasctl_reply {
 	char etag[72];
 };
 void haasctl_reply_done(struct haasctl_reply *reply);
+/* A client of the socket that the options name. EXIT_OK, or the failure told. */
+MUST_USE int haasctl_connect(struct haasctl *haasctl, const struct command_input *input,
+			     struct http_client **ret);
 /* EXIT_OK, or the exit status that fits the answer, after telling its problem. */
 MUST_USE int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 			  const struct haasctl_call *call, struct haasctl_reply *ret);
@@ -65,77 +79,55 @@ MUST_USE int haasctl_get(struct haasctl *haasctl, const struct command_input *in
 			 const char *target, struct haasctl_reply *ret);
 MUST_USE int haasctl_post(struct haasctl *haasctl, const struct command_input *input,
 			  const char *target, const struct text *body, struct haasctl_reply *ret);
-
-/* Rows of an output_column table: as is, right-aligned, left out of the table unless asked for by
- * -c, with a heading of its own. */
-#define COLUMN(key)                     \
-	{                               \
-		key, NULL, false, false \
-	}
-#define NUMBER(key)                    \
-	{                              \
-		key, NULL, true, false \
-	}
-#define WIDE(key)                      \
-	{                              \
-		key, NULL, false, true \
-	}
-#define WIDE_NUMBER(key)              \
-	{                             \
-		key, NULL, true, true \
-	}
-#define TITLED(key, title)               \
-	{                                \
-		key, title, false, false \
-	}
-#define TITLED_NUMBER(key, title)       \
-	{                               \
-		key, title, true, false \
-	}
-#define TITLED_WIDE(key, title)         \
-	{                               \
-		key, title, false, true \
-	}
-
-/* Opens the output that -o and -c ask for; EXIT_OK or EXIT_USAGE with the error told. */
-MUST_USE int haasctl_output(struct haasctl *haasctl, const struct command_input *input,
-			    const struct output_column columns[], size_t count,
-			    struct output **ret);
-/* Column keys are members of the row's JSON; "a.b" looks inside. `ret` holds the text (row's own
- * scratch), NULL for null. */
-const char *haasctl_cell(const json_t *row, const char *key, struct text *scratch);
-/* One row from a JSON object. */
-void haasctl_row(struct output *output, const json_t *row, const struct output_column columns[],
-		 size_t count);
-/* GETs all pages of a list and writes them; `target` may carry a query. */
-MUST_USE int haasctl_list(struct haasctl *haasctl, const struct command_input *input,
-			  const char *target, const struct output_column columns[], size_t count);
-/* GETs one object and writes it as key: value lines (or JSON). */
-MUST_USE int haasctl_show(struct haasctl *haasctl, const struct command_input *input,
-			  const char *target);
-/* Writes the JSON itself when -o json or jsonl asks for it; false = the caller writes for people.
- */
-bool haasctl_as_json(const struct command_input *input, const json_t *json);
+/* A call whose answer is only shown with -o json. */
+MUST_USE int haasctl_do(struct haasctl *haasctl, const struct command_input *input,
+			const struct haasctl_call *call);
+/* GETs `target` for its ETag and deletes what it was then. */
+MUST_USE int haasctl_delete(struct haasctl *haasctl, const struct command_input *input,
+			    const char *target);
 
 /* Percent-encodes one path segment or query value onto the text. */
 void haasctl_escape(struct text *text, const char *value);
+/* `before`, the word encoded, `after`: "/nodes/" "n1" "/events". */
+void haasctl_path(struct text *target, const char *before, const char *word, const char *after);
 /* Adds "?key=value" or "&key=value" when the option was given. */
 void haasctl_query(struct text *target, const struct command_input *input, const char *option,
 		   const char *key);
 /* {"name": [words...]} members for a JSON body. */
 void haasctl_json_words(struct text *body, const char *key, const char *const words[],
 			size_t count);
+/* A string member, "" when it is absent or no string. */
+const char *haasctl_word(const json_t *object, const char *key);
+/* A path of members, "bmc.address"; NULL when absent. */
+const json_t *haasctl_member(const json_t *row, const char *path);
 
-/* Waits for a job to end (progress on stderr), tells failures, returns EXIT_OK, EXIT_FAILED,
- * EXIT_PARTIAL, EXIT_TIMEOUT; *ret_items may be NULL, else a new reference to its items. */
-MUST_USE int haasctl_wait_job(struct haasctl *haasctl, const struct command_input *input,
-			      int64_t job, json_t **ret_items);
+/* --- numbers and outcomes --- */
+
+/* A positive number of an option or a word, told as a usage error when it is none. */
+MUST_USE int haasctl_number(const char *name, const char *word, int64_t *ret);
 /* Seconds of "90", "90s", "30m", "2h"; -1 when malformed. */
 int64_t haasctl_duration_s(const char *text);
+/* What --timeout says (default 1h), told as a usage error when malformed. */
+MUST_USE int haasctl_timeout_s(const struct command_input *input, int64_t *ret);
+
+/* Several things done one by one: all well is EXIT_OK, some EXIT_PARTIAL, none the last failure. */
+struct tally {
+	size_t good, bad;
+	int failure;
+};
+void tally_add(struct tally *tally, int status);
+int tally_status(const struct tally *tally);
+
+/* --- waiting --- */
+
+/* Waits for a job to end (progress on a terminal's stderr), tells failures, returns EXIT_OK,
+ * EXIT_FAILED, EXIT_PARTIAL, EXIT_TIMEOUT; *ret_items may be NULL, else a new reference. */
+MUST_USE int haasctl_wait_job(struct haasctl *haasctl, const struct command_input *input,
+			      int64_t job, json_t **ret_items);
 /* Sleeps in the loop so that Ctrl-C works; false when interrupted. */
 MUST_USE bool haasctl_sleep(struct haasctl *haasctl, int64_t ms);
-
-/* watch.c: one line per node until all have ended. `job` < 0: the deployments of `ids`. */
+/* watch.c: one line per node until all have ended. `job` < 0: the deployments of `ids`; of no ids:
+ * all active. */
 MUST_USE int watch_deployments(struct haasctl *haasctl, const struct command_input *input,
 			       int64_t job, const char *const ids[], size_t count);
 /* console.c */

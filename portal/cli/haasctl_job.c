@@ -2,96 +2,83 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 
 #include "portal/cli/haasctl.h"
 
-int64_t haasctl_duration_s(const char *text)
-{
-	static const struct {
-		char unit;
-		int64_t seconds;
-	} units[] = {{'\0', 1}, {'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-	char *end;
-	long long number = strtoll(text, &end, 10);
-
-	if (end == text || number < 0 || number > 1000000)
-		return -1;
-	for (size_t i = 0; i < COUNT_OF(units); i++) {
-		if (*end == units[i].unit && (*end == '\0' || end[1] == '\0'))
-			return number * units[i].seconds;
-	}
-	return -1;
-}
-
 static void tell_failures(const json_t *items)
 {
 	const json_t *item;
 	size_t i;
 
-	json_array_foreach(items, i, item)
-	{
-		const json_t *problem = json_object_get(item, "problem");
-		const char *detail = json_string_value(json_object_get(problem, "detail"));
-		const char *hint = json_string_value(json_object_get(problem, "hint"));
+	json_array_foreach(items, i, item) haasctl_stored_problem(haasctl_word(item, "node"),
+								  json_object_get(item, "problem"));
+}
 
-		if (!json_is_object(problem))
-			continue;
-		fprintf(stderr, "%s: %s\n", json_string_value(json_object_get(item, "node")),
-			json_string_value(json_object_get(problem, "message")));
-		if (detail && *detail)
-			fprintf(stderr, "  %s\n", detail);
-		if (hint && *hint)
-			fprintf(stderr, "  hint: %s\n", hint);
-	}
+/* How far the job is, for a person who waits; false when it has ended. */
+static bool goes_on(const struct haasctl_reply *reply, int64_t job)
+{
+	int64_t total = json_integer_value(json_object_get(reply->json, "total"));
+	int64_t done = json_integer_value(json_object_get(reply->json, "done"));
+	int64_t failed = json_integer_value(json_object_get(reply->json, "failed"));
+	bool more = done + failed < total;
+
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+	if (more && isatty(STDERR_FILENO))
+		fprintf(stderr,
+			"job %" PRId64 ": %" PRId64 " of %" PRId64 " done, %" PRId64 " failed", job,
+			done, total, failed);
+	return more;
+}
+
+static int end_of_job(const struct haasctl_reply *reply, json_t **ret_items)
+{
+	json_t *items = json_object_get(reply->json, "items");
+	bool any_done = json_integer_value(json_object_get(reply->json, "done")) > 0;
+
+	tell_failures(items);
+	if (ret_items)
+		*ret_items = json_incref(items);
+	if (json_integer_value(json_object_get(reply->json, "failed")) == 0)
+		return EXIT_OK;
+	return any_done ? EXIT_PARTIAL : EXIT_FAILED;
 }
 
 int haasctl_wait_job(struct haasctl *haasctl, const struct command_input *input, int64_t job,
 		     json_t **ret_items)
 {
-	const char *limit_text = command_option(input, "--timeout");
-	int64_t limit_s = limit_text ? haasctl_duration_s(limit_text) : 3600;
-	int64_t end_ms = clock_monotonic_ms() + limit_s * 1000;
 	int64_t pause_ms = 50;
+	int64_t limit_s = 0;
 	char target[64];
+	int status = haasctl_timeout_s(input, &limit_s);
+	int64_t end_ms = clock_monotonic_ms() + limit_s * 1000;
 
-	if (limit_s < 0)
-		return haasctl_usage("--timeout %s is no duration; say 90s, 30m or 2h", limit_text);
-	text_format(target, sizeof(target), "/jobs/%" PRId64, job);
-	for (;;) {
+	(void)text_format(target, sizeof(target), "/jobs/%" PRId64, job);
+	while (status == EXIT_OK) {
 		struct haasctl_reply reply = {0};
-		int status = haasctl_get(haasctl, input, target, &reply);
 
+		status = haasctl_get(haasctl, input, target, &reply);
 		if (status != EXIT_OK)
-			return status;
-		json_int_t total = json_integer_value(json_object_get(reply.json, "total"));
-		json_int_t done = json_integer_value(json_object_get(reply.json, "done"));
-		json_int_t failed = json_integer_value(json_object_get(reply.json, "failed"));
-		if (done + failed >= total) {
-			tell_failures(json_object_get(reply.json, "items"));
-			if (ret_items)
-				*ret_items = json_incref(json_object_get(reply.json, "items"));
+			break;
+		if (!goes_on(&reply, job)) {
+			status = end_of_job(&reply, ret_items);
 			haasctl_reply_done(&reply);
-			return failed == 0 ? EXIT_OK : done == 0 ? EXIT_FAILED : EXIT_PARTIAL;
+			return status;
 		}
 		haasctl_reply_done(&reply);
-		if (clock_monotonic_ms() > end_ms) {
-			fprintf(stderr,
-				"haasctl: job %" PRId64 " goes on after %" PRId64
-				" s; follow it: haasctl job show %" PRId64 "\n",
-				job, limit_s, job);
-			return EXIT_TIMEOUT;
-		}
-		if (!haasctl_sleep(haasctl, pause_ms)) {
-			fprintf(stderr,
-				"haasctl: job %" PRId64
-				" goes on; follow it: haasctl job show %" PRId64 "\n",
-				job, job);
-			return EXIT_INTERRUPTED;
-		}
+		if (clock_monotonic_ms() >= end_ms)
+			status = EXIT_TIMEOUT;
+		else if (!haasctl_sleep(haasctl, pause_ms))
+			status = EXIT_INTERRUPTED;
 		pause_ms = pause_ms < 500 ? pause_ms * 2 : 500;
 	}
+	if (status == EXIT_TIMEOUT || status == EXIT_INTERRUPTED)
+		fprintf(stderr,
+			"haasctl: job %" PRId64 " goes on; follow it: haasctl job wait %" PRId64
+			"\n",
+			job, job);
+	return status;
 }

@@ -1,24 +1,50 @@
 /* haasctl: the operator's and the on-call engineer's hand. */
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/base/error.h"
 
 #include "portal/cli/haasctl.h"
 
+/* What a shell says of a program that SIGPIPE ended. */
+#define EXIT_BROKEN_PIPE 141
+
 static const struct option_row globals[] = {
-	{"--output", 'o', OPTION_VALUE, "FORMAT", "table, json, jsonl or csv (default table)"},
+	{"--output", 'o', OPTION_VALUE, "table|wide|json|jsonl|csv", "default table"},
 	{"--columns", 'c', OPTION_VALUE, "A,B", "only these columns, in this order"},
-	{"--socket", 0, OPTION_VALUE, "PATH",
-	 "portald's socket (or HAAS_SOCKET; default " HAASCTL_DEFAULT_SOCKET ")"},
+	{"--color", 0, OPTION_VALUE, "auto|always|never", "default auto: on a terminal"},
+	{"--socket", 0, OPTION_VALUE, "PATH", "default HAAS_SOCKET, else " HAASCTL_DEFAULT_SOCKET},
 	{"--as-tenant", 0, OPTION_VALUE, "TENANT", "see and ask as this tenant would"},
 	{"--idempotency-key", 0, OPTION_VALUE, "KEY", "repeat a request without doing it twice"},
 };
 
-static const struct command_group *const groups[] = {&node_group, &deployment_group, &image_group,
-						     &site_group, &record_group,     &db_group};
+static const struct completion_row completions[] = {
+	{"NODE", "node list -c name"},        {"DEPLOYMENT", "deployment list -c id --limit 50"},
+	{"JOB", "job list -c id --limit 50"}, {"TENANT", "tenant list -c name"},
+	{"SUBNET", "subnet list -c name"},    {"MAC", "reservation list -c mac"}};
+
+static const struct command_group *const groups[] = {
+	&node_group, &bmc_group,    &deployment_group,  &image_group, &image_sign_group,
+	&site_group, &record_group, &certificate_group, &db_group};
+
+/* Did all of stdout arrive? A reader that left early (| head) is no error to talk about. */
+static int close_output(int status)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	int error = errno;
+	if (error == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR)))
+		return EXIT_BROKEN_PIPE;
+	return haasctl_cannot("write", "stdout", error ? -error : -EIO);
+}
 
 int main(int argc, char **argv)
 {
@@ -31,7 +57,7 @@ int main(int argc, char **argv)
 		count += groups[i]->count;
 	commands = calloc(count, sizeof(*commands));
 	if (!commands || sodium_init() < 0 || haasctl_new(&haasctl) < 0) {
-		fprintf(stderr, "haasctl: cannot start: %s\n", error_text(-12));
+		fprintf(stderr, "haasctl: cannot start: %s\n", error_text(-ENOMEM));
 		free(commands);
 		return EXIT_FAILED;
 	}
@@ -39,7 +65,7 @@ int main(int argc, char **argv)
 		for (size_t j = 0; j < groups[i]->count; j++)
 			commands[used++] = groups[i]->rows[j];
 	}
-	signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);
 	int status = command_main(
 		&(struct command_set){
 			.program = "haasctl",
@@ -49,9 +75,11 @@ int main(int argc, char **argv)
 			.global_count = COUNT_OF(globals),
 			.commands = commands,
 			.command_count = count,
+			.completions = completions,
+			.completion_count = COUNT_OF(completions),
 			.context = haasctl},
 		argc, argv);
 	haasctl_free(haasctl);
 	free(commands);
-	return status;
+	return close_output(status);
 }

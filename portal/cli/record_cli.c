@@ -1,176 +1,190 @@
-/* haasctl event, job, certificate: what has happened. */
+/* haasctl event, job: what has happened. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/error.h"
+#include "portal/cli/event_reader.h"
+#include "portal/cli/listing.h"
 
-#include "portal/cli/haasctl.h"
+#define EVENTS_USUALLY 100  /* an audit log is long */
+#define RETRY_MS       1000 /* until a stream that broke off is asked for again */
 
 static const struct output_column event_columns[] = {
-	COLUMN("at"),      COLUMN("actor"),   COLUMN("kind"), COLUMN("subject"),
-	COLUMN("message"), WIDE_NUMBER("id"), WIDE("tenant"), WIDE("detail"),
+	COLUMN("at"),         COLUMN("actor"),   COLUMN("kind"),
+	COLUMN("subject"),    COLUMN("message"), WIDE_NUMBER("id"),
+	WIDE("subject_kind"), WIDE("tenant"),    WIDE("detail"),
 };
+
+static void add_event_filters(struct text *target, const struct command_input *input)
+{
+	haasctl_query(target, input, "--subject", "subject");
+	haasctl_query(target, input, "--kind", "kind");
+}
 
 static int event_list(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text target = {0};
 
-	text_add(&target, "/events?order=");
-	text_add(&target, command_option(input, "--oldest") ? "oldest" : "newest");
-	haasctl_query(&target, input, "--subject", "subject");
-	haasctl_query(&target, input, "--kind", "kind");
-	return haasctl_list(context, input, text_get(&target), event_columns,
-			    COUNT_OF(event_columns));
+	text_addf(&target, "/events?order=%s",
+		  command_option(input, "--oldest") ? "oldest" : "newest");
+	add_event_filters(&target, input);
+	return listing_pages(context, input, text_get(&target), EVENTS_USUALLY,
+			     COLUMNS(event_columns));
 }
 
-/* Server-sent events, line by line: "data:" lines of one event, ended by an empty line. */
 struct follow {
+	struct haasctl *haasctl;
 	const struct command_input *input;
-	struct text line, data;
+	struct event_reader reader;
+	bool broken; /* stdout, or the stream was not one of events */
 };
 
-static void print_event(struct follow *follow)
-{
-	struct problem problem = {0};
-	json_t *event = NULL;
-	CLEANUP(text_done) struct text at = {0};
-	CLEANUP(text_done) struct text kind = {0};
-	CLEANUP(text_done) struct text subject = {0};
-	const char *format = command_option(follow->input, "--output");
-
-	if (json_read(text_get(&follow->data), follow->data.size, JSON_LIMIT_DEFAULT, &event,
-		      &problem) < 0)
-		return;
-	if (format && strncmp(format, "json", 4) == 0)
-		printf("%s\n", text_get(&follow->data));
-	else
-		printf("%.12s %-20s %-12s %s\n",
-		       haasctl_cell(event, "at", &at) ? text_get(&at) + 11 : "",
-		       haasctl_cell(event, "kind", &kind), haasctl_cell(event, "subject", &subject),
-		       json_string_value(json_object_get(event, "message")));
-	fflush(stdout);
-	json_decref(event);
-}
-
-static int on_stream(void *context, const void *data, size_t size)
+static void print_event(void *context, const char *kind, const struct text *data)
 {
 	struct follow *follow = context;
-	const char *at = data;
+	CLEANUP(text_done) struct text at = {0};
+	struct problem problem = {0};
+	json_t *event = NULL;
 
-	for (size_t i = 0; i < size; i++) {
-		if (at[i] != '\n') {
-			if (at[i] != '\r' && follow->line.size < JSON_LIMIT_DEFAULT)
-				text_add_bytes(&follow->line, &at[i], 1);
-			continue;
-		}
-		if (follow->line.size == 0 && follow->data.size > 0) {
-			print_event(follow);
-			text_clear(&follow->data);
-		} else if (strncmp(text_get(&follow->line), "data:", 5) == 0) {
-			text_add(&follow->data, text_get(&follow->line) + 5);
-		}
-		text_clear(&follow->line);
+	(void)kind;
+	if (json_read(text_get(data), data->size, JSON_LIMIT_DEFAULT, &event, &problem) < 0)
+		return;
+	if (listing_for_people(follow->input))
+		printf("%s  %-20s %-12s %s\n",
+		       listing_text(json_object_get(event, "at"), "at", &at),
+		       haasctl_word(event, "kind"), haasctl_word(event, "subject"),
+		       haasctl_word(event, "message"));
+	else
+		printf("%s\n", text_get(data));
+	json_decref(event);
+	if (fflush(stdout) != 0) {
+		follow->broken = true;
+		haasctl_stop(follow->haasctl);
 	}
-	return 0;
 }
 
-static int event_watch(void *context, const struct command_input *input)
+static void on_stream(void *context, const void *data, size_t size)
 {
-	struct follow follow = {.input = input};
-	struct haasctl_reply reply = {0};
-	int status = haasctl_call(context, input,
-				  &(struct haasctl_call){.method = "GET",
-							 .target = "/events/stream",
-							 .on_data = on_stream,
-							 .context = &follow},
-				  &reply);
+	struct follow *follow = context;
 
+	event_reader_take(&follow->reader, data, size);
+}
+
+/* One stream, to its end. After the first event position, a server that is away is waited for. */
+static int follow_once(struct follow *follow)
+{
+	CLEANUP(text_done) struct text target = {0};
+	struct haasctl_reply reply = {0};
+	bool known = follow->reader.id[0] != '\0';
+
+	text_add(&target, "/events/stream");
+	add_event_filters(&target, follow->input);
+	if (known)
+		text_addf(&target, "%clast_event_id=%s", strchr(text_get(&target), '?') ? '&' : '?',
+			  follow->reader.id);
+	int status =
+		haasctl_call(follow->haasctl, follow->input,
+			     &(struct haasctl_call){.method = "GET",
+						    .target = text_get(&target),
+						    .untold = known ? EXIT_UNREACHABLE : EXIT_OK,
+						    .on_data = on_stream,
+						    .context = follow},
+			     &reply);
 	haasctl_reply_done(&reply);
-	text_done(&follow.line);
-	text_done(&follow.data);
 	return status;
 }
 
+/* Until Ctrl-C. A stream that breaks off is taken up behind the last event: none is lost, none
+ * comes twice. */
+static int event_watch(void *context, const struct command_input *input)
+{
+	struct follow follow = {.haasctl = context, .input = input};
+	const char *format = command_option(input, "--output");
+	bool told = false;
+	int status;
+
+	if (format && strcmp(format, "csv") == 0)
+		return haasctl_usage("event watch writes lines or, with -o jsonl, JSON");
+	follow.reader.on_event = print_event;
+	follow.reader.context = &follow;
+	for (;;) {
+		status = follow_once(&follow);
+		if (follow.broken || (status != EXIT_OK && status != EXIT_UNREACHABLE) ||
+		    follow.reader.id[0] == '\0')
+			break;
+		if (status == EXIT_UNREACHABLE && !told)
+			fprintf(stderr, "haasctl: portald is away; waiting for it\n");
+		told = status == EXIT_UNREACHABLE;
+		if (!haasctl_sleep(context, RETRY_MS)) {
+			status = EXIT_INTERRUPTED;
+			break;
+		}
+	}
+	event_reader_done(&follow.reader);
+	return status;
+}
+
+static const struct output_column job_columns[] = {
+	NUMBER("id"),     COLUMN("kind"),  COLUMN("state"),      NUMBER("total"),  NUMBER("done"),
+	NUMBER("failed"), COLUMN("actor"), COLUMN("created_at"), WIDE("ended_at"),
+};
+
 static int job_list(void *context, const struct command_input *input)
 {
-	static const struct output_column columns[] = {
-		NUMBER("id"),    COLUMN("kind"),       COLUMN("state"),
-		NUMBER("total"), NUMBER("done"),       NUMBER("failed"),
-		COLUMN("actor"), COLUMN("created_at"), WIDE("ended_at"),
-	};
 	CLEANUP(text_done) struct text target = {0};
 
 	text_add(&target, "/jobs");
 	haasctl_query(&target, input, "--state", "state");
-	return haasctl_list(context, input, text_get(&target), columns, COUNT_OF(columns));
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(job_columns));
 }
 
 static int job_show(void *context, const struct command_input *input)
 {
+	static const char *const order[] = {
+		"id",           "kind",        "state",      "total",
+		"done",         "failed",      "actor",      "created_at",
+		"ended_at",     "items",       "items.node", "items.deployment",
+		"items.action", "items.state", "items.step", NULL};
 	CLEANUP(text_done) struct text target = {0};
 
-	text_add(&target, "/jobs/");
-	haasctl_escape(&target, input->words[0]);
-	return haasctl_show(context, input, text_get(&target));
+	haasctl_path(&target, "/jobs/", input->words[0], "");
+	return listing_show(context, input, text_get(&target),
+			    &(struct show){order, COLUMNS(job_columns)});
 }
 
 static int job_wait(void *context, const struct command_input *input)
 {
-	return haasctl_wait_job(context, input, strtoll(input->words[0], NULL, 10), NULL);
-}
+	int64_t job = 0;
+	int status = haasctl_number("job", input->words[0], &job);
 
-static int certificate_list(void *context, const struct command_input *input)
-{
-	static const struct output_column columns[] = {
-		NUMBER("id"),         COLUMN("node"), NUMBER("deployment"),
-		COLUMN("created_at"), WIDE("hash"),   WIDE("previous_hash"),
-	};
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/certificates");
-	haasctl_query(&target, input, "--node", "node");
-	return haasctl_list(context, input, text_get(&target), columns, COUNT_OF(columns));
-}
-
-static int certificate_show(void *context, const struct command_input *input)
-{
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/certificates/");
-	haasctl_escape(&target, input->words[0]);
-	return haasctl_show(context, input, text_get(&target));
+	return status == EXIT_OK ? haasctl_wait_job(context, input, job, NULL) : status;
 }
 
 static const struct option_row event_options[] = {
 	{"--subject", 0, OPTION_VALUE, "NAME", "of this node, lease, ..."},
 	{"--kind", 0, OPTION_VALUE, "GLOB", "node.*, deployment.*, ..."},
 	{"--oldest", 0, OPTION_FLAG, NULL, "oldest first"},
-	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows, or all (default 100)"},
+};
+static const struct option_row follow_options[] = {
+	{"--subject", 0, OPTION_VALUE, "NAME", "of this node, lease, ..."},
+	{"--kind", 0, OPTION_VALUE, "GLOB", "node.*, deployment.*, ..."},
 };
 static const struct option_row job_options[] = {
-	{"--state", 0, OPTION_VALUE, "STATE", "running, done or failed"},
+	{"--state", 0, OPTION_VALUE, "running|done|failed", "only in this state"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row wait_options[] = {
 	{"--timeout", 0, OPTION_VALUE, "TIME", "at most so long, 90s, 5m (default 1h)"}};
-static const struct option_row certificate_options[] = {
-	{"--node", 0, OPTION_VALUE, "NODE", "of this node"},
-	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
-};
 
 static const struct command commands[] = {
 	{"event", "list", "", "who did what to which subject, newest first", OPTIONS(event_options),
 	 0, 0, event_list},
-	{"event", "watch", "", "events as they come (leave with Ctrl-C)", NO_OPTIONS, 0, 0,
-	 event_watch},
+	{"event", "watch", "", "events as they come (leave with Ctrl-C)", OPTIONS(follow_options),
+	 0, 0, event_watch},
 	{"job", "list", "", "what requests have started", OPTIONS(job_options), 0, 0, job_list},
-	{"job", "show", "ID", "one job with its items", NO_OPTIONS, 1, 1, job_show},
-	{"job", "wait", "ID", "until it has ended", OPTIONS(wait_options), 1, 1, job_wait},
-	{"certificate", "list", "", "proofs of erasure", OPTIONS(certificate_options), 0, 0,
-	 certificate_list},
-	{"certificate", "show", "ID", "one proof, with its signature", NO_OPTIONS, 1, 1,
-	 certificate_show},
+	{"job", "show", "JOB", "one job with its items", NO_OPTIONS, 1, 1, job_show},
+	{"job", "wait", "JOB", "until it has ended", OPTIONS(wait_options), 1, 1, job_wait},
 };
 const struct command_group record_group = {commands, COUNT_OF(commands)};

@@ -5,92 +5,123 @@
 
 #include "common/base/json_text.h"
 
-#include "portal/cli/haasctl.h"
+#include "portal/cli/listing.h"
+
+static const struct output_column subnet_columns[] = {
+	COLUMN("name"),        TITLED("prefix", "PREFIX"),
+	COLUMN("boot_server"), COLUMN("pool_low"),
+	COLUMN("pool_high"),   TITLED_NUMBER("lease_s", "LEASE"),
+	WIDE("gateway"),       WIDE("dns"),
+	WIDE("reserved_only"),
+};
 
 static int subnet_list(void *context, const struct command_input *input)
 {
-	static const struct output_column columns[] = {
-		COLUMN("name"),     COLUMN("prefix"),        COLUMN("gateway"),
-		COLUMN("pool_low"), COLUMN("pool_high"),     COLUMN("boot_server"),
-		NUMBER("lease_s"),  COLUMN("reserved_only"), WIDE("dns"),
-	};
-
-	return haasctl_list(context, input, "/subnets", columns, COUNT_OF(columns));
+	return listing_pages(context, input, "/subnets", 0, COLUMNS(subnet_columns));
 }
 
-/* Replaces it when it is there; the ETag makes sure that nobody else changed it in between. */
-static int subnet_set(void *context, const struct command_input *input)
+static int subnet_show(void *context, const struct command_input *input)
 {
+	static const char *const order[] = {"name",        "prefix",   "gateway",   "dns",
+					    "boot_server", "pool_low", "pool_high", "reserved_only",
+					    "lease_s",     NULL};
 	CLEANUP(text_done) struct text target = {0};
-	CLEANUP(text_done) struct text body = {0};
-	struct haasctl_reply reply = {0};
-	const json_t *subnet;
-	char etag[72] = "";
+
+	haasctl_path(&target, "/subnets/", input->words[0], "");
+	return listing_show(context, input, text_get(&target),
+			    &(struct show){order, COLUMNS(subnet_columns)});
+}
+
+/* A member of the body: what the option says ("none" takes it away), else what it was. */
+static void add_text(struct text *body, const struct command_input *input, const char *option,
+		     const char *key, const json_t *before)
+{
+	const char *value = command_option(input, option);
+
+	if (!value)
+		value = haasctl_word(before, key);
+	if (*value && strcmp(value, "none") != 0)
+		json_string(body, key, value);
+}
+
+static void add_dns(struct text *body, const struct command_input *input, const json_t *before)
+{
+	const char *const *dns = command_options(input, "--dns");
+	const json_t *server;
 	size_t i;
-	static const char *const strings[][2] = {
+
+	json_begin_array(body, "dns");
+	if (dns && *dns) {
+		for (; *dns; dns++) {
+			if (strcmp(*dns, "none") != 0)
+				json_string(body, NULL, *dns);
+		}
+	} else {
+		json_array_foreach(json_object_get(before, "dns"), i, server)
+			json_string(body, NULL, json_string_value(server));
+	}
+	json_end_array(body);
+}
+
+static int subnet_body(struct text *body, const struct command_input *input, const json_t *before)
+{
+	static const char *const texts[][2] = {
 		{"--prefix", "prefix"},       {"--boot-server", "boot_server"},
 		{"--gateway", "gateway"},     {"--pool-low", "pool_low"},
 		{"--pool-high", "pool_high"},
 	};
-	const char *const *dns = command_options(input, "--dns");
+	const char *lease = command_option(input, "--lease");
+	int64_t lease_s = lease ? haasctl_duration_s(lease)
+				: json_integer_value(json_object_get(before, "lease_s"));
+	bool open = before && !json_is_true(json_object_get(before, "reserved_only"));
 
-	json_begin_object(&body, NULL);
-	for (i = 0; i < COUNT_OF(strings); i++) {
-		if (command_option(input, strings[i][0]))
-			json_string(&body, strings[i][1], command_option(input, strings[i][0]));
-	}
-	if (command_option(input, "--lease"))
-		json_int(&body, "lease_s", haasctl_duration_s(command_option(input, "--lease")));
-	json_bool(&body, "reserved_only", command_option(input, "--open") == NULL);
-	json_begin_array(&body, "dns");
-	for (i = 0; dns && dns[i]; i++)
-		json_string(&body, NULL, dns[i]);
-	json_end_array(&body);
-	json_end_object(&body);
+	if (lease_s < 0)
+		return haasctl_usage("--lease %s is no duration; say 90s, 30m or 2h", lease);
+	json_begin_object(body, NULL);
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		add_text(body, input, texts[i][0], texts[i][1], before);
+	add_dns(body, input, before);
+	if (lease_s > 0)
+		json_int(body, "lease_s", lease_s);
+	open = (open || command_option(input, "--open")) && !command_option(input, "--known-only");
+	json_bool(body, "reserved_only", !open);
+	json_end_object(body);
+	return EXIT_OK;
+}
 
-	int status = haasctl_get(context, input, "/subnets?limit=1000", &reply);
-	if (status != EXIT_OK)
+/* Makes it, or changes what the options name; the ETag makes sure that nobody else changed it in
+ * between. */
+static int subnet_set(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
+
+	haasctl_path(&target, "/subnets/", input->words[0], "");
+	int status = haasctl_call(context, input,
+				  &(struct haasctl_call){.method = "GET",
+							 .target = text_get(&target),
+							 .untold = EXIT_NOT_FOUND},
+				  &before);
+	if (status != EXIT_OK && status != EXIT_NOT_FOUND)
 		return status;
-	json_array_foreach(json_object_get(reply.json, "items"), i, subnet)
-	{
-		if (strcmp(json_string_value(json_object_get(subnet, "name")), input->words[0]) ==
-		    0)
-			text_format(etag, sizeof(etag), "\"%" JSON_INTEGER_FORMAT "\"",
-				    json_integer_value(json_object_get(subnet, "version")));
-	}
-	haasctl_reply_done(&reply);
-	text_add(&target, "/subnets/");
-	haasctl_escape(&target, input->words[0]);
-	status = haasctl_call(context, input,
-			      &(struct haasctl_call){.method = "PUT",
-						     .target = text_get(&target),
-						     .body = text_get(&body),
-						     .if_match = etag[0] ? etag : NULL},
-			      &reply);
-	haasctl_reply_done(&reply);
-	return status;
+	bool there = status == EXIT_OK;
+	status = subnet_body(&body, input, before.json);
+	return status == EXIT_OK
+		       ? haasctl_do(context, input,
+				    &(struct haasctl_call){.method = "PUT",
+							   .target = text_get(&target),
+							   .body = text_get(&body),
+							   .if_match = there ? before.etag : NULL})
+		       : status;
 }
 
 static int subnet_delete(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text target = {0};
-	struct haasctl_reply reply = {0};
-	char etag[72];
 
-	text_add(&target, "/subnets/");
-	haasctl_escape(&target, input->words[0]);
-	int status = haasctl_get(context, input, text_get(&target), &reply);
-	if (status != EXIT_OK)
-		return status;
-	text_copy(etag, sizeof(etag), reply.etag);
-	haasctl_reply_done(&reply);
-	status = haasctl_call(context, input,
-			      &(struct haasctl_call){.method = "DELETE",
-						     .target = text_get(&target),
-						     .if_match = etag},
-			      &reply);
-	haasctl_reply_done(&reply);
-	return status;
+	haasctl_path(&target, "/subnets/", input->words[0], "");
+	return haasctl_delete(context, input, text_get(&target));
 }
 
 static int reservation_list(void *context, const struct command_input *input)
@@ -100,112 +131,94 @@ static int reservation_list(void *context, const struct command_input *input)
 		COLUMN("node"), WIDE("created_at"),
 	};
 
-	return haasctl_list(context, input, "/reservations", columns, COUNT_OF(columns));
-}
-
-static void reservation_target(struct text *target, const char *mac)
-{
-	text_add(target, "/reservations/");
-	haasctl_escape(target, mac);
+	return listing_pages(context, input, "/reservations", 0, COLUMNS(columns));
 }
 
 static int reservation_set(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
-	struct haasctl_reply reply = {0};
 
 	json_begin_object(&body, NULL);
 	json_string(&body, "subnet", input->words[1]);
 	json_string(&body, "address", input->words[2]);
 	json_end_object(&body);
-	reservation_target(&target, input->words[0]);
-	int status = haasctl_call(context, input,
-				  &(struct haasctl_call){.method = "PUT",
-							 .target = text_get(&target),
-							 .body = text_get(&body)},
-				  &reply);
-	haasctl_reply_done(&reply);
-	return status;
+	haasctl_path(&target, "/reservations/", input->words[0], "");
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){.method = "PUT",
+						 .target = text_get(&target),
+						 .body = text_get(&body)});
 }
 
 static int reservation_delete(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text target = {0};
-	struct haasctl_reply reply = {0};
 
-	reservation_target(&target, input->words[0]);
-	int status = haasctl_call(
-		context, input,
-		&(struct haasctl_call){.method = "DELETE", .target = text_get(&target)}, &reply);
-	haasctl_reply_done(&reply);
-	return status;
+	haasctl_path(&target, "/reservations/", input->words[0], "");
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
 }
 
 static int lease_list(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
-		COLUMN("address"),    COLUMN("mac"),   COLUMN("node"),
-		COLUMN("subnet"),     COLUMN("state"), COLUMN("reserved"),
-		COLUMN("expires_at"), WIDE("client"),  WIDE("bound_at"),
+		COLUMN("address"), COLUMN("mac"),   COLUMN("node"),
+		COLUMN("subnet"),  COLUMN("state"), COLUMN("expires_at"),
+		WIDE("reserved"),  WIDE("client"),  WIDE("bound_at"),
 	};
 	CLEANUP(text_done) struct text target = {0};
 
 	text_add(&target, "/leases");
 	haasctl_query(&target, input, "--subnet", "subnet");
 	haasctl_query(&target, input, "--node", "node");
-	return haasctl_list(context, input, text_get(&target), columns, COUNT_OF(columns));
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
 }
 
 static int lease_reclaim(void *context, const struct command_input *input)
 {
-	for (size_t i = 0; i < input->word_count; i++) {
-		CLEANUP(text_done) struct text target = {0};
-		struct haasctl_reply reply = {0};
+	struct tally tally = {0};
 
-		text_add(&target, "/leases/");
-		haasctl_escape(&target, input->words[i]);
-		text_add(&target, "/reclaim");
-		int status = haasctl_call(
-			context, input,
-			&(struct haasctl_call){.method = "POST", .target = text_get(&target)},
-			&reply);
-		haasctl_reply_done(&reply);
-		if (status != EXIT_OK)
-			return status;
+	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
+		CLEANUP(text_done) struct text target = {0};
+
+		haasctl_path(&target, "/leases/", input->words[i], "/reclaim");
+		tally_add(&tally, haasctl_do(context, input,
+					     &(struct haasctl_call){.method = "POST",
+								    .target = text_get(&target)}));
 	}
-	return EXIT_OK;
+	return tally_status(&tally);
 }
 
 static int tenant_list(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {COLUMN("name"), COLUMN("created_at")};
 
-	return haasctl_list(context, input, "/tenants", columns, COUNT_OF(columns));
+	return listing_pages(context, input, "/tenants", 0, COLUMNS(columns));
 }
 
 static int tenant_create(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text body = {0};
-	struct haasctl_reply reply = {0};
 
 	json_begin_object(&body, NULL);
 	json_string(&body, "name", input->words[0]);
 	json_end_object(&body);
-	int status = haasctl_post(context, input, "/tenants", &body, &reply);
-	haasctl_reply_done(&reply);
-	return status;
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){
+				  .method = "POST", .target = "/tenants", .body = text_get(&body)});
 }
 
 static const struct option_row subnet_options[] = {
 	{"--prefix", 0, OPTION_VALUE, "PREFIX", "10.2.0.0/24"},
 	{"--boot-server", 0, OPTION_VALUE, "ADDRESS", "our address as its clients reach it"},
-	{"--gateway", 0, OPTION_VALUE, "ADDRESS", "default gateway of its clients"},
-	{"--dns", 0, OPTION_REPEAT, "ADDRESS", "name server of its clients; may be repeated"},
+	{"--gateway", 0, OPTION_VALUE, "ADDRESS", "default gateway of its clients, or none"},
+	{"--dns", 0, OPTION_REPEAT, "ADDRESS",
+	 "name server of its clients, or none; may be repeated"},
 	{"--pool-low", 0, OPTION_VALUE, "ADDRESS",
-	 "first address lent to nodes without a reservation"},
+	 "first address lent without a reservation, or none"},
 	{"--pool-high", 0, OPTION_VALUE, "ADDRESS", "last one"},
-	{"--open", 0, OPTION_FLAG, NULL, "answer unknown MACs too (default: known nodes only)"},
+	{"--open", 0, OPTION_FLAG, NULL, "answer unknown MACs too"},
+	{"--known-only", 0, OPTION_FLAG, NULL, "unknown MACs get silence (the default)"},
 	{"--lease", 0, OPTION_VALUE, "TIME", "how long an address is lent, 1h"},
 };
 static const struct option_row page_options[] = {
@@ -219,10 +232,11 @@ static const struct option_row lease_options[] = {
 static const struct command commands[] = {
 	{"subnet", "list", "", "subnets with their pools", OPTIONS(page_options), 0, 0,
 	 subnet_list},
-	{"subnet", "set", "NAME", "make or replace a subnet", OPTIONS(subnet_options), 1, 1,
-	 subnet_set},
-	{"subnet", "delete", "NAME", "remove a subnet without leases and reservations", NO_OPTIONS,
-	 1, 1, subnet_delete},
+	{"subnet", "show", "SUBNET", "one subnet", NO_OPTIONS, 1, 1, subnet_show},
+	{"subnet", "set", "SUBNET", "make a subnet, or change what the options name",
+	 OPTIONS(subnet_options), 1, 1, subnet_set},
+	{"subnet", "delete", "SUBNET", "remove one without leases and reservations", NO_OPTIONS, 1,
+	 1, subnet_delete},
 	{"reservation", "list", "", "addresses kept for a MAC", OPTIONS(page_options), 0, 0,
 	 reservation_list},
 	{"reservation", "set", "MAC SUBNET ADDRESS", "keep an address for a MAC", NO_OPTIONS, 3, 3,

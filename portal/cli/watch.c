@@ -1,10 +1,12 @@
 /* haasctl deployment watch: one line per node with step, percent and ETA, until all have ended. The
  * ETA is what the median of earlier deployments of the same plan says about the steps that are
- * left; without any it is not guessed. */
+ * left; without any it is not guessed. On a terminal the lines are drawn again in place; elsewhere
+ * a line comes when the step changes, and every ten seconds; -o jsonl gives each change as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,10 +35,12 @@ struct watch {
 	struct haasctl *haasctl;
 	const struct command_input *input;
 	bool terminal, jsonl;
+	bool away; /* portald did not answer last time, and that was told */
 	struct pace paces[4];
-	size_t lines; /* drawn last time */
-	json_t *said; /* deployment id -> what was printed last (plain mode) */
+	json_t *watched; /* the deployments as last seen, in the order of the first look */
+	json_t *said;    /* deployment id -> what was printed last (plain mode) */
 	int64_t said_ms;
+	size_t lines; /* drawn last time */
 };
 
 /* "2026-11-21T03:10:00.123456+00:00" -> seconds since the epoch; 0 when absent. */
@@ -51,13 +55,6 @@ static double seconds_of(const json_t *time)
 	return rest ? (double)timegm(&tm) + (*rest == '.' ? strtod(rest, NULL) : 0) : 0;
 }
 
-static const char *member(const json_t *object, const char *key)
-{
-	const char *value = json_string_value(json_object_get(object, key));
-
-	return value ? value : "";
-}
-
 static void learn_steps(struct pace *pace, const json_t *steps)
 {
 	const json_t *step;
@@ -69,13 +66,14 @@ static void learn_steps(struct pace *pace, const json_t *steps)
 			      seconds_of(json_object_get(step, "started_at"));
 		size_t at = 0;
 
-		while (at < pace->count && strcmp(pace->steps[at].step, member(step, "step")) != 0)
+		while (at < pace->count &&
+		       strcmp(pace->steps[at].step, haasctl_word(step, "step")) != 0)
 			at++;
 		if (at == STEP_LIMIT || took < 0)
 			continue;
 		if (at == pace->count) {
 			text_copy(pace->steps[at].step, sizeof(pace->steps[at].step),
-				  member(step, "step"));
+				  haasctl_word(step, "step"));
 			pace->count++;
 		}
 		if (pace->steps[at].samples < HISTORY_LIMIT)
@@ -130,7 +128,7 @@ static const struct pace *pace_of(struct watch *watch, const char *plan)
 /* Seconds left, or -1 when nobody knows. */
 static double eta_of(struct watch *watch, const json_t *deployment)
 {
-	const struct pace *pace = pace_of(watch, member(deployment, "plan"));
+	const struct pace *pace = pace_of(watch, haasctl_word(deployment, "plan"));
 	double left = -1;
 
 	for (size_t i = 0; pace && i < pace->count; i++) {
@@ -138,9 +136,9 @@ static double eta_of(struct watch *watch, const json_t *deployment)
 					? pace->steps[i].seconds[pace->steps[i].samples / 2]
 					: 0;
 
-		if (left >= 0) {
-			left += median;
-		} else if (strcmp(pace->steps[i].step, member(deployment, "step")) == 0) {
+		if (left >= 0 || haasctl_word(deployment, "step")[0] == '\0') {
+			left = (left < 0 ? 0 : left) + median;
+		} else if (strcmp(pace->steps[i].step, haasctl_word(deployment, "step")) == 0) {
 			double spent = (double)clock_wall_us() / 1e6 -
 				       seconds_of(json_object_get(deployment, "step_started_at"));
 
@@ -150,152 +148,95 @@ static double eta_of(struct watch *watch, const json_t *deployment)
 	return left;
 }
 
-static void describe(struct watch *watch, const json_t *deployment, bool ended, struct text *ret)
-{
-	const json_t *percent = json_object_get(deployment, "percent");
-	const char *state = member(deployment, "state");
-	const char *step = member(deployment, "step");
-	double eta = ended ? -1 : eta_of(watch, deployment);
-
-	text_addf(ret, "%-12.12s %-9s %-10s %-15s", member(deployment, "node"),
-		  member(deployment, "plan"), state, ended ? "" : step);
-	if (!ended && json_is_integer(percent) && strcmp(state, "waiting") == 0)
-		text_addf(ret, " %3" JSON_INTEGER_FORMAT "%%", json_integer_value(percent));
-	else
-		text_add(ret, "     ");
-	if (ended) {
-		double took = seconds_of(json_object_get(deployment, "ended_at")) -
-			      seconds_of(json_object_get(deployment, "created_at"));
-
-		text_addf(ret, "  %.0f s", took);
-		if (json_is_object(json_object_get(deployment, "problem")))
-			text_addf(ret, "  %s",
-				  member(json_object_get(deployment, "problem"), "message"));
-	} else if (eta >= 0) {
-		text_addf(ret, "  ETA %d:%02d", (int)eta / 60, (int)eta % 60);
-	}
-}
-
 static bool has_ended(const json_t *deployment)
 {
 	static const char *const ended[] = {"done", "failed", "cancelled", "cleared"};
 
 	for (size_t i = 0; i < COUNT_OF(ended); i++) {
-		if (strcmp(member(deployment, "state"), ended[i]) == 0)
+		if (strcmp(haasctl_word(deployment, "state"), ended[i]) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* Plain mode says a line when the step changes, and every ten seconds; JSON lines when anything but
- * the percent text changes. */
-static void say(struct watch *watch, const json_t *deployment, const char *line, bool again)
+static void add_duration(struct text *ret, double seconds)
 {
+	int whole = seconds < 0 ? 0 : seconds > 359999 ? 359999 : (int)(seconds + 0.5);
+
+	if (whole >= 3600)
+		text_addf(ret, "%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
+	else
+		text_addf(ret, "%d:%02d", whole / 60, whole % 60);
+}
+
+static void describe(struct watch *watch, const json_t *deployment, struct text *ret)
+{
+	const json_t *percent = json_object_get(deployment, "percent");
+	bool ended = has_ended(deployment);
+	double eta = ended ? -1 : eta_of(watch, deployment);
+
+	text_addf(ret, "%-12s %-9s %-10s %-14s", haasctl_word(deployment, "node"),
+		  haasctl_word(deployment, "plan"), haasctl_word(deployment, "state"),
+		  ended ? "" : haasctl_word(deployment, "step"));
+	if (!ended && json_is_integer(percent))
+		text_addf(ret, " %3" JSON_INTEGER_FORMAT "%%", json_integer_value(percent));
+	else
+		text_add(ret, "     ");
+	if (ended) {
+		text_add(ret, "  ");
+		add_duration(ret, seconds_of(json_object_get(deployment, "ended_at")) -
+					  seconds_of(json_object_get(deployment, "created_at")));
+		const char *message =
+			haasctl_word(json_object_get(deployment, "problem"), "message");
+		text_addf(ret, "%s%s", *message ? "  " : "", message);
+	} else if (eta >= 0) {
+		text_add(ret, "  ETA ");
+		add_duration(ret, eta);
+	}
+}
+
+/* What the deployment is known by in `said`. */
+static void id_text(const json_t *deployment, char ret[32])
+{
+	(void)text_format(ret, 32, "%" JSON_INTEGER_FORMAT,
+			  json_integer_value(json_object_get(deployment, "id")));
+}
+
+/* Plain mode: when state or step changes, and again every ten seconds; JSON lines: when anything
+ * but the text of the progress changes. */
+static void say(struct watch *watch, const json_t *deployment, bool again)
+{
+	CLEANUP(text_done) struct text line = {0};
 	char id[32];
 	char now[128];
-	const char *before;
 
-	text_format(id, sizeof(id), "%" JSON_INTEGER_FORMAT,
-		    json_integer_value(json_object_get(deployment, "id")));
-	text_format(now, sizeof(now), "%s/%s/%" JSON_INTEGER_FORMAT, member(deployment, "state"),
-		    member(deployment, "step"),
-		    watch->jsonl ? json_integer_value(json_object_get(deployment, "percent")) : 0);
-	before = json_string_value(json_object_get(watch->said, id));
-	if (before && strcmp(before, now) == 0 && (!again || has_ended(deployment) || watch->jsonl))
+	id_text(deployment, id);
+	(void)text_format(now, sizeof(now), "%s/%s/%" JSON_INTEGER_FORMAT,
+			  haasctl_word(deployment, "state"), haasctl_word(deployment, "step"),
+			  watch->jsonl ? json_integer_value(json_object_get(deployment, "percent"))
+				       : 0);
+	if (strcmp(haasctl_word(watch->said, id), now) == 0 &&
+	    (!again || has_ended(deployment) || watch->jsonl))
 		return;
-	json_object_set_new(watch->said, id, json_stringn(now, strlen(now)));
+	(void)json_object_set_new(watch->said, id, json_stringn(now, strlen(now)));
 	if (watch->jsonl) {
-		json_dumpf(deployment, stdout, JSON_COMPACT);
+		(void)json_dumpf(deployment, stdout, JSON_COMPACT);
 		putchar('\n');
-	} else {
-		printf("%s\n", line);
+		return;
 	}
-	fflush(stdout);
+	describe(watch, deployment, &line);
+	printf("%s\n", text_get(&line));
 }
 
-static void draw(struct watch *watch, const json_t *deployments)
-{
-	bool again = clock_monotonic_ms() - watch->said_ms >= PLAIN_EVERY_MS;
-	const json_t *deployment;
-	size_t i;
-
-	if (again)
-		watch->said_ms = clock_monotonic_ms();
-	if (watch->terminal && watch->lines > 0)
-		printf("\033[%zuA", watch->lines);
-	json_array_foreach(deployments, i, deployment)
-	{
-		CLEANUP(text_done) struct text line = {0};
-
-		describe(watch, deployment, has_ended(deployment), &line);
-		if (watch->terminal)
-			printf("%.79s\033[K\n", text_get(&line));
-		else
-			say(watch, deployment, text_get(&line), again);
-	}
-	watch->lines = json_array_size(deployments);
-	fflush(stdout);
-}
-
-/* What is watched now, as an array: the job's, those of the ids, or all active. */
-static int fetch(struct watch *watch, int64_t job, const char *const ids[], size_t count,
-		 json_t **ret)
-{
-	struct haasctl_reply reply = {0};
-	char target[64];
-	int status;
-
-	if (count == 0) {
-		text_format(target, sizeof(target),
-			    job >= 0 ? "/deployments?limit=1000&job=%" PRId64
-				     : "/deployments?limit=1000&active=true",
-			    job);
-		status = haasctl_get(watch->haasctl, watch->input, target, &reply);
-		if (status == EXIT_OK)
-			*ret = json_incref(json_object_get(reply.json, "items"));
-		haasctl_reply_done(&reply);
-		return status;
-	}
-	json_t *all = json_array();
-	for (size_t i = 0; i < count; i++) {
-		CLEANUP(text_done) struct text one = {0};
-
-		text_add(&one, "/deployments/");
-		haasctl_escape(&one, ids[i]);
-		status = haasctl_get(watch->haasctl, watch->input, text_get(&one), &reply);
-		if (status != EXIT_OK) {
-			json_decref(all);
-			return status;
-		}
-		json_array_append(all, reply.json);
-		haasctl_reply_done(&reply);
-	}
-	*ret = all;
-	return EXIT_OK;
-}
-
-static int sum_up(const json_t *deployments)
+static size_t count_state(const json_t *deployments, const char *state)
 {
 	const json_t *deployment;
-	size_t done = 0;
+	size_t count = 0;
 	size_t i;
 
-	json_array_foreach(deployments, i, deployment)
-	{
-		const json_t *problem = json_object_get(deployment, "problem");
-
-		done += strcmp(member(deployment, "state"), "done") == 0;
-		if (!json_is_object(problem))
-			continue;
-		fprintf(stderr, "%s: %s\n", member(deployment, "node"), member(problem, "message"));
-		if (member(problem, "detail")[0])
-			fprintf(stderr, "  %s\n", member(problem, "detail"));
-		if (member(problem, "hint")[0])
-			fprintf(stderr, "  hint: %s\n", member(problem, "hint"));
-	}
-	return done == json_array_size(deployments) ? EXIT_OK
-	       : done == 0                          ? EXIT_FAILED
-						    : EXIT_PARTIAL;
+	json_array_foreach(deployments, i, deployment) count +=
+		strcmp(haasctl_word(deployment, "state"), state) == 0;
+	return count;
 }
 
 static size_t unfinished(const json_t *deployments)
@@ -308,72 +249,272 @@ static size_t unfinished(const json_t *deployments)
 	return count;
 }
 
-/* "All active" is looked at once: from then on it is those ids, so that ended ones stay in view. */
-static char **pin_ids(const json_t *deployments)
+/* `text` cut to `width` characters (not bytes), the rest of the line cleared. */
+static void draw_line(const char *text, size_t width)
 {
-	size_t count = json_array_size(deployments);
-	char **ids = calloc(count + 1, sizeof(*ids));
+	size_t bytes = 0;
 
-	for (size_t i = 0; ids && i < count; i++) {
+	for (size_t seen = 0; text[bytes]; bytes++) {
+		bool begins = ((unsigned char)text[bytes] & 0xc0) != 0x80;
+
+		if (begins && seen++ == width)
+			break;
+	}
+	printf("%.*s\033[K\n", (int)bytes, text);
+}
+
+/* A window that is too low for all of them shows those that are under way first; the last line sums
+ * up all. */
+static void draw(struct watch *watch)
+{
+	CLEANUP(text_done) struct text line = {0};
+	struct winsize window = {.ws_row = 24, .ws_col = 80};
+	size_t total = json_array_size(watch->watched);
+	double longest = -1;
+	const json_t *deployment;
+	size_t drawn = 0;
+	size_t i;
+
+	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
+	size_t width = window.ws_col > 1 ? window.ws_col - 1U : 79;
+	size_t room = window.ws_row > 3 ? window.ws_row - 2U : 22;
+	if (watch->lines > 0)
+		printf("\033[%zuA", watch->lines);
+	for (int ended = 0; ended <= 1; ended++) {
+		json_array_foreach(watch->watched, i, deployment)
+		{
+			double eta = has_ended(deployment) ? -1 : eta_of(watch, deployment);
+
+			longest = eta > longest ? eta : longest;
+			/* All fit: in their own order. */
+			if (total <= room ? ended : has_ended(deployment) != (bool)ended)
+				continue;
+			if (drawn == room)
+				break;
+			text_clear(&line);
+			describe(watch, deployment, &line);
+			draw_line(text_get(&line), width);
+			drawn++;
+		}
+	}
+	text_clear(&line);
+	text_addf(&line, "%zu of %zu ended, %zu failed", total - unfinished(watch->watched), total,
+		  count_state(watch->watched, "failed"));
+	if (drawn < total)
+		text_addf(&line, ", %zu not shown", total - drawn);
+	if (longest >= 0) {
+		text_add(&line, ", ETA ");
+		add_duration(&line, longest);
+	}
+	draw_line(text_get(&line), width);
+	printf("\033[J");
+	watch->lines = drawn + 1;
+}
+
+static void tell(struct watch *watch)
+{
+	bool again = clock_monotonic_ms() - watch->said_ms >= PLAIN_EVERY_MS;
+	const json_t *deployment;
+	size_t i;
+
+	if (watch->terminal) {
+		draw(watch);
+	} else {
+		if (again)
+			watch->said_ms = clock_monotonic_ms();
+		json_array_foreach(watch->watched, i, deployment) say(watch, deployment, again);
+	}
+	(void)fflush(stdout);
+}
+
+/* --- what is watched --- */
+
+static int get(struct watch *watch, const char *target, struct haasctl_reply *ret)
+{
+	/* After the first look a server that is away is waited for. */
+	return haasctl_call(
+		watch->haasctl, watch->input,
+		&(struct haasctl_call){.method = "GET",
+				       .target = target,
+				       .untold = watch->watched ? EXIT_UNREACHABLE : EXIT_OK},
+		ret);
+}
+
+static int get_list(struct watch *watch, const char *target, json_t **ret)
+{
+	CLEANUP(text_done) struct text page = {0};
+	json_t *all = json_array();
+	int status = EXIT_OK;
+
+	text_add(&page, target);
+	while (status == EXIT_OK && page.size > 0) {
+		struct haasctl_reply reply = {0};
+
+		status = get(watch, text_get(&page), &reply);
+		if (status == EXIT_OK)
+			(void)json_array_extend(all, json_object_get(reply.json, "items"));
+		text_clear(&page);
+		if (haasctl_word(reply.json, "next")[0]) {
+			text_addf(&page, "%s&cursor=", target);
+			haasctl_escape(&page, haasctl_word(reply.json, "next"));
+		}
+		haasctl_reply_done(&reply);
+	}
+	if (status == EXIT_OK)
+		*ret = json_incref(all);
+	json_decref(all);
+	return status;
+}
+
+static int get_one(struct watch *watch, const char *id, json_t **ret)
+{
+	CLEANUP(text_done) struct text target = {0};
+	struct haasctl_reply reply = {0};
+
+	haasctl_path(&target, "/deployments/", id, "");
+	int status = get(watch, text_get(&target), &reply);
+	if (status == EXIT_OK)
+		*ret = json_incref(reply.json);
+	haasctl_reply_done(&reply);
+	return status;
+}
+
+/* The job's, those of the ids, or all active. */
+static int first_look(struct watch *watch, int64_t job, const char *const ids[], size_t count)
+{
+	json_t *all = NULL;
+	char target[80];
+	int status = EXIT_OK;
+
+	if (count == 0) {
+		(void)text_format(target, sizeof(target), "/deployments?limit=500&active=true");
+		if (job >= 0)
+			(void)text_format(target, sizeof(target),
+					  "/deployments?limit=500&job=%" PRId64, job);
+		return get_list(watch, target, &watch->watched);
+	}
+	all = json_array();
+	for (size_t i = 0; i < count && status == EXIT_OK; i++) {
+		json_t *one = NULL;
+
+		status = get_one(watch, ids[i], &one);
+		if (status == EXIT_OK)
+			(void)json_array_append_new(all, one);
+	}
+	if (status == EXIT_OK)
+		watch->watched = json_incref(all);
+	json_decref(all);
+	return status;
+}
+
+static json_t *find_id(const json_t *deployments, json_int_t id)
+{
+	json_t *deployment;
+	size_t i;
+
+	json_array_foreach(deployments, i, deployment)
+	{
+		if (json_integer_value(json_object_get(deployment, "id")) == id)
+			return deployment;
+	}
+	return NULL;
+}
+
+/* One request for all that are active; those that have left the list are asked for once more. */
+static int look_again(struct watch *watch)
+{
+	json_t *active = NULL;
+	int status = get_list(watch, "/deployments?limit=500&active=true", &active);
+
+	for (size_t i = 0; status == EXIT_OK && i < json_array_size(watch->watched); i++) {
+		const json_t *before = json_array_get(watch->watched, i);
+		json_t *now = find_id(active, json_integer_value(json_object_get(before, "id")));
 		char id[32];
 
-		text_format(
-			id, sizeof(id), "%" JSON_INTEGER_FORMAT,
-			json_integer_value(json_object_get(json_array_get(deployments, i), "id")));
-		ids[i] = strdup(id);
+		if (now) {
+			(void)json_array_set(watch->watched, i, now);
+		} else if (!has_ended(before)) {
+			id_text(before, id);
+			status = get_one(watch, id, &now);
+			if (status == EXIT_OK)
+				(void)json_array_set_new(watch->watched, i, now);
+		}
 	}
-	return ids;
+	json_decref(active);
+	return status;
+}
+
+static int sum_up(const json_t *deployments)
+{
+	const json_t *deployment;
+	size_t done = count_state(deployments, "done");
+	size_t i;
+
+	json_array_foreach(deployments, i, deployment) haasctl_stored_problem(
+		haasctl_word(deployment, "node"), json_object_get(deployment, "problem"));
+	if (done == json_array_size(deployments))
+		return EXIT_OK;
+	return done == 0 ? EXIT_FAILED : EXIT_PARTIAL;
+}
+
+/* Tells once when the server goes away. */
+static int note_absence(struct watch *watch, int status)
+{
+	if (status == EXIT_UNREACHABLE && !watch->away)
+		fprintf(stderr, "haasctl: portald is away; waiting for it\n");
+	watch->away = status == EXIT_UNREACHABLE;
+	return watch->away ? EXIT_OK : status;
+}
+
+static int follow(struct watch *watch, int64_t end_ms)
+{
+	int status = EXIT_OK;
+
+	while (status == EXIT_OK && !ferror(stdout)) {
+		tell(watch);
+		if (unfinished(watch->watched) == 0)
+			return sum_up(watch->watched);
+		if (clock_monotonic_ms() >= end_ms)
+			status = EXIT_TIMEOUT;
+		else if (!haasctl_sleep(watch->haasctl, PAUSE_MS))
+			status = EXIT_INTERRUPTED;
+		else
+			status = note_absence(watch, look_again(watch));
+	}
+	if (status == EXIT_TIMEOUT || status == EXIT_INTERRUPTED)
+		fprintf(stderr,
+			"haasctl: %zu deployments go on; come back with: haasctl deployment watch\n",
+			unfinished(watch->watched));
+	return status;
 }
 
 int watch_deployments(struct haasctl *haasctl, const struct command_input *input, int64_t job,
 		      const char *const ids[], size_t count)
 {
 	const char *format = command_option(input, "--output");
-	const char *limit_text = command_option(input, "--timeout");
-	int64_t limit_s = limit_text ? haasctl_duration_s(limit_text) : 3600;
-	int64_t end_ms = clock_monotonic_ms() + limit_s * 1000;
-	char **pinned = NULL;
-	json_t *deployments = NULL;
-	int status;
+	const char *terminal = getenv("TERM");
+	int64_t limit_s = 0;
 	struct watch watch = {
 		.haasctl = haasctl,
 		.input = input,
 		.jsonl = format && strncmp(format, "json", 4) == 0,
-		.said = json_object(),
 		.said_ms = clock_monotonic_ms(),
 	};
+	int status = haasctl_timeout_s(input, &limit_s);
 
-	if (limit_s < 0)
-		return haasctl_usage("--timeout %s is no duration; say 90s, 30m or 2h", limit_text);
-	watch.terminal = !watch.jsonl && isatty(STDOUT_FILENO);
-	for (;;) {
-		json_decref(deployments);
-		deployments = NULL;
-		status = fetch(&watch, job, ids, count, &deployments);
-		if (status != EXIT_OK)
-			break;
-		if (job < 0 && count == 0 && json_array_size(deployments) > 0) {
-			pinned = pin_ids(deployments);
-			count = json_array_size(deployments);
-			ids = (const char *const *)pinned;
-		}
-		draw(&watch, deployments);
-		if (unfinished(deployments) == 0) {
-			status = sum_up(deployments);
-			break;
-		}
-		if (clock_monotonic_ms() > end_ms || !haasctl_sleep(haasctl, PAUSE_MS)) {
-			status = haasctl_interrupted(haasctl) ? EXIT_INTERRUPTED : EXIT_TIMEOUT;
-			fprintf(stderr,
-				"haasctl: %zu deployments go on; come back with: haasctl deployment watch\n",
-				unfinished(deployments));
-			break;
-		}
-	}
-	json_decref(deployments);
+	if (status == EXIT_OK && format && strcmp(format, "csv") == 0)
+		status = haasctl_usage("a watch writes lines or, with -o jsonl, JSON");
+	if (status != EXIT_OK)
+		return status;
+	watch.terminal =
+		!watch.jsonl && isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
+	watch.said = json_object();
+	status = first_look(&watch, job, ids, count);
+	if (status == EXIT_OK && json_array_size(watch.watched) == 0)
+		fprintf(stderr, "haasctl: no deployment is under way\n");
+	else if (status == EXIT_OK)
+		status = follow(&watch, clock_monotonic_ms() + limit_s * 1000);
+	json_decref(watch.watched);
 	json_decref(watch.said);
-	for (size_t i = 0; pinned && pinned[i]; i++)
-		free(pinned[i]);
-	free(pinned);
 	return status;
 }

@@ -1,0 +1,195 @@
+/* haasctl node: what the BMC of a node is asked for. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/json_text.h"
+
+#include "portal/cli/listing.h"
+
+/* Asks, waits, and gives the items of the job; *ret_items is NULL with --no-wait. */
+static int ask_bmc(void *context, const struct command_input *input, const char *action,
+		   const char *const nodes[], size_t count, json_t **ret_items)
+{
+	CLEANUP(text_done) struct text body = {0};
+	const char *device = command_option(input, "--device");
+	struct haasctl_reply reply = {0};
+
+	json_begin_object(&body, NULL);
+	haasctl_json_words(&body, "nodes", nodes, count);
+	json_string(&body, "action", action);
+	if (strcmp(action, "boot_device") == 0) {
+		json_begin_object(&body, "params");
+		json_string(&body, "device", device ? device : "pxe");
+		json_bool(&body, "persistent", command_option(input, "--persistent") != NULL);
+		json_end_object(&body);
+	}
+	json_bool(&body, "force", command_option(input, "--force") != NULL);
+	json_end_object(&body);
+	int status = haasctl_post(context, input, "/nodes/actions", &body, &reply);
+	if (status != EXIT_OK)
+		return status;
+	int64_t job = json_integer_value(json_object_get(reply.json, "job"));
+	bool wait = command_option(input, "--no-wait") == NULL;
+	if (!wait && !listing_json(input, reply.json))
+		printf("job %" PRId64 "\n", job);
+	haasctl_reply_done(&reply);
+	return wait ? haasctl_wait_job(context, input, job, ret_items) : EXIT_OK;
+}
+
+/* One row per node; failures are told on stderr by the wait. */
+static int ask_many(void *context, const struct command_input *input, const char *action,
+		    size_t first_word, const struct output_column columns[], size_t count)
+{
+	struct listing *listing = NULL;
+	json_t *items = NULL;
+	const json_t *item;
+	size_t i;
+	int status = listing_new(input, columns, count, &listing); /* -c, before anything is done */
+
+	if (status != EXIT_OK)
+		return status;
+	status = ask_bmc(context, input, action, input->words + first_word,
+			 input->word_count - first_word, &items);
+	json_array_foreach(items, i, item) listing_row(listing, item);
+	int written = listing_end(listing, items ? EXIT_OK : EXIT_FAILED);
+	bool shown = items != NULL;
+	json_decref(items);
+	return status == EXIT_OK && shown ? written : status;
+}
+
+static int node_power(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {COLUMN("node"), COLUMN("state"),
+						       TITLED("result.power", "POWER"),
+						       TITLED_WIDE("result.confirm", "CONFIRMED"),
+						       TITLED_WIDE("problem.message", "PROBLEM")};
+	char action[32];
+
+	(void)text_format(action, sizeof(action), "power_%s", input->words[0]);
+	return ask_many(context, input, action, 1, COLUMNS(columns));
+}
+
+static int node_boot_device(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		COLUMN("node"), COLUMN("state"), TITLED("result.boot.device", "DEVICE"),
+		TITLED("result.boot.persistent", "PERSISTENT"),
+		TITLED_WIDE("problem.message", "PROBLEM")};
+
+	return ask_many(context, input, "boot_device", 0, COLUMNS(columns));
+}
+
+static int node_identify(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {COLUMN("node"), COLUMN("state"),
+						       TITLED_WIDE("problem.message", "PROBLEM")};
+
+	return ask_many(context, input, "identify", 0, COLUMNS(columns));
+}
+
+/* One node, one reading of its BMC: the rows of the array that is called like the action. */
+static int node_reading(void *context, const struct command_input *input, const char *action,
+			const struct output_column columns[], size_t count)
+{
+	struct listing *listing = NULL;
+	json_t *items = NULL;
+	const json_t *row;
+	size_t i;
+	int status = listing_new(input, columns, count, &listing);
+
+	if (status != EXIT_OK)
+		return status;
+	status = ask_bmc(context, input, action, input->words, 1, &items);
+	const json_t *result = json_object_get(json_array_get(items, 0), "result");
+	const json_t *rows = json_object_get(result, action);
+	if (json_is_object(rows))
+		listing_row(listing, rows);
+	json_array_foreach(rows, i, row) listing_row(listing, row);
+	status = listing_end(listing, status);
+	json_decref(items);
+	return status;
+}
+
+static int node_sensors(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {COLUMN("name"),    COLUMN("type"),
+						       NUMBER("reading"), COLUMN("unit"),
+						       COLUMN("state"),   WIDE_NUMBER("number")};
+
+	return node_reading(context, input, "sensors", COLUMNS(columns));
+}
+
+static int node_sel(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {NUMBER("id"), COLUMN("at"), COLUMN("text")};
+
+	return node_reading(context, input, "sel", COLUMNS(columns));
+}
+
+static int node_fru(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {NUMBER("device"), COLUMN("area"),
+						       COLUMN("key"), COLUMN("value")};
+
+	return node_reading(context, input, "fru", COLUMNS(columns));
+}
+
+static int node_users(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {NUMBER("id"), COLUMN("name"),
+						       COLUMN("enabled"), NUMBER("privilege")};
+
+	return node_reading(context, input, "users", COLUMNS(columns));
+}
+
+static int node_lan(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {COLUMN("address"), COLUMN("netmask"),
+						       COLUMN("gateway"), COLUMN("mac"),
+						       COLUMN("dhcp"),    NUMBER("vlan")};
+
+	return node_reading(context, input, "lan", COLUMNS(columns));
+}
+
+static int node_console(void *context, const struct command_input *input)
+{
+	return console_run(context, input, input->words[0]);
+}
+
+static const struct option_row power_options[] = {
+	{"--force", 0, OPTION_FLAG, NULL, "also while a deployment works on the node"},
+	{"--no-wait", 0, OPTION_FLAG, NULL, "print the job and return"},
+	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"},
+};
+static const struct option_row boot_options[] = {
+	{"--device", 0, OPTION_VALUE, "pxe|disk|none", "default pxe"},
+	{"--persistent", 0, OPTION_FLAG, NULL, "for every boot, not only the next"},
+	{"--force", 0, OPTION_FLAG, NULL, "also while a deployment works on the node"},
+	{"--no-wait", 0, OPTION_FLAG, NULL, "print the job and return"},
+	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"},
+};
+static const struct option_row wait_options[] = {
+	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"}};
+static const struct option_row console_options[] = {
+	{"--read-only", 0, OPTION_FLAG, NULL, "only look; without a terminal always so"}};
+
+static const struct command commands[] = {
+	{"node", "power", "on|off|cycle|reset|soft|status NODE...",
+	 "power by the BMC, confirmed by reading back", OPTIONS(power_options), 2, 1000,
+	 node_power},
+	{"node", "boot-device", "NODE...", "what the nodes boot next", OPTIONS(boot_options), 1,
+	 1000, node_boot_device},
+	{"node", "identify", "NODE...", "blink the nodes' lights", OPTIONS(wait_options), 1, 1000,
+	 node_identify},
+	{"node", "sensors", "NODE", "sensor readings of the BMC", OPTIONS(wait_options), 1, 1,
+	 node_sensors},
+	{"node", "sel", "NODE", "the BMC's event log", OPTIONS(wait_options), 1, 1, node_sel},
+	{"node", "fru", "NODE", "the BMC's part numbers", OPTIONS(wait_options), 1, 1, node_fru},
+	{"node", "users", "NODE", "the BMC's users", OPTIONS(wait_options), 1, 1, node_users},
+	{"node", "lan", "NODE", "the BMC's own network settings", OPTIONS(wait_options), 1, 1,
+	 node_lan},
+	{"node", "console", "NODE", "the serial console (leave with Ctrl-])",
+	 OPTIONS(console_options), 1, 1, node_console},
+};
+const struct command_group bmc_group = {commands, COUNT_OF(commands)};

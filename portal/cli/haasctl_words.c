@@ -1,0 +1,128 @@
+/* Words of a command line: numbers, durations, paths, members; and the sum of several outcomes. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/json_text.h"
+
+#include "portal/cli/haasctl.h"
+
+int haasctl_number(const char *name, const char *word, int64_t *ret)
+{
+	char *end = NULL;
+	long long number = strtoll(word, &end, 10);
+
+	if (*word < '0' || *word > '9' || *end != '\0' || number < 1 || number == INT64_MAX)
+		return haasctl_usage("%s %s is no positive number", name, word);
+	*ret = number;
+	return EXIT_OK;
+}
+
+int64_t haasctl_duration_s(const char *text)
+{
+	static const struct {
+		char unit;
+		int64_t seconds;
+	} units[] = {{'\0', 1}, {'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+	char *end;
+	long long number = strtoll(text, &end, 10);
+
+	if (end == text || number < 0 || number > 1000000)
+		return -1;
+	for (size_t i = 0; i < COUNT_OF(units); i++) {
+		if (*end == units[i].unit && (*end == '\0' || end[1] == '\0'))
+			return number * units[i].seconds;
+	}
+	return -1;
+}
+
+int haasctl_timeout_s(const struct command_input *input, int64_t *ret)
+{
+	const char *word = command_option(input, "--timeout");
+	int64_t limit_s = word ? haasctl_duration_s(word) : 3600;
+
+	if (limit_s < 0)
+		return haasctl_usage("--timeout %s is no duration; say 90s, 30m or 2h", word);
+	*ret = limit_s;
+	return EXIT_OK;
+}
+
+void tally_add(struct tally *tally, int status)
+{
+	if (status == EXIT_OK) {
+		tally->good++;
+		return;
+	}
+	tally->bad++;
+	tally->failure = status;
+}
+
+int tally_status(const struct tally *tally)
+{
+	if (tally->bad == 0)
+		return EXIT_OK;
+	return tally->good > 0 ? EXIT_PARTIAL : tally->failure;
+}
+
+void haasctl_escape(struct text *text, const char *value)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+
+	for (; *value; value++) {
+		if (strchr(plain, *value))
+			text_add_bytes(text, value, 1);
+		else
+			text_addf(text, "%%%02X", (unsigned)(unsigned char)*value);
+	}
+}
+
+void haasctl_path(struct text *target, const char *before, const char *word, const char *after)
+{
+	text_clear(target);
+	text_add(target, before);
+	haasctl_escape(target, word);
+	text_add(target, after);
+}
+
+void haasctl_query(struct text *target, const struct command_input *input, const char *option,
+		   const char *key)
+{
+	const char *value = command_option(input, option);
+
+	if (!value)
+		return;
+	text_addf(target, "%c%s=", strchr(text_get(target), '?') ? '&' : '?', key);
+	haasctl_escape(target, value);
+}
+
+void haasctl_json_words(struct text *body, const char *key, const char *const words[], size_t count)
+{
+	json_begin_array(body, key);
+	for (size_t i = 0; i < count; i++)
+		json_string(body, NULL, words[i]);
+	json_end_array(body);
+}
+
+const char *haasctl_word(const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value ? value : "";
+}
+
+const json_t *haasctl_member(const json_t *row, const char *path)
+{
+	char part[64];
+
+	while (row) {
+		size_t length = strcspn(path, ".");
+
+		(void)text_format(part, sizeof(part), "%.*s", (int)length, path);
+		row = json_object_get(row, part);
+		if (path[length] == '\0')
+			break;
+		path += length + 1;
+	}
+	return row;
+}

@@ -1,0 +1,77 @@
+/* From the API's JSON to what -o and -c ask for: rows, one object, all pages of a list. JSON is the
+ * API's own; tables shorten times ("2026-11-21 04:17:17", UTC) and sizes ("1.5 GiB"), told by the
+ * suffixes _at and _bytes of the keys. */
+#pragma once
+
+#include "common/cli/output.h"
+
+#include "portal/cli/haasctl.h"
+
+/* Rows of an output_column table: as is, right-aligned, only with -o wide or -c, with a heading of
+ * its own. Keys are members of the row's JSON; "a.b" looks inside. */
+#define COLUMN(key)                     \
+	{                               \
+		key, NULL, false, false \
+	}
+#define NUMBER(key)                    \
+	{                              \
+		key, NULL, true, false \
+	}
+#define WIDE(key)                      \
+	{                              \
+		key, NULL, false, true \
+	}
+#define WIDE_NUMBER(key)              \
+	{                             \
+		key, NULL, true, true \
+	}
+#define TITLED(key, title)               \
+	{                                \
+		key, title, false, false \
+	}
+#define TITLED_NUMBER(key, title)       \
+	{                               \
+		key, title, true, false \
+	}
+#define TITLED_WIDE(key, title)         \
+	{                               \
+		key, title, false, true \
+	}
+#define COLUMNS(rows) rows, COUNT_OF(rows)
+
+struct listing;
+
+/* Opens stdout for rows; EXIT_OK or EXIT_USAGE with the error told. Nothing is written yet. */
+MUST_USE int listing_new(const struct command_input *input, const struct output_column columns[],
+			 size_t count, struct listing **ret);
+void listing_row(struct listing *listing, const json_t *row);
+/* Writes what is left unless `status` tells of a failure, frees, returns `status`. */
+MUST_USE int listing_end(struct listing *listing, int status);
+
+/* All of it: an array's rows. */
+MUST_USE int listing_rows(const struct command_input *input, const json_t *rows,
+			  const struct output_column columns[], size_t count);
+/* GETs all pages of a list, or as many rows as --limit says, or `limit` rows (0 = all). */
+MUST_USE int listing_pages(struct haasctl *haasctl, const struct command_input *input,
+			   const char *target, size_t limit, const struct output_column columns[],
+			   size_t count);
+
+/* One object: lines for people, members of `order` (NULL-ended) first; -o csv and -c make it one
+ * row of `columns`. */
+struct show {
+	const char *const *order;
+	const struct output_column *columns;
+	size_t count;
+};
+MUST_USE int listing_object(const struct command_input *input, json_t *object,
+			    const struct show *show);
+/* The same with a GET before. */
+MUST_USE int listing_show(struct haasctl *haasctl, const struct command_input *input,
+			  const char *target, const struct show *show);
+
+/* Writes the JSON itself when -o json or jsonl asks for it; false = the caller writes. */
+bool listing_json(const struct command_input *input, const json_t *json);
+/* Are tables asked for? Then headings and the like are welcome. */
+bool listing_for_people(const struct command_input *input);
+/* A value as people read it; returns the text, "-" for null. `key` says how. */
+const char *listing_text(const json_t *value, const char *key, struct text *scratch);
