@@ -321,11 +321,12 @@ static const char *filter_of(const struct exchange *exchange, const char *name)
 	return value ? value : "";
 }
 
-/* Where the client goes on. An id that no ended transaction can have given is of another database:
- * it starts at the present. */
+/* Where the client goes on: after its last row, else at the present, which is never behind what was
+ * sent to the others so far. An id that no ended transaction can have given is of another database:
+ * it starts at the present too. */
 static void set_position(struct stream_client *client, const char *last, struct position present)
 {
-	client->at = client->stream->at;
+	client->at = present;
 	if (last && !position_after(position_read(last), present)) {
 		client->at = position_read(last);
 		client->replaying = true;
