@@ -30,7 +30,7 @@ static const struct db_query extend_query = {"action_extend",
 #define ROWS "jsonb_to_recordset($1::jsonb) as x (id bigint, generation bigint, result jsonb, problem jsonb)"
 static const struct db_query save_query = {"action_save",
 	"with saved as ("
-	"  update haas.node_action a set state = case when x.problem = 'null' then 'done' else 'failed' end, result = nullif(x.result, 'null'),"
+	"  update haas.node_action a set state = case when nullif(x.problem, 'null') is null then 'done' else 'failed' end, result = nullif(x.result, 'null'),"
 	"    problem = nullif(x.problem, 'null'), due_at = null, claim_owner = null, claim_until = null, ended_at = now()"
 	"  from " ROWS " where a.id = x.id and a.generation = x.generation returning a.*"
 	") "
