@@ -1,4 +1,4 @@
-/* An HTTP/1.1 client on the loop (libevent): TCP by literal address or Unix socket. For the agent,
+/* An HTTP/1.1 client on the loop: TCP by literal address or Unix socket. For the agent,
  * haasctl and portald's relays. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* An HTTP/1.1 server of routes over evhttp: TCP or Unix socket, header deadline, connection and
+/* An HTTP/1.1 server of routes on the loop: TCP or Unix socket, header deadline, connection and
  * body caps, streaming. */
 #pragma once
 
@@ -71,7 +71,8 @@ MUST_USE int http_server_listen_unix(struct http_server *server, const char *pat
 enum http_method http_request_method(const struct http_request *request);
 const char *http_request_path(const struct http_request *request);  /* decoded, without query */
 const char *http_request_route(const struct http_request *request); /* the pattern that matched */
-/* Value of {name} in the pattern, decoded; never NULL for names that the pattern has. */
+/* Value of {name} in the pattern, decoded; never empty, never with '/' inside, never "." or "..".
+ * NULL for a name that the pattern lacks. */
 const char *http_request_param(const struct http_request *request, const char *name);
 /* Query parameter, decoded; NULL when absent. */
 const char *http_request_query(const struct http_request *request, const char *name);
@@ -81,8 +82,9 @@ const char *http_request_body(const struct http_request *request, size_t *ret_si
 const struct http_peer *http_request_peer(const struct http_request *request);
 /* The bearer token of Authorization, or NULL. */
 const char *http_request_bearer(const struct http_request *request);
-/* A handler may answer later: it keeps the pointer; fn tells when the client is gone (the pointer
- * is dead after that). NULL removes. */
+/* A handler may answer later: it keeps the pointer; fn tells when the client is gone before the
+ * answer, or before the end of a stream (the pointer is dead after that). Not called after
+ * http_answer*, http_stream_end or a failed http_stream_send. NULL removes. */
 void http_request_on_close(struct http_request *request, loop_fn fn, void *context);
 /* A pointer of the handler's own that travels with the request. */
 void http_request_set_data(struct http_request *request, void *data);
@@ -90,21 +92,24 @@ void *http_request_data(const struct http_request *request);
 
 /* Adds a header to the answer; before the answer. */
 void http_answer_header(struct http_request *request, const char *name, const char *value);
-/* Answers and ends the exchange. body may be NULL. */
+/* Answers and ends the exchange; the pointer is dead after the handler or callback returns. body
+ * may be NULL. A second answer is ignored. */
 void http_answer(struct http_request *request, int status, const char *content_type,
 		 const void *body, size_t size);
 void http_answer_json(struct http_request *request, int status, const struct text *body);
 /* application/problem+json (RFC 9457) {type,title,status,detail,hint,code}. title from message. */
 void http_answer_problem(struct http_request *request, int status, const struct problem *problem);
 /* The status that fits an error number: E_NOT_FOUND 404, E_CONFLICT 409, E_DENIED 403,
- * E_AUTHENTICATION 401, E_MALFORMED 400, E_LIMIT 413, E_UNAVAILABLE 503, E_TIMEOUT 504, else 500.
- */
+ * E_AUTHENTICATION 401, E_MALFORMED 400, E_LIMIT 413, E_STALE 412, E_INVALID and E_DIGEST 422,
+ * E_UNAVAILABLE and -ENOMEM 503, E_TIMEOUT 504, E_PROTOCOL 502, E_UNSUPPORTED 501, -ENOSPC 507,
+ * else 500. */
 int http_status_of(int rc);
 /* Sends a file with Range, If-Range none, HEAD, sendfile. 404 when it is not a regular file. */
 void http_answer_file(struct http_request *request, const char *path, const char *content_type);
 
 /* A stream without end (SSE, console): headers now, chunks later. */
 void http_stream_begin(struct http_request *request, int status, const char *content_type);
-/* -EPIPE and ended when more than 256 KiB wait for a slow client. */
+/* -EPIPE and ended when more than 256 KiB wait for a slow client, and for HEAD. The pointer is dead
+ * then. */
 MUST_USE int http_stream_send(struct http_request *request, const void *data, size_t size);
 void http_stream_end(struct http_request *request);
