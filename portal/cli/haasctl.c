@@ -190,36 +190,44 @@ static int exit_of_status(int status)
 	return EXIT_FAILED;
 }
 
-/* An RFC 9457 body for people: title, detail, one line per error, hint. */
-static void tell_refusal(const struct haasctl_reply *reply)
+/* "  row 3, mac: what is wrong (what may stand there); what to do". What the whole said already is
+ * not said again. */
+static void tell_error(const json_t *whole, const json_t *error)
 {
+	CLEANUP(text_done) struct text line = {0};
+	const char *hint = haasctl_word(error, "hint");
+	const char *place = haasctl_word(error, "column");
+
+	if (!*place)
+		place = haasctl_word(error, "pointer");
+	if (json_object_get(error, "row"))
+		text_addf(&line, "row %" JSON_INTEGER_FORMAT ", ",
+			  json_integer_value(json_object_get(error, "row")));
+	text_addf(&line, "%s%s", place, *place ? ": " : "");
+	if (line.size == 0 &&
+	    strcmp(haasctl_word(error, "message"), haasctl_word(whole, "title")) == 0)
+		return;
+	text_add(&line, haasctl_word(error, "message"));
+	if (haasctl_word(error, "allowed")[0])
+		text_addf(&line, " (%s)", haasctl_word(error, "allowed"));
+	if (*hint && strcmp(hint, haasctl_word(whole, "hint")) != 0)
+		text_addf(&line, "; %s", hint);
+	fprintf(stderr, "  %s\n", text_get(&line));
+}
+
+/* An RFC 9457 body for people: title, detail, one line per error, hint. */
+static void tell_refusal(const json_t *problem)
+{
+	const char *title = haasctl_word(problem, "title");
 	const json_t *error;
 	size_t i;
 
-	fprintf(stderr, "haasctl: %s\n",
-		haasctl_word(reply->json, "title")[0] ? haasctl_word(reply->json, "title")
-						      : "the request was refused");
-	if (haasctl_word(reply->json, "detail")[0])
-		fprintf(stderr, "  %s\n", haasctl_word(reply->json, "detail"));
-	json_array_foreach(json_object_get(reply->json, "errors"), i, error)
-	{
-		CLEANUP(text_done) struct text where = {0};
-
-		if (json_object_get(error, "row"))
-			text_addf(&where, "row %" JSON_INTEGER_FORMAT ", ",
-				  json_integer_value(json_object_get(error, "row")));
-		if (haasctl_word(error, "column")[0])
-			text_addf(&where, "%s: ", haasctl_word(error, "column"));
-		else if (haasctl_word(error, "pointer")[0])
-			text_addf(&where, "%s: ", haasctl_word(error, "pointer"));
-		fprintf(stderr, "  %s%s", text_get(&where), haasctl_word(error, "message"));
-		if (haasctl_word(error, "allowed")[0])
-			fprintf(stderr, " (%s)", haasctl_word(error, "allowed"));
-		fprintf(stderr, haasctl_word(error, "hint")[0] ? "; %s\n" : "%s\n",
-			haasctl_word(error, "hint"));
-	}
-	if (haasctl_word(reply->json, "hint")[0])
-		fprintf(stderr, "  hint: %s\n", haasctl_word(reply->json, "hint"));
+	fprintf(stderr, "haasctl: %s\n", *title ? title : "the request was refused");
+	if (haasctl_word(problem, "detail")[0])
+		fprintf(stderr, "  %s\n", haasctl_word(problem, "detail"));
+	json_array_foreach(json_object_get(problem, "errors"), i, error) tell_error(problem, error);
+	if (haasctl_word(problem, "hint")[0])
+		fprintf(stderr, "  hint: %s\n", haasctl_word(problem, "hint"));
 }
 
 /* No answer. A POST may have been done all the same; its key makes asking again safe. */
@@ -248,7 +256,7 @@ static int finish(struct haasctl *haasctl, struct haasctl_reply *ret)
 	else if (haasctl->rc < 0)
 		status = tell_silence(haasctl);
 	else if (status != EXIT_OK && status != (int)haasctl->asked->untold)
-		tell_refusal(&reply);
+		tell_refusal(reply.json);
 	if (status == EXIT_OK)
 		*ret = reply;
 	else

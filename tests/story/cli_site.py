@@ -1,0 +1,166 @@
+"""A scratch site for the tests of haasctl: portald and its database (api_site), haasctl as a child, on a terminal or behind a pipe."""
+import os
+import pty
+import re
+import select
+import subprocess
+import threading
+import time
+
+from api_site import BUILD, Site, skip
+
+HAASCTL = BUILD / "bin/haasctl"
+PASSWORD = "Secret-17-of-a-BMC"  # must never come out again
+
+TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)?")
+
+
+def masked(text):
+    """Times as T, so that texts can be compared."""
+    return TIME.sub(lambda m: "T" * 19 if " " in m.group() else "T", text)
+
+
+class Result:
+    def __init__(self, words, status, out, err):
+        self.words, self.status, self.out, self.err = words, status, out, err
+
+    def __repr__(self):
+        return f"haasctl {' '.join(self.words)}: status {self.status}\n--- stdout\n{self.out}--- stderr\n{self.err}"
+
+
+class Child:
+    """haasctl while it runs: lines of its stdout as they come."""
+
+    def __init__(self, site, words, env):
+        self.words = words
+        self.process = subprocess.Popen([HAASCTL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+                                        env=env)
+        self.lines = []
+        self.arrived = threading.Condition()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.arrived:
+                self.lines.append(line.rstrip("\n"))
+                self.arrived.notify_all()
+
+    def until(self, pattern, seconds=10):
+        """The first line that matches; how long it took."""
+        start = time.monotonic()
+        with self.arrived:
+            while True:
+                for line in self.lines:
+                    if re.search(pattern, line):
+                        return line, time.monotonic() - start
+                left = seconds - (time.monotonic() - start)
+                if left <= 0 or not self.arrived.wait(left):
+                    raise AssertionError(f"no line {pattern!r} within {seconds} s; there are {self.lines}")
+
+    def end(self, status=None, how=None, seconds=20):
+        if how:
+            self.process.send_signal(how)
+        got = self.process.wait(seconds)
+        self.reader.join(seconds)
+        err = self.process.stderr.read()
+        result = Result(self.words, got, "".join(line + "\n" for line in self.lines), err)
+        assert status is None or got == status, f"not {status}: {result!r}"
+        return result
+
+
+class CliSite(Site):
+    def __init__(self):
+        super().__init__()
+        if not HAASCTL.exists():
+            skip(f"{HAASCTL} is not built")
+        self.said = []  # everything that haasctl ever printed
+
+    def env(self, **changes):
+        # LC_ALL and TERM as a test must not depend on them; leaks are errors in a sanitized build
+        keep = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "HAAS_SOCKET", "TERM", "HAAS_DATABASE")}
+        return {**keep, "HAAS_SOCKET": self.socket, "TERM": "xterm", "ASAN_OPTIONS": "detect_leaks=1", **changes}
+
+    def ctl(self, *words, status=0, env=None, stdin=None, prefix=(), seconds=30):
+        done = subprocess.run([*prefix, HAASCTL, *words], env=self.env(**(env or {})), input=stdin, capture_output=True, text=True,
+                              timeout=seconds, stdin=subprocess.DEVNULL if stdin is None else None)
+        result = Result(words, done.returncode, done.stdout, done.stderr)
+        self.said += [done.stdout, done.stderr]
+        assert done.returncode == status, f"not {status}: {result!r}"
+        assert "Sanitizer" not in done.stderr, repr(result)
+        return result
+
+    def out(self, *words, **options):
+        return self.ctl(*words, **options).out
+
+    def refuse(self, status, text, *words, **options):
+        """A refusal: its exit status, nothing on stdout, `text` on stderr."""
+        result = self.ctl(*words, status=status, **options)
+        assert result.out == "" and text in result.err, repr(result)
+        return result
+
+    def child(self, *words, **env):
+        return Child(self, words, self.env(**env))
+
+    def on_terminal(self, *words, keys=(), env=None, rows=24, columns=80, seconds=15):
+        """haasctl on a terminal of its own: (status, all bytes). `keys`: [(text to wait for, bytes to type or a function)]."""
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execve(HAASCTL, ["haasctl", *words], self.env(**(env or {})))
+        import fcntl
+        import struct
+        import termios
+        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        seen, keys, end = b"", list(keys), time.monotonic() + seconds
+        while time.monotonic() < end:
+            if keys and keys[0][0].encode() in seen:
+                what = keys.pop(0)[1]
+                if callable(what):
+                    what()
+                else:
+                    os.write(fd, what)
+            if not select.select([fd], [], [], 0.1)[0]:
+                continue
+            try:
+                piece = os.read(fd, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            seen += piece
+        else:
+            os.kill(pid, 9)
+            raise AssertionError(f"haasctl {words} is still there after {seconds} s: {seen!r}")
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        os.close(fd)
+        self.said.append(seen.decode(errors="replace"))
+        return status, seen.decode(errors="replace")
+
+    def sheet(self, count, first=1, extra=""):
+        path = self.dir / f"nodes-{first}-{count}.csv"
+        rows = ["name,class,rack,unit,nic,mac,bmc_driver,bmc_address,bmc_username,bmc_password"]
+        for i in range(first, first + count):
+            rows.append(f"n{i},gpu8,r07,{i},eth0,52:54:00:00:00:{i:02x},sim,10.1.0.{i},admin,{PASSWORD}")
+        path.write_text("\n".join(rows) + "\n" + extra)
+        return str(path)
+
+    def nodes(self, count):
+        """n1..nCOUNT, free."""
+        self.box_pair()
+        self.ctl("node", "import", self.sheet(count))
+        self.ctl("node", "accept", *[f"n{i}" for i in range(1, count + 1)])
+
+    def image_row(self, name="demo", version="1.0"):
+        """An image that is ready, without its bytes."""
+        return self.sql(f"""insert into image (name, version, manifest, signature, key_id, digest, stored_digest, size_bytes, stored_bytes, root_partition,
+            firmware, state, received_bytes, public) values ('{name}', '{version}', '{{}}', decode(repeat('00', 64), 'hex'), '0000000000000000', md5('{name}{version}') || md5('a'),
+            md5('{name}{version}') || md5('b'), 1 << 20, 1000, 2, '{{bios,uefi}}', 'ready', 1000, true) returning id""")
+
+    def keeps_secrets(self):
+        """No BMC password in anything that haasctl said, in the log of portald, or in a reading of the API."""
+        everything = "".join(self.said) + self.log_text() + self.get("/api/v1/nodes").body.decode()
+        assert PASSWORD not in everything, "a BMC password came out"
+
+
+def same(got, want, what=""):
+    assert got == want, f"{what}\n--- got\n{got}\n--- want\n{want}"
