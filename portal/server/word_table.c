@@ -2,11 +2,7 @@
 
 #include <stddef.h>
 
-const char *const node_state_words[] = {"discovered", "free",   "reserved", "active",
-					"scrubbing",  "broken", "held",     NULL};
 const char *const node_event_words[] = {"accept", "hold", "unhold", "break", "repair", NULL};
-const char *const node_firmware_words[] = {"bios", "uefi", NULL};
-const char *const node_arch_words[] = {"x86_64", "arm64", NULL};
 const char *const node_action_words[] = {
 	"power_on",     "power_off",   "power_cycle", "power_reset", "power_soft",
 	"power_status", "boot_device", "identify",    "sensors",     "sel",
@@ -17,8 +13,6 @@ const char *const bmc_workaround_words[] = {"authcap",         "intel20",
 					    "opensesspriv",    "integritycheckvalue",
 					    "nochecksumcheck", NULL};
 const char *const boot_device_words[] = {"none", "pxe", "disk", NULL};
-const char *const deployment_state_words[] = {"queued", "waiting",   "cancelling", "done",
-					      "failed", "cancelled", "cleared",    NULL};
 const char *const deployment_action_words[] = {"cancel", "retry", "clear", NULL};
 const char *const plan_words[] = {"inspect", "install", "reinstall", "release", NULL};
 const char *const image_state_words[] = {"uploading", "ready", "retired", NULL};

@@ -2,17 +2,15 @@
  * same in its types and checks. */
 #pragma once
 
+#include "common/model/vocabulary.h"
+
 #define NAME_SIZE 64 /* of nodes, tenants, subnets, images; with NUL */
 
-extern const char *const node_state_words[];
 extern const char *const node_event_words[]; /* those that a person may fire */
-extern const char *const node_firmware_words[];
-extern const char *const node_arch_words[];
 extern const char *const node_action_words[];
 extern const char *const bmc_driver_words[];
 extern const char *const bmc_workaround_words[];
 extern const char *const boot_device_words[];
-extern const char *const deployment_state_words[];
 extern const char *const deployment_action_words[];
 extern const char *const plan_words[];
 extern const char *const image_state_words[];

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "common/base/enum_text.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
 
@@ -123,16 +124,13 @@ static void by_lease(void **state)
 	inventory_free(inventory);
 }
 
-static void state_words(void **state)
+static void words(void **state)
 {
-	enum node_state parsed;
-
 	(void)state;
-	for (int i = NODE_DISCOVERED; i <= NODE_HELD; i++) {
-		assert_int_equal(node_state_parse(node_state_text((enum node_state)i), &parsed), 0);
-		assert_int_equal(parsed, i);
-	}
-	assert_int_equal(node_state_parse("sleeping", &parsed), E_MALFORMED);
+	for (int i = NODE_DISCOVERED; i < NODE_STATE_COUNT; i++)
+		assert_int_equal(
+			enum_value(node_state_words, NODE_STATE_COUNT, node_state_words[i]), i);
+	assert_int_equal(enum_value(node_state_words, COUNT_OF(node_state_words), "sleeping"), -1);
 }
 
 int main(void)
@@ -141,7 +139,7 @@ int main(void)
 		cmocka_unit_test(look_ups),
 		cmocka_unit_test(replaced_whole),
 		cmocka_unit_test(by_lease),
-		cmocka_unit_test(state_words),
+		cmocka_unit_test(words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,8 +46,8 @@ static void every_cell(void **state)
 			assert_non_null(decision.reason);
 			/* A person reads the reason on a console: it begins with the state. */
 			if (decision.target == BOOT_TARGET_STOP)
-				assert_memory_equal(decision.reason, node_state_text(node.state),
-						    strlen(node_state_text(node.state)));
+				assert_memory_equal(decision.reason, node_state_words[node.state],
+						    strlen(node_state_words[node.state]));
 			node.dirty =
 				true; /* changes nothing: what starts a disk is stricter already */
 			assert_int_equal(target_policy(&node).target, decision.target);

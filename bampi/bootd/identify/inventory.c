@@ -55,31 +55,6 @@ struct inventory {
 	void *lease_context;
 };
 
-static const char *const state_words[] = {
-	[NODE_DISCOVERED] = "discovered",
-	[NODE_FREE] = "free",
-	[NODE_RESERVED] = "reserved",
-	[NODE_ACTIVE] = "active",
-	[NODE_SCRUBBING] = "scrubbing",
-	[NODE_BROKEN] = "broken",
-	[NODE_HELD] = "held",
-};
-
-const char *node_state_text(enum node_state state)
-{
-	return enum_text(state_words, COUNT_OF(state_words), (int)state);
-}
-
-int node_state_parse(const char *text, enum node_state *ret)
-{
-	int value = enum_value(state_words, COUNT_OF(state_words), text);
-
-	if (value < 0)
-		return E_MALFORMED;
-	*ret = (enum node_state)value;
-	return 0;
-}
-
 static void picture_clear(struct picture *picture)
 {
 	struct rows *all[] = {

@@ -9,28 +9,12 @@
 
 #include "common/base/hex.h"
 #include "common/base/macros.h"
+#include "common/model/vocabulary.h"
 #include "common/net/ipv4.h"
 #include "common/net/mac.h"
 
 #define NODE_NAME_SIZE 64
 #define SUBNET_DNS_MAX 4
-
-/* node_state of the schema, same words */
-enum node_state {
-	NODE_DISCOVERED,
-	NODE_FREE,
-	NODE_RESERVED,
-	NODE_ACTIVE,
-	NODE_SCRUBBING,
-	NODE_BROKEN,
-	NODE_HELD,
-};
-const char *node_state_text(enum node_state state);
-MUST_USE int node_state_parse(const char *text, enum node_state *ret); /* E_MALFORMED */
-
-enum node_firmware { FIRMWARE_BIOS, FIRMWARE_UEFI };
-enum node_arch { ARCH_X86_64, ARCH_ARM64 };
-enum intent_target { INTENT_NONE, INTENT_AGENT, INTENT_DISK };
 
 /* A row of boot_intent; target INTENT_NONE and empty texts when the node has none. */
 struct boot_intent {

@@ -49,10 +49,6 @@ struct inventory_store {
 	int rc;           /* of the read under way */
 };
 
-static const char *const firmware_words[] = {[FIRMWARE_BIOS] = "bios", [FIRMWARE_UEFI] = "uefi"};
-static const char *const arch_words[] = {[ARCH_X86_64] = "x86_64", [ARCH_ARM64] = "arm64"};
-static const char *const target_words[] = {
-	[INTENT_NONE] = "", [INTENT_AGENT] = "agent", [INTENT_DISK] = "disk"};
 /* The value of a word column; a word that this build does not know makes the read fail, never a
  * guess. */
 static int word(const char *const words[], size_t count, const PGresult *result, int row,
@@ -72,13 +68,15 @@ static int read_node(struct inventory *inventory, const PGresult *result, int ro
 				      .dirty = db_bool(result, row, 5)};
 	int firmware;
 	int arch;
+	int state;
 	int target;
 
-	if (word(firmware_words, COUNT_OF(firmware_words), result, row, 2, &firmware) ||
-	    word(arch_words, COUNT_OF(arch_words), result, row, 3, &arch) ||
-	    node_state_parse(db_text(result, row, 4, ""), &node.state) ||
-	    word(target_words, COUNT_OF(target_words), result, row, 6, &target))
+	if (word(node_firmware_words, FIRMWARE_COUNT, result, row, 2, &firmware) ||
+	    word(node_arch_words, ARCH_COUNT, result, row, 3, &arch) ||
+	    word(node_state_words, NODE_STATE_COUNT, result, row, 4, &state) ||
+	    word(intent_target_words, INTENT_TARGET_COUNT, result, row, 6, &target))
 		return E_MALFORMED;
+	node.state = (enum node_state)state;
 	node.firmware = (enum node_firmware)firmware;
 	node.arch = (enum node_arch)arch;
 	node.intent.target = (enum intent_target)target;

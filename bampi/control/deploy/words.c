@@ -5,35 +5,12 @@ const char *const plan_words[PLAN_COUNT] = {
 	[PLAN_RELEASE] = "release", [PLAN_CANCEL] = "cancel",
 };
 
-const char *const deployment_state_words[DEPLOYMENT_STATE_COUNT] = {
-	[DEPLOYMENT_QUEUED] = "queued",         [DEPLOYMENT_WAITING] = "waiting",
-	[DEPLOYMENT_CANCELLING] = "cancelling", [DEPLOYMENT_DONE] = "done",
-	[DEPLOYMENT_FAILED] = "failed",         [DEPLOYMENT_CANCELLED] = "cancelled",
-	[DEPLOYMENT_CLEARED] = "cleared",
-};
-
-const char *const node_state_words[NODE_STATE_COUNT] = {
-	[NODE_DISCOVERED] = "discovered",
-	[NODE_FREE] = "free",
-	[NODE_RESERVED] = "reserved",
-	[NODE_ACTIVE] = "active",
-	[NODE_SCRUBBING] = "scrubbing",
-	[NODE_BROKEN] = "broken",
-	[NODE_HELD] = "held",
-};
-
 const char *const node_event_words[NODE_EVENT_COUNT] = {
 	[NODE_EVENT_NONE] = "",
 	[NODE_EVENT_ACTIVATE] = "activate",
 	[NODE_EVENT_SCRUBBED] = "scrubbed",
 	[NODE_EVENT_ABANDON] = "abandon",
 	[NODE_EVENT_HOLD] = "hold",
-};
-
-const char *const intent_target_words[INTENT_TARGET_COUNT] = {
-	[INTENT_NONE] = "",
-	[INTENT_AGENT] = "agent",
-	[INTENT_DISK] = "disk",
 };
 
 const char *const seen_words[SEEN_COUNT] = {
