@@ -24,7 +24,7 @@ static const struct db_query publish_query = {"endpoint_publish",
 	" on conflict (daemon) do update set public_key = excluded.public_key, changed_at = now() where k.public_key <> excluded.public_key", 1};
 
 static const struct db_query observe_query = {"endpoint_observe",
-	"update haas.bmc b set observed_power = x.power, observed_at = to_timestamp(x.at_us / 1e6), problem = nullif(x.problem, 'null')"
+	"update haas.bmc b set observed_power = x.power, observed_at = to_timestamp(x.at_us / 1e6), problem = x.problem"
 	" from jsonb_to_recordset($1::jsonb) as x (node_id bigint, power text, at_us bigint, problem jsonb) where b.node_id = x.node_id", 1};
 /* clang-format on */
 

@@ -110,8 +110,7 @@ struct bmc_request {
 		struct {
 			uint8_t id; /* 1..63 */
 			bool enabled;
-			uint8_t privilege; /* IPMI 6.8: 2 user, 3 operator, 4 administrator, 15 none
-					    */
+			uint8_t privilege; /* IPMI 6.8: 2 user .. 4 administrator, 15 none */
 			char name[17];     /* "" = leave */
 			char password[21]; /* "" = leave; wiped with the request */
 		} user;                    /* BMC_USER_SET */
@@ -246,6 +245,7 @@ struct bmc_driver {
 	 * E_UNSUPPORTED     the BMC does not know the command, or the cipher suite
 	 * -EBUSY            the BMC says node busy, or has no session free: ask later
 	 * E_CONFLICT        the BMC refuses in its present state
+	 * E_DENIED          the user lacks the privilege for this command
 	 * E_PROTOCOL        anything else it answered */
 	int (*run)(void *session, const struct bmc_request *request, int64_t deadline_ms,
 		   struct bmc_result *ret, struct problem *problem);

@@ -40,6 +40,9 @@ static const struct ipmi_failure failures[] = {
 	{IPMI_ERR_INTERNAL_ERROR,                     true,   E_UNSUPPORTED,    "refused to open a session",              suite},
 	{IPMI_ERR_PARAMETERS,                         true,   E_UNSUPPORTED,    "cannot be asked with these settings",    suite},
 	{IPMI_ERR_COMMAND_INVALID_OR_UNSUPPORTED,     false,  E_UNSUPPORTED,    "does not support the command",           NULL},
+	/* FreeIPMI fails without a reason when an answer of the session setup comes a second time, as from a slow BMC after a
+	 * retransmission. Nothing was executed; the next try has a new socket. */
+	{IPMI_ERR_SUCCESS,                            true,   -EBUSY,           "answered out of turn",                   NULL},
 	{IPMI_ERR_BMC_BUSY,                           false,  -EBUSY,           "is busy",                                NULL},
 	{IPMI_ERR_DRIVER_BUSY,                        false,  -EBUSY,           "is busy",                                NULL},
 	{IPMI_ERR_OUT_OF_MEMORY,                      false,  -ENOMEM,          "could not be asked: out of memory",      NULL},

@@ -36,6 +36,7 @@ struct action_runner {
 	struct loop_timer *save_timer;
 	struct loop_timer *extend_timer;
 	bool connected, claiming, again, saving, extending;
+	bool one_by_one; /* a batch was refused */
 	struct action *actions;
 };
 
@@ -68,13 +69,15 @@ static void on_saved(void *context, int rc, const PGresult *result, const struct
 		if (!action->saving)
 			continue;
 		action->saving = false;
-		if (rc == 0)
+		/* What cannot be written alone is given up: its claim runs out, and whoever is next
+		 * decides. */
+		if (rc == 0 || (rc != E_UNAVAILABLE && runner->one_by_one))
 			action_free(action);
 	}
+	runner->one_by_one = rc != 0 && rc != E_UNAVAILABLE;
 	if (rc == 0)
 		notify_mark(runner->options.notify, NOTIFY_EVENT);
-	else
-		loop_timer_arm(runner->save_timer, RETRY_MS);
+	loop_timer_arm(runner->save_timer, rc ? RETRY_MS : 0);
 }
 
 static json_t *row_of(const struct action *action)
@@ -94,6 +97,8 @@ static void save(void *context)
 	if (runner->connected && !runner->saving) {
 		DL_FOREACH(runner->actions, action)
 		{
+			if (runner->one_by_one && json_array_size(rows) == 1)
+				break;
 			if (action->ended && json_array_append_new(rows, row_of(action)) == 0)
 				action->saving = true;
 		}

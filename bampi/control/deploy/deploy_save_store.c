@@ -43,13 +43,13 @@ static const struct db_query queries[PART_COUNT] = {
 		"update haas.deployment d set state = x.state::haas.deployment_state, step = x.step, step_index = x.step_index, attempt = x.attempt,"
 		"  step_started_at = " TIME("x.started_ms") ", step_deadline_at = " TIME("x.deadline_ms") ", due_at = " TIME("x.due_ms") ","
 		"  claim_owner = case when x.keep then $2 end, claim_until = case when x.keep then now() + $3::bigint * interval '1 ms' end,"
-		"  memo = x.memo, problem = nullif(x.problem, 'null'), started_at = coalesce(d.started_at, now()),"
+		"  memo = x.memo, problem = x.problem, started_at = coalesce(d.started_at, now()),"
 		"  ended_at = case when x.ended then now() end,"
 		"  version = d.version + ((d.state::text, d.step, d.attempt) is distinct from (x.state, x.step, x.attempt))::integer "
 		"from x join locked on locked.id = x.id where d.id = x.id and d.generation = x.generation returning d.id", 3},
 	[PART_STEP] = {"deploy_save_step",
 		"insert into haas.deployment_step (deployment_id, step_index, step, state, attempt, started_at, ended_at, problem) "
-		"select d.id, x.step_index, x.step, x.state, x.attempt, " TIME("x.started_ms") ", case when x.ended then now() end, nullif(x.problem, 'null')"
+		"select d.id, x.step_index, x.step, x.state, x.attempt, " TIME("x.started_ms") ", case when x.ended then now() end, x.problem"
 		OURS(", step_index integer, step text, state text, attempt integer, started_ms bigint, ended boolean, problem jsonb")
 		"on conflict (deployment_id, step_index, attempt) do update set state = excluded.state, ended_at = excluded.ended_at,"
 		" problem = excluded.problem", 1},

@@ -33,7 +33,7 @@ static void add_http(const struct facts *facts, int64_t now_ms, struct problem *
 	char text[128];
 
 	for (int kind = SEEN_SCRIPT; kind < SEEN_COUNT; kind++)
-		if (facts->seen[kind].at_ms > facts->seen[latest].at_ms)
+		if (facts->seen[kind].at_ms >= facts->seen[latest].at_ms)
 			latest = (enum seen)kind;
 	if (facts->seen[latest].at_ms == 0) {
 		add(problem, "; last HTTP: never");

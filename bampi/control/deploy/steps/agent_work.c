@@ -95,12 +95,16 @@ static void watch(const struct facts *facts, int64_t now_ms, enum task_kind kind
 		return;
 	}
 	json_decref(params);
-	heard_ms = later(heard_ms, facts->progress_ms);
-	if (facts_seen_now(facts, SEEN_AGENT))
+	if (task->state == TASK_TAKEN)
+		heard_ms = later(heard_ms, facts->progress_ms);
+	if (task->state == TASK_TAKEN && facts_seen_now(facts, SEEN_AGENT))
 		heard_ms = later(heard_ms, facts->seen[SEEN_AGENT].at_ms);
 	lost_ms = heard_ms + facts->settings->stall_ms;
 	if (now_ms >= lost_ms) {
-		outcome_fail(ret, E_TIMEOUT, "the agent of node %s says nothing any more during %s",
+		outcome_fail(ret, E_TIMEOUT,
+			     task->state == TASK_QUEUED
+				     ? "the agent of node %s does not take the task %s"
+				     : "the agent of node %s says nothing any more during %s",
 			     facts->node.name, task_kind_words[kind]);
 		problem_detail(&ret->problem, "last heard %lld s ago",
 			       (long long)((now_ms - heard_ms) / 1000));

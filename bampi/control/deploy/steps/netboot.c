@@ -32,7 +32,7 @@ static void watch(const struct facts *facts, int64_t now_ms, struct outcome *ret
 	const struct observation *dhcp = &facts->seen[SEEN_DHCP];
 	int64_t until_ms = now_ms + facts->settings->poll_ms;
 
-	if (dhcp->at_ms >= facts->memo.powered_ms) {
+	if (dhcp->at_ms >= ret->memo.powered_ms) {
 		outcome_wait(ret, until_ms, E_TIMEOUT,
 			     "node %s asked for an address but never for its boot script",
 			     facts->node.name);
