@@ -14,6 +14,7 @@ say() { printf '%s\n' "$*"; }
 sql() { psql -qXAt -h "$lab/pg" -U haas -d haas -v ON_ERROR_STOP=1 -c "set search_path = haas; set haas.scope = 'operator'" -c "$1"; }
 show_failure() {
 	say "--- deployments"; sql "select id, plan, node_id, state, step, attempt, due_at, problem from deployment order by id" || true
+	sql "select id, action, state, due_at, claim_owner, claim_until, generation, problem from node_action order by id" || true
 	say "--- events"; sql "select at, kind, subject, message, detail -> 'problem' ->> 'detail' from event order by id desc limit 40" || true
 	for log in "$lab"/*.log; do say "--- $log"; tail -n 40 "$log"; done
 }

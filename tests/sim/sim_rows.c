@@ -239,7 +239,7 @@ static int end(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 	if (json_array_size(ended) > 0)
 		rc = run(
 			connection,
-			"with done as (update haas.agent_task t set state = case when x.ok then 'done' else 'failed' end, result = nullif(x.result, 'null'),"
+			"with done as (update haas.agent_task t set state = case when x.ok then 'done' else 'failed' end, result = x.result,"
 			"  problem = case when x.ok then null else '{\"message\":\"the simulated agent failed\"}'::jsonb end, updated_at = now()"
 			"  from jsonb_to_recordset($1::jsonb) as x (id bigint, ok boolean, result jsonb) where t.id = x.id and t.state = 'taken'"
 			"  returning t.deployment_id) "

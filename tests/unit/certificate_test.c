@@ -1,0 +1,179 @@
+// links: control_deploy control_bmc control_image control_inventory common_model common_http
+// common_io common_base
+/* Bodies, signatures and the chain; what a forger may try. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/http/json_reader.h"
+
+#include "bampi/control/deploy/certificate.h"
+#include "tests/unit/deploy_facts.h"
+
+#define LENGTH 3
+
+struct chain {
+	struct certificate_key key;
+	json_t *rows[LENGTH];
+};
+
+static void make(struct chain *ret)
+{
+	char previous[DIGEST_TEXT_SIZE] = CERTIFICATE_FIRST_HASH;
+	uint8_t public_key[32];
+	struct problem problem = {0};
+	static const char results[] =
+		"{\"erase\":{\"drives\":[{\"serial\":\"A\",\"name\":\"nvme0n1\",\"model\":\"m \\\"q\\\"\",\"size_bytes\":77,\"method\":\"overwrite\","
+		"\"verdict\":\"erased\",\"reason\":\"\"}]},\"verify_erased\":{\"drives\":[{\"serial\":\"A\",\"samples\":1026,\"nonzero\":0,"
+		"\"verdict\":\"verified\"}]}}";
+	json_t *json = NULL;
+
+	assert_true(sodium_init() >= 0);
+	(void)crypto_sign_keypair(public_key, ret->key.secret);
+	hex_encode(public_key, sizeof(public_key), ret->key.public_text);
+	assert_int_equal(json_read(results, strlen(results), 65536, &json, &problem), 0);
+	for (int i = 0; i < LENGTH; i++) {
+		struct facts facts = test_facts(PLAN_RELEASE);
+
+		facts.deployment.id = i + 1;
+		facts.results = json;
+		ret->rows[i] = certificate_row(&facts, NOW, previous, &ret->key);
+		assert_non_null(ret->rows[i]);
+		(void)text_copy(previous, sizeof(previous),
+				json_string_value(json_object_get(ret->rows[i], "hash")));
+	}
+	json_decref(json);
+}
+
+static void drop(struct chain *chain)
+{
+	for (int i = 0; i < LENGTH; i++)
+		json_decref(chain->rows[i]);
+}
+
+static const char *member(const json_t *row, const char *key)
+{
+	return json_string_value(json_object_get(row, key));
+}
+
+static struct certificate row(const struct chain *chain, int i)
+{
+	const json_t *r = chain->rows[i];
+
+	return (struct certificate){member(r, "body"), member(r, "previous_hash"),
+				    member(r, "hash"), member(r, "signature"),
+				    member(r, "public_key")};
+}
+
+static void good_chain(void **state)
+{
+	struct certificate_chain chain = certificate_chain();
+	struct problem problem = {0};
+	struct chain made;
+
+	(void)state;
+	make(&made);
+	for (int i = 0; i < LENGTH; i++) {
+		const struct certificate next = row(&made, i);
+		const char *const keys[] = {made.key.public_text, NULL};
+
+		assert_int_equal(certificate_chain_next(&chain, &next, keys, &problem), 0);
+	}
+	assert_int_equal(chain.count, LENGTH);
+	assert_non_null(strstr(member(made.rows[0], "body"), "\"samples\":1026"));
+	assert_non_null(strstr(member(made.rows[0], "body"), "\"verified\":\"verified\""));
+	assert_non_null(strstr(member(made.rows[0], "body"), "m \\\"q\\\""));
+	drop(&made);
+}
+
+static void forgeries(void **state)
+{
+	struct problem problem = {0};
+	struct chain made;
+	struct chain other;
+	struct certificate_chain chain = certificate_chain();
+	struct certificate next;
+	char hash[DIGEST_TEXT_SIZE];
+	char signature[CERTIFICATE_SIGNATURE_TEXT_SIZE];
+	char *body;
+	const char *keys[] = {NULL, NULL};
+
+	(void)state;
+	make(&made);
+	make(&other);
+	keys[0] = made.key.public_text;
+	body = strdup(member(made.rows[0], "body"));
+	assert_non_null(body);
+
+	*strchr(strstr(body, "overwrite"), 'o') = 'O'; /* another method */
+	next = row(&made, 0);
+	next.body = body;
+	assert_int_equal(certificate_chain_next(&chain, &next, keys, &problem), E_DIGEST);
+	digest_text(body, strlen(body), hash); /* with its hash put right */
+	next.hash = hash;
+	assert_int_equal(certificate_chain_next(&chain, &next, keys, &problem), E_DIGEST);
+	certificate_sign(body, other.key.secret, hash,
+			 signature); /* signed by a stranger who names himself */
+	next.signature = signature;
+	next.public_key = other.key.public_text;
+	assert_int_equal(certificate_chain_next(&chain, &next, keys, &problem), E_DIGEST);
+	assert_non_null(strstr(problem.message, "not trusted"));
+	next.public_key = made.key.public_text; /* or names us */
+	assert_int_equal(certificate_chain_next(&chain, &next, keys, &problem), E_DIGEST);
+
+	next = row(&made, 1); /* the first one removed */
+	assert_int_equal(certificate_chain_next(&chain, &next, keys, &problem), E_DIGEST);
+	next.previous_hash =
+		CERTIFICATE_FIRST_HASH; /* and the column put right: the body still names it */
+	assert_int_equal(certificate_chain_next(&chain, &next, keys, &problem), E_DIGEST);
+	assert_int_equal(chain.count, 0);
+	next = row(&made, 0);
+	assert_int_equal(certificate_chain_next(&chain, &next, keys, &problem), 0);
+	assert_int_equal(certificate_chain_next(&chain, &next, keys, &problem),
+			 E_DIGEST); /* twice */
+	next = row(&made, 2);
+	assert_int_equal(certificate_chain_next(&chain, &next, keys, &problem),
+			 E_DIGEST); /* one left out */
+	free(body);
+	drop(&made);
+	drop(&other);
+}
+
+static void key_file(void **state)
+{
+	char folder[] = "/tmp/certificate-test.XXXXXX";
+	struct certificate_key first;
+	struct certificate_key second;
+	struct problem problem = {0};
+	struct stat status;
+	char path[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_true(text_format(path, sizeof(path), "%s/key", folder));
+	assert_int_equal(certificate_key_load(path, &first, &problem), 0);
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0600);
+	assert_int_equal(certificate_key_load(path, &second, &problem), 0);
+	assert_string_equal(first.public_text, second.public_text);
+	assert_int_equal(chmod(path, 0640), 0);
+	assert_int_equal(certificate_key_load(path, &second, &problem), E_DENIED);
+	assert_int_equal(chmod(path, 0600), 0);
+	assert_int_equal(truncate(path, 10), 0);
+	assert_int_equal(certificate_key_load(path, &second, &problem), E_MALFORMED);
+	(void)unlink(path);
+	(void)rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_chain),
+		cmocka_unit_test(forgeries),
+		cmocka_unit_test(key_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,398 @@
+// links: control_deploy control_bmc control_image control_inventory common_http common_io
+// common_base
+/* What surrounds the steps: beginning, deadlines, attempts, going back, the end; and the tables
+ * themselves. */
+#include "common/base/error.h"
+
+#include "bampi/control/deploy/advance_policy.h"
+#include "tests/unit/deploy_facts.h"
+
+static struct facts in_step(enum plan plan, const char *step)
+{
+	struct facts facts = test_facts(plan);
+
+	(void)text_copy(facts.deployment.step, sizeof(facts.deployment.step), step);
+	facts.deployment.step_index = plan_find(&plan_table[plan], step);
+	return facts;
+}
+
+static void decide(const struct facts *facts, struct advance *ret)
+{
+	advance_decide(facts, NOW, ret);
+	/* The constraints of the schema, whatever was decided. */
+	switch (ret->state) {
+	case DEPLOYMENT_QUEUED:
+	case DEPLOYMENT_WAITING:
+	case DEPLOYMENT_CANCELLING: assert_true(ret->due_ms >= NOW); break;
+	case DEPLOYMENT_FAILED:
+		assert_true(problem_is_set(&ret->problem));
+		assert_int_equal(ret->due_ms, 0);
+		break;
+	case DEPLOYMENT_DONE:
+	case DEPLOYMENT_CANCELLED:
+	case DEPLOYMENT_CLEARED: assert_int_equal(ret->due_ms, 0); break;
+	case DEPLOYMENT_STATE_COUNT: fail(); break;
+	}
+	assert_true(ret->log_count <= ADVANCE_LOGS);
+	assert_true(ret->event_count <= ADVANCE_EVENTS);
+	assert_non_null(ret->step);
+}
+
+static void tables_are_whole(void **state)
+{
+	(void)state;
+	for (int step = 0; step < STEP_COUNT; step++) {
+		const struct step_row *row = &step_table[step];
+
+		assert_non_null(row->name);
+		assert_non_null(row->run);
+		assert_true(row->attempts >= 1 && row->deadline_s > 0);
+		assert_true(!row->destructive || row->attempts == 1);
+	}
+	for (int plan = 0; plan < PLAN_COUNT; plan++) {
+		const struct plan_row *row = &plan_table[plan];
+
+		assert_true(row->count >= 1 && row->count <= PLAN_STEPS_MAX);
+		for (size_t i = 0; i < row->count; i++) {
+			const struct step_row *step = &step_table[row->steps[i]];
+
+			assert_int_equal(plan_find(row, step->name), (int)i);
+			/* a step goes back, never forward */
+			if (step->restart != STEP_COUNT && plan_find_id(row, step->restart) >= 0)
+				assert_true(plan_find_id(row, step->restart) < (int)i);
+		}
+	}
+	assert_int_equal(plan_find(&plan_table[PLAN_INSPECT], "write_image"), -1);
+}
+
+static void queued_begins(void **state)
+{
+	struct facts facts = test_facts(PLAN_INSTALL);
+	struct advance advance;
+
+	(void)state;
+	facts.deployment.state = DEPLOYMENT_QUEUED;
+	facts.deployment.attempt = 0;
+	facts.deployment.step_started_ms = 0;
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_WAITING);
+	assert_string_equal(advance.step, "netboot");
+	assert_int_equal(advance.attempt, 1);
+	assert_int_equal(advance.step_started_ms, NOW);
+	assert_int_equal(advance.step_deadline_ms, NOW + 60000);
+	assert_true(advance.new_attempt);
+	assert_int_equal(advance.log_count, 1);
+	assert_string_equal(advance.logs[0].state, "running");
+	assert_string_equal(advance.events[0].kind, "step.started");
+	assert_int_equal(advance.outcome.intent, INTENT_PUT);
+	advance_done(&advance);
+}
+
+static void done_goes_on(void **state)
+{
+	struct facts facts = in_step(PLAN_INSTALL, "agent");
+	struct advance advance;
+
+	(void)state;
+	set_agent(&facts);
+	facts.memo = (struct memo){.tries = 1, .furthest = 3};
+	decide(&facts, &advance);
+	assert_string_equal(advance.step, "inventory");
+	assert_int_equal(advance.step_index, 2);
+	assert_int_equal(advance.attempt, 0);
+	assert_int_equal(advance.step_started_ms, 0);
+	assert_int_equal(advance.due_ms, NOW);
+	assert_int_equal(advance.memo.tries, 1); /* still short of where it failed */
+	assert_string_equal(advance.logs[0].state, "done");
+	assert_string_equal(advance.logs[0].step, "agent");
+	facts.memo.furthest = 1;
+	decide(&facts, &advance);
+	assert_int_equal(advance.memo.tries, 0);
+}
+
+static void last_step_ends(void **state)
+{
+	struct facts facts = in_step(PLAN_INSTALL, "verify");
+	struct advance advance;
+
+	(void)state;
+	set_intent(&facts, INTENT_DISK);
+	set_seen(&facts, SEEN_CALLBACK, 10, TOKEN);
+	facts.node.state = NODE_ACTIVE;
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_DONE);
+	assert_string_equal(advance.events[advance.event_count - 1].kind, "deployment.done");
+}
+
+static void deadline_is_a_failed_attempt(void **state)
+{
+	struct facts facts = in_step(PLAN_INSTALL, "agent");
+	struct advance advance;
+
+	(void)state;
+	set_intent(&facts, INTENT_AGENT);
+	set_seen(&facts, SEEN_DHCP, 3000, TOKEN);
+	(void)text_copy(facts.console, sizeof(facts.console), "kernel panic");
+	(void)text_copy(facts.bmc.last_problem, sizeof(facts.bmc.last_problem), "slow");
+	facts.deployment.step_deadline_ms = NOW;
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_WAITING);
+	assert_int_equal(advance.due_ms, NOW + 1000);
+	assert_int_equal(advance.step_started_ms, 0);
+	assert_int_equal(advance.memo.tries, 1);
+	assert_int_equal(advance.memo.furthest, 1);
+	assert_true(advance.outcome.drop_tasks);
+	assert_string_equal(advance.logs[0].state, "failed");
+	assert_non_null(advance.logs[0].problem);
+	assert_non_null(strstr(advance.failure.detail, "last DHCP: 3 s ago"));
+	assert_non_null(strstr(advance.failure.detail, "last HTTP: never"));
+	assert_non_null(strstr(advance.failure.detail, "BMC: slow"));
+	assert_non_null(strstr(advance.failure.detail, "console: kernel panic"));
+
+	/* the third time it is over; the fourth backs off no longer than the limit */
+	facts.memo.tries = 2;
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_FAILED);
+	assert_string_equal(advance.problem.message, advance.failure.message);
+	assert_string_equal(advance.events[advance.event_count - 1].kind, "deployment.failed");
+}
+
+static void a_new_attempt_goes_back(void **state)
+{
+	struct facts facts = in_step(PLAN_INSTALL, "write_image");
+	struct advance advance;
+
+	(void)state;
+	facts.deployment.step_started_ms = 0;
+	facts.deployment.attempt = 1;
+	facts.attempts[0] = 1;
+	facts.attempts[3] = 1;
+	decide(&facts, &advance); /* no agent: boot it again */
+	assert_string_equal(advance.step, "netboot");
+	assert_int_equal(advance.attempt, 2);
+	advance_done(&advance);
+
+	set_agent(&facts); /* alive: try right here */
+	facts.image.present = false;
+	decide(&facts, &advance);
+	assert_string_equal(advance.step, "write_image");
+	advance_done(&advance);
+
+	facts = in_step(PLAN_INSTALL, "verify"); /* always by the power */
+	facts.deployment.step_started_ms = 0;
+	decide(&facts, &advance);
+	assert_string_equal(advance.step, "local_boot");
+	advance_done(&advance);
+
+	facts.deployment.attempt = 0; /* reached, not repeated */
+	decide(&facts, &advance);
+	assert_string_equal(advance.step, "verify");
+	advance_done(&advance);
+}
+
+static void destructive_only_once(void **state)
+{
+	struct facts facts = in_step(PLAN_RELEASE, "scrub");
+	struct advance advance;
+
+	(void)state;
+	facts.node.state = NODE_SCRUBBING;
+	set_agent(&facts);
+	set_task(&facts, "scrub", TASK_ERASE, TASK_FAILED, NULL);
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_FAILED);
+
+	/* nothing was begun: no harm in another attempt */
+	set_intent(&facts, INTENT_AGENT);
+	facts.seen[SEEN_AGENT].at_ms = 0;
+	facts.task = (struct task_facts){0};
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_WAITING);
+	facts.memo.tries = 2;
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_FAILED);
+}
+
+static void permanent_ends_at_once(void **state)
+{
+	struct facts facts = in_step(PLAN_INSTALL, "write_image");
+	struct advance advance;
+
+	(void)state;
+	set_agent(&facts);
+	decide(&facts, &advance); /* its image is gone */
+	assert_int_equal(advance.state, DEPLOYMENT_FAILED);
+}
+
+static void tasks_of_other_steps_do_not_count(void **state)
+{
+	struct facts facts = in_step(PLAN_INSTALL, "configure_os");
+	struct advance advance;
+
+	(void)state;
+	set_agent(&facts);
+	set_task(&facts, "write_image", TASK_CONFIGURE_OS, TASK_DONE, NULL);
+	decide(&facts, &advance);
+	assert_int_equal(advance.outcome.post, TASK_CONFIGURE_OS);
+	advance_done(&advance);
+}
+
+static void cancel_with_dead_bmc(void **state)
+{
+	struct facts facts = test_facts(PLAN_INSTALL);
+	struct advance advance;
+
+	(void)state;
+	facts.deployment.state = DEPLOYMENT_CANCELLING;
+	facts.deployment.attempt = 0;
+	facts.deployment.step_started_ms = 0;
+	decide(&facts, &advance);
+	assert_string_equal(advance.step, "power_off");
+	assert_int_equal(advance.step_index, 100);
+	assert_int_equal(advance.step_deadline_ms, NOW + 45000);
+	advance_done(&advance);
+
+	facts.deployment.step_started_ms = NOW - 45000;
+	facts.deployment.step_deadline_ms = NOW;
+	facts.deployment.attempt = 1;
+	(void)text_copy(facts.deployment.step, sizeof(facts.deployment.step), "power_off");
+	facts.bmc.state = BMC_WORK_FAILED;
+	(void)problem_set(&facts.bmc.problem, E_TIMEOUT, "the BMC of n4 does not answer");
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_CANCELLING);
+	assert_string_equal(advance.step, "abandon");
+	assert_true(advance.memo.trouble);
+	assert_non_null(strstr(advance.problem.message, "n4"));
+	assert_int_equal(advance.log_count, 1);
+	assert_string_equal(advance.logs[0].state, "failed");
+	assert_string_equal(advance.logs[0].step, "power_off");
+	assert_string_equal(advance.events[advance.event_count - 1].kind, "step.failed");
+
+	facts.memo = advance.memo;
+	facts.problem = advance.problem;
+	facts.deployment.attempt = 0;
+	facts.deployment.step_started_ms = 0;
+	facts.deployment.step_index = 101;
+	(void)text_copy(facts.deployment.step, sizeof(facts.deployment.step), "abandon");
+	decide(&facts, &advance);
+	assert_int_equal(advance.outcome.event, NODE_EVENT_HOLD);
+	assert_true(problem_is_set(&advance.problem));
+	facts.node.state = NODE_HELD;
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_CANCELLED);
+	assert_true(problem_is_set(&advance.problem));
+}
+
+static void unknown_step_ends(void **state)
+{
+	struct facts facts = test_facts(PLAN_INSTALL);
+	struct advance advance;
+
+	(void)state;
+	(void)text_copy(facts.deployment.step, sizeof(facts.deployment.step), "burn_in");
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_FAILED);
+	assert_non_null(strstr(advance.problem.message, "burn_in"));
+}
+
+static int pick(uint32_t *seed, int count)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return (int)(*seed >> 16) % count;
+}
+
+/* Whatever the facts, the next state is one that the schema accepts: every step in every plan with
+ * facts picked at random. */
+static void random_facts_stay_legal(void **state)
+{
+	uint32_t seed = 12345;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		struct facts facts;
+		struct advance advance;
+		enum plan plan;
+		const struct plan_row *row;
+
+		plan = (enum plan)pick(&seed, PLAN_CANCEL);
+		facts = test_facts(plan);
+		if (pick(&seed, 4) == 0)
+			facts.deployment.state = DEPLOYMENT_CANCELLING;
+		row = &plan_table[advance_plan(&facts.deployment)];
+		(void)text_copy(facts.deployment.step, sizeof(facts.deployment.step),
+				step_table[row->steps[pick(&seed, (int)row->count)]].name);
+		facts.deployment.step_started_ms = pick(&seed, 2) ? NOW - pick(&seed, 100000) : 0;
+		facts.deployment.step_deadline_ms =
+			facts.deployment.step_started_ms ? facts.deployment.step_started_ms + 60000
+							 : 0;
+		facts.deployment.attempt = pick(&seed, 3);
+		facts.node.state = (enum node_state)pick(&seed, NODE_STATE_COUNT);
+		facts.bmc.state = (enum bmc_work_state)pick(&seed, 4);
+		if (facts.bmc.state == BMC_WORK_FAILED)
+			(void)problem_set(&facts.bmc.problem,
+					  pick(&seed, 2) ? E_TIMEOUT : E_AUTHENTICATION, "no");
+		if (pick(&seed, 2))
+			set_intent(&facts, (enum intent_target)pick(&seed, INTENT_TARGET_COUNT));
+		for (int kind = 0; kind < SEEN_COUNT; kind++)
+			if (pick(&seed, 2))
+				set_seen(&facts, (enum seen)kind, pick(&seed, 200000),
+					 pick(&seed, 2) ? TOKEN : NONCE);
+		if (pick(&seed, 2))
+			set_task(&facts, facts.deployment.step,
+				 (enum task_kind)pick(&seed, TASK_KIND_COUNT),
+				 (enum task_state)pick(&seed, TASK_STATE_COUNT), NULL);
+		facts.memo =
+			(struct memo){.tries = pick(&seed, 4),
+				      .furthest = pick(&seed, 7),
+				      .fired = pick(&seed, 2),
+				      .powered_ms = pick(&seed, 2) ? NOW - pick(&seed, 9000) : 0};
+		decide(&facts, &advance);
+		advance_done(&advance);
+	}
+}
+
+static void memo_survives_json(void **state)
+{
+	const struct memo memo = {.tries = 2,
+				  .furthest = 3,
+				  .trouble = true,
+				  .token = TOKEN,
+				  .powered_ms = -1,
+				  .unverified = true,
+				  .fired = true};
+	json_t *json = memo_json(&memo);
+	char *text = json_dumps(json, JSON_COMPACT);
+	struct memo read = memo_read(text);
+
+	(void)state;
+	assert_int_equal(read.tries, 2);
+	assert_int_equal(read.furthest, 3);
+	assert_int_equal(read.powered_ms, -1);
+	assert_string_equal(read.token, TOKEN);
+	assert_true(read.trouble && read.fired && read.unverified);
+	assert_int_equal(memo_read("[1]").tries, 0);
+	assert_int_equal(memo_read("{\"tries\":\"x\"}").tries, 0);
+	free(text);
+	json_decref(json);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tables_are_whole),
+		cmocka_unit_test(queued_begins),
+		cmocka_unit_test(done_goes_on),
+		cmocka_unit_test(last_step_ends),
+		cmocka_unit_test(deadline_is_a_failed_attempt),
+		cmocka_unit_test(a_new_attempt_goes_back),
+		cmocka_unit_test(destructive_only_once),
+		cmocka_unit_test(permanent_ends_at_once),
+		cmocka_unit_test(tasks_of_other_steps_do_not_count),
+		cmocka_unit_test(cancel_with_dead_bmc),
+		cmocka_unit_test(unknown_step_ends),
+		cmocka_unit_test(random_facts_stay_legal),
+		cmocka_unit_test(memo_survives_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
