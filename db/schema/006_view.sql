@@ -12,7 +12,7 @@ from node n
 left join tenant t on t.id = n.tenant_id
 left join bmc b on b.node_id = n.id
 left join lateral (select * from deployment x where x.node_id = n.id order by x.id desc limit 1) d on true
-left join progress p on p.deployment_id = d.id and d.due_at is not null;
+left join progress p on p.deployment_id = d.id and d.due_at is not null and p.updated_at >= d.step_started_at;
 
 create view deployment_view with (security_invoker = true) as
 select d.id, d.job_id, d.plan, n.name as node, t.name as tenant, d.tenant_id, i.name as image, i.version as image_version, d.actor, d.state,
@@ -25,7 +25,8 @@ from deployment d
 join node n on n.id = d.node_id
 left join tenant t on t.id = d.tenant_id
 left join image i on i.id = d.image_id
-left join progress p on p.deployment_id = d.id;
+-- progress belongs to the step that was running when it was told
+left join progress p on p.deployment_id = d.id and p.updated_at >= d.step_started_at;
 
 create view job_view with (security_invoker = true) as
 select j.id, j.kind, j.actor, j.tenant_id, j.created_at, w.total, w.done, w.failed, w.ended_at,
