@@ -1,7 +1,14 @@
 // links: control_bmc common_io common_base
 /* The IPMI driver and the queue against a real ipmi_sim; every effect is checked by ipmitool or by
  * what the BMC's chassis program logged, never only by asking the code under test. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
@@ -498,6 +505,92 @@ static void dead_bmc_disturbs_nobody(void **state)
 	assert_true(seen.retry_at_us > seen.problem_at_us && problem_is_set(&seen.problem));
 }
 
+/* --- a bad line ------------------------------------------------------ */
+
+/* A relay in its own process between us and the BMC. Each answer within a session comes twice, and
+ * the first one before a session does, too (not all of those: FreeIPMI can only give up and try
+ * again); with `lossy` every third request is lost. */
+enum { SESSION_ID = 6 }; /* its offset behind the RMCP header, IPMI 13.6 */
+
+static void relay_run(const struct lab *lab, uint16_t port, bool lossy)
+{
+	struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_in there = {.sin_family = AF_INET,
+				    .sin_port = htons((uint16_t)lab->sim.port)};
+	struct sockaddr_in client = {0};
+	struct pollfd polls[2] = {{.events = POLLIN}, {.events = POLLIN}};
+	unsigned count = 0;
+	bool setup_doubled = false;
+	bool in_session;
+	bool doubled;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when the test fails half-way */
+	(void)inet_pton(AF_INET, lab->sim.address, &here.sin_addr);
+	there.sin_addr = here.sin_addr;
+	polls[0].fd = socket(AF_INET, SOCK_DGRAM, 0);
+	polls[1].fd = socket(AF_INET, SOCK_DGRAM, 0);
+	if (bind(polls[0].fd, (struct sockaddr *)&here, sizeof(here)) < 0 ||
+	    connect(polls[1].fd, (struct sockaddr *)&there, sizeof(there)) < 0)
+		_exit(1);
+	while (poll(polls, 2, -1) >= 0) {
+		char bytes[2048];
+		socklen_t length = sizeof(client);
+		ssize_t size;
+
+		if (polls[0].revents) {
+			size = recvfrom(polls[0].fd, bytes, sizeof(bytes), 0,
+					(struct sockaddr *)&client, &length);
+			if (size > 0 && !(lossy && ++count % 3 == 0))
+				(void)!send(polls[1].fd, bytes, (size_t)size, 0);
+		}
+		if (polls[1].revents) {
+			size = recv(polls[1].fd, bytes, sizeof(bytes), 0);
+			in_session = size > 10 && memcmp(bytes + SESSION_ID, "\0\0\0", 4) != 0;
+			doubled = in_session || !setup_doubled;
+			setup_doubled = true;
+			for (int copy = 0; size > 0 && copy < (doubled ? 2 : 1); copy++)
+				(void)!sendto(polls[0].fd, bytes, (size_t)size, 0,
+					      (struct sockaddr *)&client, sizeof(client));
+		}
+	}
+	_exit(0);
+}
+
+static void through_relay(struct lab *lab, uint16_t port, bool lossy)
+{
+	struct bmc_endpoint bmc = lab_endpoint(&lab->sim);
+	struct bmc_request boot = {.op = BMC_BOOT_SET, .boot.device = BMC_BOOT_PXE};
+	pid_t relay = fork();
+
+	assert_true(relay >= 0);
+	if (relay == 0)
+		relay_run(lab, port, lossy);
+	bmc.port = port;
+	bmc.retransmit_ms = 150;
+	bmc.timeout_ms = 3000;
+	put(lab, &bmc);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(asked(lab, BMC_POWER_ON).rc, 0);
+		assert_ipmitool(&lab->sim, "chassis power status", "Chassis Power is on");
+		assert_int_equal(ask(lab->sim.loop, lab->queue, LAB_BMC, &boot, 0).rc, 0);
+		assert_int_equal(asked(lab, BMC_POWER_OFF).rc, 0);
+		assert_ipmitool(&lab->sim, "chassis power status", "Chassis Power is off");
+	}
+	read_rows(lab, BMC_SENSORS, look_sensors);
+	assert_int_equal(kill(relay, SIGKILL), 0);
+	assert_int_equal(waitpid(relay, NULL, 0), relay);
+}
+
+static void every_answer_comes_twice(void **state)
+{
+	through_relay(*state, 9701, false);
+}
+
+static void every_third_datagram_is_lost(void **state)
+{
+	through_relay(*state, 9702, true);
+}
+
 /* The session is kept, but not past what FreeIPMI would call dead. */
 static void session_survives_idling(void **state)
 {
@@ -533,6 +626,8 @@ int main(void)
 		TEST(unsupported_cipher_suite_has_a_hint),
 		TEST(missing_workaround_has_a_hint),
 		TEST(dead_bmc_disturbs_nobody),
+		TEST(every_answer_comes_twice),
+		TEST(every_third_datagram_is_lost),
 		TEST(session_survives_idling),
 	};
 
