@@ -119,7 +119,9 @@ static int add_params(struct text *body, const struct command_input *input)
 	if (command_option(input, "--disk"))
 		json_string(body, "disk", command_option(input, "--disk"));
 	status = add_ssh_keys(body, command_options(input, "--ssh-key"));
-	if (status == EXIT_OK && path) {
+	if (status != EXIT_OK)
+		return status; /* the body is given up half written */
+	if (path) {
 		CLEANUP(freep) char *data = NULL;
 		size_t size = 0;
 		int rc = file_read(path, USER_DATA_LIMIT, &data, &size);
@@ -129,7 +131,7 @@ static int add_params(struct text *body, const struct command_input *input)
 		json_string(body, "user_data", data);
 	}
 	json_end_object(body);
-	return status;
+	return EXIT_OK;
 }
 
 /* Nodes are words, or --node as often as there are nodes. */
@@ -164,7 +166,8 @@ static int create_body(struct text *body, const struct command_input *input)
 	if (command_option(input, "--tenant"))
 		json_string(body, "tenant", command_option(input, "--tenant"));
 	int status = add_params(body, input);
-	json_end_object(body);
+	if (status == EXIT_OK)
+		json_end_object(body);
 	return status;
 }
 
