@@ -1,12 +1,12 @@
-# The daemons of the demo: their configuration files, their start in the rack's namespace and their end. Sourced by `demo`; the story
-# tests can use it too: set `bin`, `state` (a folder), `conninfo_host`, source lib.sh, rack_load.
+# The daemons of a site: their configuration files, their start in the rack's namespace, their end. Sourced by site.sh, which says what
+# `bin`, `state` and `conninfo_host` are, after rack_load.
 # shellcheck shell=bash disable=SC2154
 
 daemon_names=(bampi-bootd bampid portald)
 
 daemon_folders() { # what each daemon may read and write, and nothing more
 	mkdir -p "$state"/{conf,run,boot,images,image-keys,keys,log}
-	chmod 0755 "$state" "$state"/{conf,boot,log}
+	chmod 0755 "$state" "$state"/{conf,boot,log,image-keys}
 	chown haas-portald:haas "$state/images" && chmod 2750 "$state/images"
 	chown haas-bampid:haas "$state/keys" && chmod 0700 "$state/keys"
 	chown root:haas "$state/run" && chmod 0775 "$state/run"
@@ -16,6 +16,7 @@ daemon_database() { # ROLE
 	echo "host=$conninfo_host dbname=haas user=$1"
 }
 
+# The array daemon_extra["NAME"] holds further lines for NAME's file.
 daemon_configs() {
 	cat >"$state/conf/bampi-bootd.conf" <<-END
 		database = "$(daemon_database bampi_bootd)";
@@ -44,6 +45,7 @@ daemon_configs() {
 	END
 	local name
 	for name in "${daemon_names[@]}"; do
+		[ -z "${daemon_extra[$name]:-}" ] || echo "${daemon_extra[$name]}" >>"$state/conf/$name.conf"
 		"$bin/$name" --config "$state/conf/$name.conf" --check-config >"$state/log/$name.check" 2>&1 || {
 			echo "$name: its configuration is refused: $(cat "$state/log/$name.check")" >&2
 			return 1
@@ -51,15 +53,25 @@ daemon_configs() {
 	done
 }
 
+# `ip netns exec` becomes the daemon, so its process is ours to signal.
 daemon_start() { # NAME
 	setsid ip netns exec "$HAAS_NS" "$bin/$1" --config "$state/conf/$1.conf" >>"$state/log/$1.log" 2>&1 </dev/null &
 	echo $! >"$state/run/$1.pid"
 }
 
-daemon_stop() { # NAME [SIGNAL]
+daemon_signal() { # NAME SIGNAL
+	kill -"$2" "$(cat "$state/run/$1.pid")"
+}
+
+daemon_kill() { # NAME: as a crash of the machine would
+	daemon_signal "$1" KILL
+	wait_for 5 daemon_gone "$1"
+}
+
+daemon_stop() { # NAME
 	is_alive "$state/run/$1.pid" || return 0
-	kill -"${2:-TERM}" "$(cat "$state/run/$1.pid")"
-	wait_for 10 daemon_gone "$1" || kill -KILL "$(cat "$state/run/$1.pid")"
+	daemon_signal "$1" TERM
+	wait_for 10 daemon_gone "$1" || daemon_signal "$1" KILL
 	rm -f "$state/run/$1.pid"
 }
 
