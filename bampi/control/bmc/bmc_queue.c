@@ -63,23 +63,19 @@ static void bmc_wake(void *context)
 	bmc_pump(context);
 }
 
-static int bmc_new(struct bmc_queue *queue, int64_t id, struct bmc **ret)
+static struct bmc *bmc_new(struct bmc_queue *queue, int64_t id)
 {
 	struct bmc *bmc = calloc(1, sizeof(*bmc));
-	int rc;
 
 	if (!bmc)
-		return -ENOMEM;
-	rc = loop_timer_new(queue->loop, bmc_wake, bmc, &bmc->wake);
-	if (rc) {
+		return NULL;
+	if (loop_timer_new(queue->loop, bmc_wake, bmc, &bmc->wake) != 0) {
 		free(bmc);
-		return rc;
+		return NULL;
 	}
 	bmc->queue = queue;
 	bmc->id = id;
-	HASH_ADD(hh, queue->bmcs, id, sizeof(bmc->id), bmc);
-	*ret = bmc;
-	return 0;
+	return bmc;
 }
 
 /* The session goes now, or with the call that uses it. */
@@ -134,12 +130,13 @@ int bmc_queue_put(struct bmc_queue *queue, const struct bmc_endpoint *endpoint,
 	if (rc)
 		return rc;
 	if (!bmc) {
-		rc = bmc_new(queue, endpoint->id, &bmc);
-		if (rc) {
+		bmc = bmc_new(queue, endpoint->id);
+		if (!bmc) {
 			driver->close(state);
-			return problem_set(problem, rc, "node %s: no memory for its BMC",
+			return problem_set(problem, -ENOMEM, "node %s: no memory for its BMC",
 					   endpoint->node);
 		}
+		HASH_ADD(hh, queue->bmcs, id, sizeof(bmc->id), bmc);
 	} else {
 		if (bmc->in_flight && bmc->current &&
 		    !bmc_op_table[bmc->current->request.op].idempotent) {

@@ -275,27 +275,22 @@ void console_hub_free(struct console_hub *hub)
 	free(hub);
 }
 
-static int console_new(struct console_hub *hub, int64_t id, struct console **ret)
+static struct console *console_new(struct console_hub *hub, int64_t id)
 {
 	struct console *console = calloc(1, sizeof(*console));
-	int rc;
 
 	if (!console)
-		return -ENOMEM;
+		return NULL;
+	console->ring = calloc(1, sizeof(*console->ring));
+	if (!console->ring || loop_timer_new(hub->loop, retry_due, console, &console->retry) != 0) {
+		free(console->ring);
+		free(console);
+		return NULL;
+	}
 	console->hub = hub;
 	console->id = id;
 	console->fd = -1;
-	console->ring = calloc(1, sizeof(*console->ring));
-	rc = console->ring ? loop_timer_new(hub->loop, retry_due, console, &console->retry)
-			   : -ENOMEM;
-	if (rc) {
-		free(console->ring);
-		free(console);
-		return rc;
-	}
-	HASH_ADD(hh, hub->consoles, id, sizeof(console->id), console);
-	*ret = console;
-	return 0;
+	return console;
 }
 
 static bool same_access(const struct bmc_endpoint *a, const struct bmc_endpoint *b)
@@ -309,16 +304,16 @@ int console_watch(struct console_hub *hub, const struct bmc_endpoint *endpoint,
 		  struct problem *problem)
 {
 	struct console *console = console_find(hub, endpoint->id);
-	int rc;
 
 	if (strcmp(endpoint->driver, "ipmi") != 0)
 		return problem_set(problem, -EINVAL, "node %s: a BMC of driver '%s' has no console",
 				   endpoint->node, endpoint->driver);
 	if (!console) {
-		rc = console_new(hub, endpoint->id, &console);
-		if (rc)
-			return problem_set(problem, rc, "node %s: no room for its console",
+		console = console_new(hub, endpoint->id);
+		if (!console)
+			return problem_set(problem, -ENOMEM, "node %s: no room for its console",
 					   endpoint->node);
+		HASH_ADD(hh, hub->consoles, id, sizeof(console->id), console);
 	}
 	console->watches++;
 	if (console->state != CONSOLE_OFF && same_access(&console->endpoint, endpoint))
