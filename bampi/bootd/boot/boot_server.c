@@ -158,6 +158,18 @@ static void file(void *context, struct http_request *request)
 			       http_request_param(request, "name"));
 }
 
+/* Until the first read of the inventory nobody can be known: "later" then, not "no". */
+static void refuse_token(struct boot_server *server, struct http_request *request)
+{
+	if (!inventory_ready(server->options->inventory)) {
+		boot_answer_later(request);
+		return;
+	}
+	server->counters->unauthorized++;
+	log_refusal(server, request, "no valid token");
+	boot_answer_unauthorized(request);
+}
+
 /* The node whose current boot intent has this request's token. Otherwise answers 401 and gives
  * NULL. */
 static const struct inventory_node *node_of_token(struct boot_server *server,
@@ -169,11 +181,8 @@ static const struct inventory_node *node_of_token(struct boot_server *server,
 			? inventory_by_token(server->options->inventory, token)
 			: NULL;
 
-	if (!node) {
-		server->counters->unauthorized++;
-		log_refusal(server, request, "no valid token");
-		boot_answer_unauthorized(request);
-	}
+	if (!node)
+		refuse_token(server, request);
 	return node;
 }
 
@@ -241,13 +250,6 @@ static bool sender_of(struct boot_server *server, struct http_request *request,
 	return true;
 }
 
-static void refuse_sender(struct boot_server *server, struct http_request *request)
-{
-	server->counters->unauthorized++;
-	log_refusal(server, request, "no valid token");
-	boot_answer_unauthorized(request);
-}
-
 static void progress(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
@@ -262,7 +264,7 @@ static void progress(void *context, struct http_request *request)
 	if (boot_progress_decode(body, size, &report, &problem))
 		boot_answer_problem(request, &problem);
 	else if (mailbox_progress(server->mailbox, request, &sender, &report))
-		refuse_sender(server, request);
+		refuse_token(server, request);
 }
 
 /* A result that breaks its format is stored as a failure that says so: its agent would otherwise be
@@ -292,7 +294,7 @@ static void result(void *context, struct http_request *request)
 	if (rc)
 		boot_answer_later(request);
 	else if (mailbox_result(server->mailbox, request, &sender, &report))
-		refuse_sender(server, request);
+		refuse_token(server, request);
 	boot_result_done(&report);
 }
 
@@ -313,6 +315,10 @@ static void callback(void *context, struct http_request *request)
 
 	owner = node && asked && mac_parse(asked, &mac) == 0 ? inventory_by_mac(inventory, mac)
 							     : NULL;
+	if (!inventory_ready(inventory)) {
+		boot_answer_later(request);
+		return;
+	}
 	if (!owner || owner->id != node->id) {
 		server->counters->callbacks_refused++;
 		log_refusal(server, request, "the nonce and the MAC are not of one node");
