@@ -25,13 +25,13 @@ struct parse {
 
 static int usage_error(const struct parse *parse, const char *what, const char *word)
 {
-	(void)fprintf(stderr, "%s: %s%s%s\n", parse->set->program, what, word ? " " : "",
-		      word ? word : "");
+	fprintf(stderr, "%s: %s%s%s\n", parse->set->program, what, word ? " " : "",
+		word ? word : "");
 	if (parse->command)
-		(void)fprintf(stderr, "  hint: %s %s %s --help\n", parse->set->program,
-			      parse->command->noun, parse->command->verb);
+		fprintf(stderr, "  hint: %s %s %s --help\n", parse->set->program,
+			parse->command->noun, parse->command->verb);
 	else
-		(void)fprintf(stderr, "  hint: %s --help\n", parse->set->program);
+		fprintf(stderr, "  hint: %s --help\n", parse->set->program);
 	return EXIT_USAGE;
 }
 
@@ -55,11 +55,11 @@ static bool may_be(const char *placeholder, size_t length, const char *word)
 static int choice_error(const struct parse *parse, const char *name, const char *word,
 			const char *choices, size_t length)
 {
-	(void)fprintf(stderr, "%s: %s cannot be %s\n  hint: choose from", parse->set->program, name,
-		      *word ? word : "empty");
+	fprintf(stderr, "%s: %s cannot be %s\n  hint: choose from", parse->set->program, name,
+		*word ? word : "empty");
 	for (const char *at = choices; at < choices + length; at += strcspn(at, "| ") + 1)
-		(void)fprintf(stderr, " %.*s", (int)strcspn(at, "| "), at);
-	(void)fputc('\n', stderr);
+		fprintf(stderr, " %.*s", (int)strcspn(at, "| "), at);
+	fputc('\n', stderr);
 	return EXIT_USAGE;
 }
 
@@ -146,9 +146,9 @@ static void tell_choices(const struct command_set *set, const char *noun, const 
 	const char *told = "";
 
 	if (noun)
-		(void)fprintf(stderr, "  hint: %s has", noun);
+		fprintf(stderr, "  hint: %s has", noun);
 	else
-		(void)fputs("  hint: there are", stderr);
+		fputs("  hint: there are", stderr);
 	for (size_t i = 0; i < set->command_count; i++) {
 		const struct command *command = &set->commands[i];
 		const char *word = noun ? command->verb : command->noun;
@@ -156,16 +156,16 @@ static void tell_choices(const struct command_set *set, const char *noun, const 
 		if ((noun && strcmp(command->noun, noun) != 0) || !matches(word, begin) ||
 		    strcmp(word, told) == 0)
 			continue;
-		(void)fprintf(stderr, " %s", word);
+		fprintf(stderr, " %s", word);
 		told = word;
 	}
-	(void)fputc('\n', stderr);
+	fputc('\n', stderr);
 }
 
 static int unknown(const struct command_set *set, const char *what, const char *word,
 		   const char *noun)
 {
-	(void)fprintf(stderr, "%s: unknown %s %s\n", set->program, what, word);
+	fprintf(stderr, "%s: unknown %s %s\n", set->program, what, word);
 	tell_choices(set, noun, "");
 	return EXIT_USAGE;
 }
@@ -219,8 +219,8 @@ static int find_command(struct parse *parse, const char *noun, const char *verb)
 	if (found.exact_count + found.begun_count == 0)
 		return unknown(set, "verb", verb, found.several_nouns ? NULL : found.noun);
 	if (found.exact_count > 1 || (found.exact_count == 0 && found.begun_count > 1)) {
-		(void)fprintf(stderr, "%s: several commands begin with %s %s\n", set->program, noun,
-			      verb);
+		fprintf(stderr, "%s: several commands begin with %s %s\n", set->program, noun,
+			verb);
 		tell_choices(set, found.several_nouns ? NULL : found.noun,
 			     found.several_nouns ? noun : verb);
 		return EXIT_USAGE;
@@ -314,7 +314,7 @@ static int built_in(struct parse *parse, const char *const words[PEEK_COUNT])
 	const struct command_set *set = parse->set;
 
 	if (parse->version) {
-		(void)printf("%s %s\n", set->program, HAAS_VERSION);
+		printf("%s %s\n", set->program, HAAS_VERSION);
 		return EXIT_OK;
 	}
 	if (!words[0]) {
@@ -407,7 +407,7 @@ int command_main(const struct command_set *set, int argc, char **argv)
 	struct parse *parse = calloc(1, sizeof(*parse));
 
 	if (!parse) {
-		(void)fprintf(stderr, "%s: out of memory\n", set->program);
+		fprintf(stderr, "%s: out of memory\n", set->program);
 		return EXIT_FAILED;
 	}
 	parse->set = set;

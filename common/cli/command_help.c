@@ -24,27 +24,27 @@ static void write_options(FILE *out, const struct option_row rows[], size_t coun
 		(void)text_format(left, sizeof(left), "%s%s %s", letter, rows[i].name,
 				  rows[i].placeholder ? rows[i].placeholder : "");
 		if (strlen(left) > LEFT_WIDTH)
-			(void)fprintf(out, "  %s\n  %-*s %s\n", left, LEFT_WIDTH, "", rows[i].help);
+			fprintf(out, "  %s\n  %-*s %s\n", left, LEFT_WIDTH, "", rows[i].help);
 		else
-			(void)fprintf(out, "  %-*s %s\n", LEFT_WIDTH, left, rows[i].help);
+			fprintf(out, "  %-*s %s\n", LEFT_WIDTH, left, rows[i].help);
 	}
 }
 
 void command_help_all(const struct command_set *set, FILE *out)
 {
-	(void)fprintf(out, "%s - %s\n\nusage: %s NOUN VERB [WORD...] [OPTION...]\n", set->program,
-		      set->summary, set->program);
+	fprintf(out, "%s - %s\n\nusage: %s NOUN VERB [WORD...] [OPTION...]\n", set->program,
+		set->summary, set->program);
 	for (size_t i = 0; i < set->command_count; i++) {
 		if (first_of_noun(set, i))
-			(void)fprintf(out, "\n%s\n", set->commands[i].noun);
-		(void)fprintf(out, "  %-14s %s\n", set->commands[i].verb, set->commands[i].help);
+			fprintf(out, "\n%s\n", set->commands[i].noun);
+		fprintf(out, "  %-14s %s\n", set->commands[i].verb, set->commands[i].help);
 	}
-	(void)fprintf(out, "\noptions of every command\n");
+	fprintf(out, "\noptions of every command\n");
 	write_options(out, set->globals, set->global_count);
-	(void)fprintf(out,
-		      "\n%s NOUN --help and %s NOUN VERB --help say more; nouns and verbs may be\n"
-		      "abbreviated. %s completion bash|zsh|fish writes completions.\n",
-		      set->program, set->program, set->program);
+	fprintf(out,
+		"\n%s NOUN --help and %s NOUN VERB --help say more; nouns and verbs may\n"
+		"be abbreviated. %s completion bash|zsh|fish writes completions.\n",
+		set->program, set->program, set->program);
 }
 
 static bool is_noun(const struct command_set *set, const char *noun)
@@ -64,23 +64,22 @@ void command_help_noun(const struct command_set *set, const char *noun, FILE *ou
 		const struct command *command = &set->commands[i];
 
 		if (strncmp(command->noun, noun, length) == 0)
-			(void)fprintf(out, "%s %s %s%s%s%s\n    %s\n", set->program, command->noun,
-				      command->verb, command->arguments[0] ? " " : "",
-				      command->arguments,
-				      command->option_count ? " [OPTION...]" : "", command->help);
+			fprintf(out, "%s %s %s%s%s%s\n    %s\n", set->program, command->noun,
+				command->verb, command->arguments[0] ? " " : "", command->arguments,
+				command->option_count ? " [OPTION...]" : "", command->help);
 	}
 }
 
 void command_help_one(const struct command_set *set, const struct command *command)
 {
-	(void)printf("usage: %s %s %s%s%s%s\n\n%s\n", set->program, command->noun, command->verb,
-		     command->arguments[0] ? " " : "", command->arguments,
-		     command->option_count ? " [OPTION...]" : "", command->help);
+	printf("usage: %s %s %s%s%s%s\n\n%s\n", set->program, command->noun, command->verb,
+	       command->arguments[0] ? " " : "", command->arguments,
+	       command->option_count ? " [OPTION...]" : "", command->help);
 	if (command->option_count) {
-		(void)printf("\noptions\n");
+		printf("\noptions\n");
 		write_options(stdout, command->options, command->option_count);
 	}
-	(void)printf("\noptions of every command\n");
+	printf("\noptions of every command\n");
 	write_options(stdout, set->globals, set->global_count);
 }
 
@@ -91,23 +90,23 @@ static void write_nouns(const struct command_set *set)
 {
 	for (size_t i = 0; i < set->command_count; i++) {
 		if (first_of_noun(set, i))
-			(void)printf("%s ", set->commands[i].noun);
+			printf("%s ", set->commands[i].noun);
 	}
-	(void)printf("help completion");
+	printf("help completion");
 }
 
 static void write_verbs(const struct command_set *set, const char *noun)
 {
 	for (size_t i = 0; i < set->command_count; i++) {
 		if (strcmp(set->commands[i].noun, noun) == 0)
-			(void)printf("%s ", set->commands[i].verb);
+			printf("%s ", set->commands[i].verb);
 	}
 }
 
 static void write_names(const struct option_row rows[], size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		(void)printf("%s ", rows[i].name);
+		printf("%s ", rows[i].name);
 }
 
 /* "words='a b'" for "a|b", "words=$(...)" for what the server knows, nothing for free text. */
@@ -115,18 +114,18 @@ static bool write_choices(const struct command_set *set, const char *before,
 			  const char *placeholder, size_t length)
 {
 	if (memchr(placeholder, '|', length)) {
-		(void)printf("%swords='", before);
+		printf("%swords='", before);
 		for (size_t i = 0; i < length; i++)
-			(void)putchar(placeholder[i] == '|' ? ' ' : placeholder[i]);
-		(void)printf("' ;;\n");
+			putchar(placeholder[i] == '|' ? ' ' : placeholder[i]);
+		printf("' ;;\n");
 		return true;
 	}
 	for (size_t i = 0; i < set->completion_count; i++) {
 		if (strlen(set->completions[i].placeholder) != length ||
 		    strncmp(set->completions[i].placeholder, placeholder, length) != 0)
 			continue;
-		(void)printf("%swords=$(_%s_ask %s) ;;\n", before, set->program,
-			     set->completions[i].command);
+		printf("%swords=$(_%s_ask %s) ;;\n", before, set->program,
+		       set->completions[i].command);
 		return true;
 	}
 	return false;
@@ -226,7 +225,7 @@ static const char bash_tail[] = "\tesac\n"
 
 static void write_bash_options(const struct command_set *set)
 {
-	(void)printf("\tcase $noun.$verb.$before in\n");
+	printf("\tcase $noun.$verb.$before in\n");
 	for (size_t i = 0; i < set->command_count; i++) {
 		const struct command *command = &set->commands[i];
 		char name[80];
@@ -244,75 +243,73 @@ static void write_bash_options(const struct command_set *set)
 		(void)write_choices(set, before, set->globals[i].placeholder,
 				    strlen(set->globals[i].placeholder));
 	}
-	(void)printf("\t*) case $noun.$verb.$count.$word in\n");
+	printf("\t*) case $noun.$verb.$count.$word in\n");
 	for (size_t i = 0; i < set->command_count; i++) {
-		(void)printf("\t\t%s.%s.*.-*) words='", set->commands[i].noun,
-			     set->commands[i].verb);
+		printf("\t\t%s.%s.*.-*) words='", set->commands[i].noun, set->commands[i].verb);
 		write_names(set->commands[i].options, set->commands[i].option_count);
 		write_names(set->globals, set->global_count);
-		(void)printf("' ;;\n");
+		printf("' ;;\n");
 	}
-	(void)printf("\t\t*.-*) words='");
+	printf("\t\t*.-*) words='");
 	write_names(set->globals, set->global_count);
-	(void)printf("' ;;\n\t\t*) case $noun.$verb.$count in\n\t\t..0) words='");
+	printf("' ;;\n\t\t*) case $noun.$verb.$count in\n\t\t..0) words='");
 	write_nouns(set);
-	(void)printf("' ;;\n");
+	printf("' ;;\n");
 }
 
 static void write_bash(const struct command_set *set)
 {
-	(void)printf(
-		"_%s_ask() { timeout 0.3 %s \"$@\" -o csv 2>/dev/null | tail -n +2 | tr -d '\\r'; }\n"
-		"_%s() {\n%s",
-		set->program, set->program, set->program, bash_head);
+	printf("_%s_ask() { timeout 0.3 %s \"$@\" -o csv 2>/dev/null | tail -n +2 | tr -d '\\r'; }\n"
+	       "_%s() {\n%s",
+	       set->program, set->program, set->program, bash_head);
 	write_value_options(set);
-	(void)fputs(bash_words, stdout);
+	fputs(bash_words, stdout);
 	write_bash_options(set);
 	for (size_t i = 0; i < set->command_count; i++) {
 		if (!first_of_noun(set, i))
 			continue;
-		(void)printf("\t\t%s..1) words='", set->commands[i].noun);
+		printf("\t\t%s..1) words='", set->commands[i].noun);
 		write_verbs(set, set->commands[i].noun);
-		(void)printf("' ;;\n");
+		printf("' ;;\n");
 	}
 	for (size_t i = 0; i < set->command_count; i++)
 		write_places(set, &set->commands[i]);
-	(void)printf("\t\tesac ;;\n\tesac ;;\n%scomplete -F _%s %s\n", bash_tail, set->program,
-		     set->program);
+	printf("\t\tesac ;;\n\tesac ;;\n%scomplete -F _%s %s\n", bash_tail, set->program,
+	       set->program);
 }
 
 static void write_zsh(const struct command_set *set)
 {
-	(void)printf("#compdef %s\nautoload -U +X bashcompinit && bashcompinit\n", set->program);
+	printf("#compdef %s\nautoload -U +X bashcompinit && bashcompinit\n", set->program);
 	write_bash(set);
 }
 
 /* fish reads help texts as descriptions; single quotes inside them are escaped. */
 static void write_quoted(const char *text)
 {
-	(void)putchar('\'');
+	putchar('\'');
 	for (; *text; text++) {
 		if (*text == '\'' || *text == '\\')
-			(void)putchar('\\');
-		(void)putchar(*text);
+			putchar('\\');
+		putchar(*text);
 	}
-	(void)putchar('\'');
+	putchar('\'');
 }
 
 static void write_fish_options(const struct command_set *set, const char *when,
 			       const struct option_row rows[], size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		(void)printf("complete -c %s%s -l %s%s -d ", set->program, when, rows[i].name + 2,
-			     rows[i].kind == OPTION_FLAG ? "" : " -r");
+		printf("complete -c %s%s -l %s%s -d ", set->program, when, rows[i].name + 2,
+		       rows[i].kind == OPTION_FLAG ? "" : " -r");
 		write_quoted(rows[i].help);
 		if (rows[i].placeholder && strchr(rows[i].placeholder, '|')) {
-			(void)printf(" -f -a '");
+			printf(" -f -a '");
 			for (const char *at = rows[i].placeholder; *at; at++)
-				(void)putchar(*at == '|' ? ' ' : *at);
-			(void)putchar('\'');
+				putchar(*at == '|' ? ' ' : *at);
+			putchar('\'');
 		}
-		(void)putchar('\n');
+		putchar('\n');
 	}
 }
 
@@ -323,12 +320,12 @@ static void write_fish(const struct command_set *set)
 		char when[160];
 
 		if (first_of_noun(set, i))
-			(void)printf("complete -c %s -n __fish_use_subcommand -f -a %s\n",
-				     set->program, command->noun);
-		(void)printf("complete -c %s -n '__fish_seen_subcommand_from %s' -f -a %s -d ",
-			     set->program, command->noun, command->verb);
+			printf("complete -c %s -n __fish_use_subcommand -f -a %s\n", set->program,
+			       command->noun);
+		printf("complete -c %s -n '__fish_seen_subcommand_from %s' -f -a %s -d ",
+		       set->program, command->noun, command->verb);
 		write_quoted(command->help);
-		(void)putchar('\n');
+		putchar('\n');
 		(void)text_format(
 			when, sizeof(when),
 			" -n '__fish_seen_subcommand_from %s; and __fish_seen_subcommand_from %s'",
@@ -351,7 +348,7 @@ int command_completion(const struct command_set *set, const char *shell)
 			return EXIT_OK;
 		}
 	}
-	(void)fprintf(stderr, "%s: completion for which shell? bash, zsh or fish\n", set->program);
+	fprintf(stderr, "%s: completion for which shell? bash, zsh or fish\n", set->program);
 	return EXIT_USAGE;
 }
 
@@ -361,34 +358,34 @@ static void write_manual_options(const struct option_row rows[], size_t count)
 {
 	if (count == 0)
 		return;
-	(void)printf(".Bl -tag -width Ds -compact\n");
+	printf(".Bl -tag -width Ds -compact\n");
 	for (size_t i = 0; i < count; i++) {
-		(void)printf(".It Fl Fl %s", rows[i].name + 2);
+		printf(".It Fl Fl %s", rows[i].name + 2);
 		if (rows[i].letter)
-			(void)printf(" , Fl %c", rows[i].letter);
+			printf(" , Fl %c", rows[i].letter);
 		if (rows[i].placeholder)
-			(void)printf(" Ar %s", rows[i].placeholder);
-		(void)printf("\n%s\n", rows[i].help);
+			printf(" Ar %s", rows[i].placeholder);
+		printf("\n%s\n", rows[i].help);
 	}
-	(void)printf(".El\n");
+	printf(".El\n");
 }
 
 void command_manual(const struct command_set *set)
 {
-	(void)printf(".Sh OPTIONS OF EVERY COMMAND\n");
+	printf(".Sh OPTIONS OF EVERY COMMAND\n");
 	write_manual_options(set->globals, set->global_count);
-	(void)printf(".Sh COMMANDS\n");
+	printf(".Sh COMMANDS\n");
 	for (size_t i = 0; i < set->command_count; i++) {
 		const struct command *command = &set->commands[i];
 
 		if (first_of_noun(set, i))
-			(void)printf(".Ss %s\n.Bl -tag -width Ds\n", command->noun);
-		(void)printf(".It Ic %s %s", command->noun, command->verb);
+			printf(".Ss %s\n.Bl -tag -width Ds\n", command->noun);
+		printf(".It Ic %s %s", command->noun, command->verb);
 		if (command->arguments[0])
-			(void)printf(" Ar %s", command->arguments);
-		(void)printf("\n%s\n", command->help);
+			printf(" Ar %s", command->arguments);
+		printf("\n%s\n", command->help);
 		write_manual_options(command->options, command->option_count);
 		if (i + 1 == set->command_count || first_of_noun(set, i + 1))
-			(void)printf(".El\n");
+			printf(".El\n");
 	}
 }

@@ -82,16 +82,16 @@ static int choose(struct output *output, size_t count, const char *only, const c
 static void write_csv_cell(FILE *out, const char *cell)
 {
 	if (!strpbrk(cell, ",\"\r\n")) {
-		(void)fputs(cell, out);
+		fputs(cell, out);
 		return;
 	}
-	(void)fputc('"', out);
+	fputc('"', out);
 	for (; *cell; cell++) {
 		if (*cell == '"')
-			(void)fputc('"', out);
-		(void)fputc(*cell, out);
+			fputc('"', out);
+		fputc(*cell, out);
 	}
-	(void)fputc('"', out);
+	fputc('"', out);
 }
 
 // NOLINTNEXTLINE(readability-function-size): a format, rows and a filter are what it takes
@@ -111,14 +111,14 @@ int output_new(FILE *out, enum output_format format, const struct output_column 
 		return rc;
 	}
 	if (format == OUTPUT_JSON)
-		(void)fputc('[', out);
+		fputc('[', out);
 	for (size_t i = 0; format == OUTPUT_CSV && i < output->shown_count; i++) {
 		if (i > 0)
-			(void)fputc(',', out);
+			fputc(',', out);
 		write_csv_cell(out, columns[output->shown[i]].key);
 	}
 	if (format == OUTPUT_CSV)
-		(void)fputs("\r\n", out);
+		fputs("\r\n", out);
 	*ret = output;
 	return 0;
 }
@@ -180,10 +180,10 @@ static void write_json_row(struct output *output, const char *const cells[])
 	json_end_object(&text);
 	output->failed = output->failed || text.failed;
 	if (output->format == OUTPUT_JSON)
-		(void)fputs(output->rows > 0 ? ",\n " : "\n ", output->out);
-	(void)fputs(text_get(&text), output->out);
+		fputs(output->rows > 0 ? ",\n " : "\n ", output->out);
+	fputs(text_get(&text), output->out);
 	if (output->format == OUTPUT_JSONL)
-		(void)fputc('\n', output->out);
+		fputc('\n', output->out);
 	text_done(&text);
 	output->rows++;
 }
@@ -210,17 +210,17 @@ void output_row(struct output *output, const char *const cells[])
 			const char *cell = cells[output->shown[i]];
 
 			if (i > 0)
-				(void)fputc(',', output->out);
+				fputc(',', output->out);
 			write_csv_cell(output->out, cell ? cell : "");
 		}
-		(void)fputs("\r\n", output->out);
+		fputs("\r\n", output->out);
 		break;
 	case OUTPUT_KEY_VALUE:
 		for (size_t i = 0; i < output->shown_count; i++) {
 			const char *cell = cells[output->shown[i]];
 
-			(void)fprintf(output->out, "%zu.%s=%s\n", output->rows,
-				      output->columns[output->shown[i]].key, cell ? cell : "");
+			fprintf(output->out, "%zu.%s=%s\n", output->rows,
+				output->columns[output->shown[i]].key, cell ? cell : "");
 		}
 		output->rows++;
 		break;
@@ -243,12 +243,12 @@ static void write_cell(FILE *out, const char *cell, size_t width, bool right, co
 	size_t have = width_of(cell);
 	int pad = have < width ? (int)(width - have) : 0;
 
-	(void)fprintf(out, "%*s", right ? pad : 0, "");
+	fprintf(out, "%*s", right ? pad : 0, "");
 	if (sgr)
-		(void)fprintf(out, "\033[%sm%s\033[0m", sgr, cell);
+		fprintf(out, "\033[%sm%s\033[0m", sgr, cell);
 	else
-		(void)fputs(cell, out);
-	(void)fprintf(out, "%*s", right ? 0 : pad, "");
+		fputs(cell, out);
+	fprintf(out, "%*s", right ? 0 : pad, "");
 }
 
 static void upper_case(char *text)
@@ -280,7 +280,7 @@ static void write_line(const struct output *output, const size_t widths[], size_
 		}
 		write_cell(output->out, cell, last && !column->number ? 0 : widths[i],
 			   column->number, sgr);
-		(void)fputs(last ? "\n" : "  ", output->out);
+		fputs(last ? "\n" : "  ", output->out);
 	}
 }
 
@@ -313,7 +313,7 @@ int output_end(struct output *output)
 	if (output_is_table(output) && !output->failed)
 		write_table(output);
 	if (output->format == OUTPUT_JSON)
-		(void)fputs(output->rows > 0 ? "\n]\n" : "]\n", output->out);
+		fputs(output->rows > 0 ? "\n]\n" : "]\n", output->out);
 	int rc = output->failed ? -ENOMEM : 0;
 	if (fflush(output->out) != 0 || ferror(output->out))
 		rc = -EIO;

@@ -141,17 +141,17 @@ static int db_restore_run(void *context, const struct command_input *input)
 #define DATABASE_ROW                                                                       \
 	{                                                                                  \
 		"--database", 0, OPTION_VALUE, "CONNINFO",                                 \
-			"any PostgreSQL instead of the private cluster (or HAAS_DATABASE)" \
+			"another PostgreSQL (default HAAS_DATABASE)" \
 	}
 #define FOLDER_ROW                                                                      \
 	{                                                                               \
 		"--dir", 0, OPTION_VALUE, "DIR",                                        \
-			"folder of the private cluster (default " DB_DEFAULT_FOLDER ")" \
+			"of the private cluster (default " DB_DEFAULT_FOLDER ")" \
 	}
 #define USER_ROW                                                                   \
 	{                                                                          \
 		"--user", 0, OPTION_VALUE, "USER",                                 \
-			"OS user that runs the private cluster (default postgres)" \
+			"OS user that runs it (default postgres)" \
 	}
 
 static const struct option_row init_options[] = {DATABASE_ROW, FOLDER_ROW, USER_ROW};

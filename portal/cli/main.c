@@ -43,7 +43,10 @@ static int close_output(int status)
 	int error = errno;
 	if (error == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR)))
 		return EXIT_BROKEN_PIPE;
-	return haasctl_cannot("write", "stdout", error ? -error : -EIO);
+	/* The reason of a failure in the middle is gone by now. */
+	fprintf(stderr, "haasctl: cannot write stdout: %s\n",
+		error ? error_text(-error) : "it is not complete");
+	return EXIT_FAILED;
 }
 
 int main(int argc, char **argv)

@@ -254,8 +254,8 @@ static int node_drives(void *context, const struct command_input *input)
 static int node_trace(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
-		COLUMN("at"),      COLUMN("actor"),   COLUMN("kind"),
-		COLUMN("message"), WIDE_NUMBER("id"), WIDE("detail"),
+		COLUMN("at"), COLUMN("actor"),   COLUMN("message"),
+		WIDE("kind"), WIDE_NUMBER("id"), WIDE("detail"),
 	};
 	CLEANUP(text_done) struct text target = {0};
 

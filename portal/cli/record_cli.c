@@ -11,9 +11,8 @@
 #define RETRY_MS       1000 /* until a stream that broke off is asked for again */
 
 static const struct output_column event_columns[] = {
-	COLUMN("at"),         COLUMN("actor"),   COLUMN("kind"),
-	COLUMN("subject"),    COLUMN("message"), WIDE_NUMBER("id"),
-	WIDE("subject_kind"), WIDE("tenant"),    WIDE("detail"),
+	COLUMN("at"),      COLUMN("actor"),      COLUMN("subject"), COLUMN("message"), WIDE("kind"),
+	WIDE_NUMBER("id"), WIDE("subject_kind"), WIDE("tenant"),    WIDE("detail"),
 };
 
 static void add_event_filters(struct text *target, const struct command_input *input)
@@ -51,9 +50,9 @@ static void print_event(void *context, const char *kind, const struct text *data
 	if (json_read(text_get(data), data->size, JSON_LIMIT_DEFAULT, &event, &problem) < 0)
 		return;
 	if (listing_for_people(follow->input))
-		printf("%s  %-20s %-12s %s\n",
+		printf("%s  %-10s %-12s %s\n",
 		       listing_text(json_object_get(event, "at"), "at", &at),
-		       haasctl_word(event, "kind"), haasctl_word(event, "subject"),
+		       haasctl_word(event, "actor"), haasctl_word(event, "subject"),
 		       haasctl_word(event, "message"));
 	else
 		printf("%s\n", text_get(data));
@@ -126,8 +125,8 @@ static int event_watch(void *context, const struct command_input *input)
 }
 
 static const struct output_column job_columns[] = {
-	NUMBER("id"),     COLUMN("kind"),  COLUMN("state"),      NUMBER("total"),  NUMBER("done"),
-	NUMBER("failed"), COLUMN("actor"), COLUMN("created_at"), WIDE("ended_at"),
+	NUMBER("id"),     COLUMN("kind"), COLUMN("state"),      NUMBER("total"),  NUMBER("done"),
+	NUMBER("failed"), WIDE("actor"),  COLUMN("created_at"), WIDE("ended_at"),
 };
 
 static int job_list(void *context, const struct command_input *input)
