@@ -8,11 +8,8 @@
 #include "common/base/error.h"
 #include "common/base/hex.h"
 #include "common/base/text.h"
-#include "common/io/file.h"
 
 #include "bampi/control/deploy/deploy_json.h"
-
-#define SEALED_MAX 256
 
 /* clang-format off */
 static const struct db_query read_query = {"endpoint_read",
@@ -28,73 +25,25 @@ static const struct db_query observe_query = {"endpoint_observe",
 	" from jsonb_to_recordset($1::jsonb) as x (node_id bigint, power text, at_us bigint, problem jsonb) where b.node_id = x.node_id", 1};
 /* clang-format on */
 
-static int read_key(const char *path, struct seal_key *ret)
-{
-	char *content = NULL;
-	size_t size = 0;
-	int rc = file_read(path, SEAL_SECRET_SIZE, &content, &size);
-
-	if (rc == 0 && size != SEAL_SECRET_SIZE)
-		rc = E_MALFORMED;
-	if (rc == 0)
-		memcpy(ret->secret_key, content, SEAL_SECRET_SIZE);
-	if (content)
-		sodium_memzero(content, size);
-	free(content);
-	return rc;
-}
-
-int seal_key_load(const char *path, struct seal_key *ret, struct problem *problem)
-{
-	struct seal_key key;
-	int rc = read_key(path, &key);
-
-	if (rc == -ENOENT) {
-		randombytes_buf(key.secret_key, sizeof(key.secret_key));
-		rc = file_write_atomic(path, key.secret_key, sizeof(key.secret_key), 0600);
-	}
-	if (rc == 0) {
-		(void)crypto_scalarmult_base(key.public_key, key.secret_key);
-		*ret = key;
-	}
-	seal_key_wipe(&key);
-	return rc ? problem_set(problem, rc, "the key %s cannot be used: %s", path, error_text(rc))
-		  : 0;
-}
-
-void seal_key_wipe(struct seal_key *key)
-{
-	sodium_memzero(key, sizeof(*key));
-}
-
 int endpoint_store_read(struct db *db, db_result_fn fn, void *context)
 {
 	return db_submit(db, &read_query, NULL, fn, context);
 }
 
-static int open_password(const char *sealed_hex, const struct seal_key *key,
+static int open_password(const char *sealed_hex, const struct bmc_secret *secret,
 			 struct bmc_endpoint *ret)
 {
-	uint8_t sealed[SEALED_MAX];
-	uint8_t opened[SEALED_MAX];
+	uint8_t sealed[BMC_SECRET_SEALED_SIZE];
 	size_t size = strlen(sealed_hex) / 2;
-	int rc = 0;
 
 	if (size == 0)
 		return 0;
-	if (size > sizeof(sealed) || size < crypto_box_SEALBYTES ||
-	    size - crypto_box_SEALBYTES >= sizeof(ret->password) ||
-	    hex_decode(sealed_hex, sealed, size) != 0)
+	if (size > sizeof(sealed) || hex_decode(sealed_hex, sealed, size) != 0)
 		return E_MALFORMED;
-	if (crypto_box_seal_open(opened, sealed, size, key->public_key, key->secret_key) != 0)
-		rc = E_DENIED;
-	else
-		memcpy(ret->password, opened, size - crypto_box_SEALBYTES);
-	sodium_memzero(opened, sizeof(opened));
-	return rc;
+	return bmc_secret_open(secret, sealed, size, ret->password, sizeof(ret->password));
 }
 
-int endpoint_row_read(const PGresult *result, int row, const struct seal_key *key,
+int endpoint_row_read(const PGresult *result, int row, const struct bmc_secret *secret,
 		      struct bmc_endpoint *ret, struct problem *problem)
 {
 	struct bmc_endpoint endpoint = {
@@ -111,7 +60,7 @@ int endpoint_row_read(const PGresult *result, int row, const struct seal_key *ke
 	rc = bmc_workarounds_parse(db_text(result, row, 8, ""), &endpoint.workarounds, problem);
 	if (rc)
 		return rc;
-	rc = open_password(db_text(result, row, 6, ""), key, &endpoint);
+	rc = open_password(db_text(result, row, 6, ""), secret, &endpoint);
 	if (rc) {
 		(void)problem_set(problem, rc, "the BMC password of node %s cannot be opened",
 				  endpoint.node);
@@ -123,13 +72,13 @@ int endpoint_row_read(const PGresult *result, int row, const struct seal_key *ke
 	return rc;
 }
 
-int endpoint_store_publish(struct db *db, const struct seal_key *key, db_result_fn fn,
+int endpoint_store_publish(struct db *db, const struct bmc_secret *secret, db_result_fn fn,
 			   void *context)
 {
-	char hex[2 * SEAL_PUBLIC_SIZE + 1];
+	char hex[2 * BMC_SECRET_KEY_SIZE + 1];
 	const char *params[] = {hex};
 
-	hex_encode(key->public_key, sizeof(key->public_key), hex);
+	hex_encode(bmc_secret_public_key(secret), BMC_SECRET_KEY_SIZE, hex);
 	return db_submit(db, &publish_query, params, fn, context);
 }
 

@@ -8,26 +8,15 @@
 #include "common/db/db.h"
 
 #include "bampi/control/bmc/bmc_queue.h"
-
-#define SEAL_PUBLIC_SIZE 32
-#define SEAL_SECRET_SIZE 32
-
-struct seal_key {
-	uint8_t public_key[SEAL_PUBLIC_SIZE];
-	uint8_t secret_key[SEAL_SECRET_SIZE];
-};
-
-/* Reads the pair, or makes it (mode 0600) when the file is not there. */
-MUST_USE int seal_key_load(const char *path, struct seal_key *ret, struct problem *problem);
-void seal_key_wipe(struct seal_key *key);
+#include "bampi/control/bmc/bmc_secret.h"
 
 MUST_USE int endpoint_store_read(struct db *db, db_result_fn fn, void *context);
-/* The password is opened with `key`; end the endpoint with bmc_endpoint_wipe. E_DENIED: sealed to
- * another key. */
-MUST_USE int endpoint_row_read(const PGresult *result, int row, const struct seal_key *key,
+/* The password is opened with `secret`; end the endpoint with bmc_endpoint_wipe. E_DENIED: sealed
+ * to another key. */
+MUST_USE int endpoint_row_read(const PGresult *result, int row, const struct bmc_secret *secret,
 			       struct bmc_endpoint *ret, struct problem *problem);
 /* Says to portald which key to seal to. */
-MUST_USE int endpoint_store_publish(struct db *db, const struct seal_key *key, db_result_fn fn,
+MUST_USE int endpoint_store_publish(struct db *db, const struct bmc_secret *secret, db_result_fn fn,
 				    void *context);
 
 struct endpoint_seen {

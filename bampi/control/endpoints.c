@@ -1,3 +1,6 @@
+/* The default hash falls through its cases, which clang objects to. */
+#define HASH_FUNCTION HASH_FNV
+
 #include "bampi/control/endpoints.h"
 
 #include <errno.h>
@@ -27,7 +30,7 @@ struct endpoint {
 struct endpoints {
 	struct loop *loop;
 	struct endpoints_options options;
-	struct seal_key key;
+	struct bmc_secret *secret;
 	struct loop_timer *read_timer;
 	struct loop_timer *tick_timer;
 	struct endpoint *table;
@@ -108,7 +111,7 @@ static void on_read(void *context, int rc, const PGresult *result, const struct 
 		struct bmc_endpoint endpoint;
 		struct problem why = {0};
 
-		if (endpoint_row_read(result, row, &endpoints->key, &endpoint, &why) == 0) {
+		if (endpoint_row_read(result, row, endpoints->secret, &endpoint, &why) == 0) {
 			put(endpoints, &endpoint);
 			bmc_endpoint_wipe(&endpoint);
 		} else {
@@ -237,7 +240,7 @@ void endpoints_db_state(struct endpoints *endpoints, bool connected)
 	endpoints->connected = connected;
 	if (!connected)
 		return;
-	if (endpoint_store_publish(endpoints->options.db, &endpoints->key, NULL, NULL) != 0)
+	if (endpoint_store_publish(endpoints->options.db, endpoints->secret, NULL, NULL) != 0)
 		log_warn(SUBJECT, "the public key for BMC passwords was not published");
 	endpoints_wake(endpoints);
 }
@@ -264,7 +267,7 @@ int endpoints_new(struct loop *loop, const struct endpoints_options *options,
 	if (!endpoints)
 		return problem_set(problem, -ENOMEM, "no memory");
 	*endpoints = (struct endpoints){.loop = loop, .options = *options};
-	rc = seal_key_load(options->key_path, &endpoints->key, problem);
+	rc = bmc_secret_load(options->key_path, &endpoints->secret, problem);
 	if (rc == 0)
 		rc = loop_timer_new(loop, start_read, endpoints, &endpoints->read_timer);
 	if (rc == 0)
@@ -292,7 +295,7 @@ void endpoints_free(struct endpoints *endpoints)
 	}
 	loop_timer_free(endpoints->read_timer);
 	loop_timer_free(endpoints->tick_timer);
-	seal_key_wipe(&endpoints->key);
+	bmc_secret_free(endpoints->secret);
 	free(endpoints->seen);
 	free(endpoints);
 }

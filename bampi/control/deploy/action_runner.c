@@ -247,21 +247,20 @@ static void on_extended(void *context, int rc, const PGresult *result,
 static void extend(void *context)
 {
 	struct action_runner *runner = context;
-	const struct save_options options = {.owner = runner->options.owner,
-					     .claim_ms = runner->options.claim_ms};
 	struct claim_key keys[ACTION_LIMIT * 4];
+	struct extend_options options = {
+		.owner = runner->options.owner, .claim_ms = runner->options.claim_ms, .keys = keys};
 	struct action *action;
-	size_t count = 0;
 
 	loop_timer_arm(runner->extend_timer, runner->options.claim_ms / 3);
 	DL_FOREACH(runner->actions, action)
 	{
-		if (count < COUNT_OF(keys))
-			keys[count++] = (struct claim_key){action->row.id, action->row.generation};
+		if (options.count < COUNT_OF(keys))
+			keys[options.count++] =
+				(struct claim_key){action->row.id, action->row.generation};
 	}
-	if (count > 0 && runner->connected && !runner->extending &&
-	    action_store_extend(runner->options.db, &options, keys, count, on_extended, runner) ==
-		    0)
+	if (options.count > 0 && runner->connected && !runner->extending &&
+	    action_store_extend(runner->options.db, &options, on_extended, runner) == 0)
 		runner->extending = true;
 }
 

@@ -67,10 +67,10 @@ int action_row_read(const PGresult *result, int row, struct action_row *ret)
 	return json_read(params, strlen(params), JSON_LIMIT_DEFAULT, &ret->params, &ignored);
 }
 
-int action_store_extend(struct db *db, const struct save_options *options,
-			const struct claim_key keys[], size_t count, db_result_fn fn, void *context)
+int action_store_extend(struct db *db, const struct extend_options *options, db_result_fn fn,
+			void *context)
 {
-	return claim_extend(db, &extend_query, options, keys, count, fn, context);
+	return claim_extend(db, &extend_query, options, fn, context);
 }
 
 int action_store_save(struct db *db, const json_t *rows, db_result_fn fn, void *context)

@@ -21,8 +21,7 @@ MUST_USE int action_store_claim(struct db *db, const struct save_options *option
 				void *context);
 MUST_USE int action_row_read(const PGresult *result, int row, struct action_row *ret);
 /* The result has (id, generation) of those that are not ours any more. */
-MUST_USE int action_store_extend(struct db *db, const struct save_options *options,
-				 const struct claim_key keys[], size_t count, db_result_fn fn,
-				 void *context);
+MUST_USE int action_store_extend(struct db *db, const struct extend_options *options,
+				 db_result_fn fn, void *context);
 /* rows: [{id, generation, result|null, problem|null}]. One transaction with the events. */
 MUST_USE int action_store_save(struct db *db, const json_t *rows, db_result_fn fn, void *context);

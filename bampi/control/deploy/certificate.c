@@ -4,25 +4,36 @@
 #include <sodium.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/text.h"
 #include "common/io/file.h"
 
 #include "bampi/control/deploy/steps/steps.h"
 #include "bampi/control/inventory/node_inventory.h"
 
-static int make_key(const char *path, struct certificate_key *ret, struct problem *problem)
+/* Appears whole under its name or not at all; when another bampid was first, its key counts. */
+static int make_key(const char *path, struct problem *problem)
 {
 	uint8_t public_key[CERTIFICATE_PUBLIC_KEY_SIZE];
-	int rc;
+	uint8_t secret_key[CERTIFICATE_SECRET_KEY_SIZE];
+	char draft[4096];
+	int rc = 0;
 
-	(void)crypto_sign_keypair(public_key, ret->secret);
-	rc = file_write_atomic(path, ret->secret, sizeof(ret->secret), 0600);
-	if (rc)
-		return problem_set(problem, rc, "the certificate key %s cannot be written: %s",
-				   path, error_text(rc));
-	return 0;
+	if (!text_format(draft, sizeof(draft), "%s.%d", path, (int)getpid()))
+		rc = -ENAMETOOLONG;
+	(void)crypto_sign_keypair(public_key, secret_key);
+	if (rc == 0)
+		rc = file_write_atomic(draft, secret_key, sizeof(secret_key), 0600);
+	sodium_memzero(secret_key, sizeof(secret_key));
+	if (rc == 0 && link(draft, path) < 0 && errno != EEXIST)
+		rc = -errno;
+	(void)unlink(draft);
+	return rc ? problem_set(problem, rc, "the certificate key %s cannot be written: %s", path,
+				error_text(rc))
+		  : 0;
 }
 
 static int read_key(const char *path, struct certificate_key *ret, struct problem *problem)
@@ -52,8 +63,11 @@ int certificate_key_load(const char *path, struct certificate_key *ret, struct p
 	struct stat status;
 	int rc = read_key(path, &key, problem);
 
-	if (rc == -ENOENT)
-		rc = make_key(path, &key, problem);
+	if (rc == -ENOENT) {
+		rc = make_key(path, problem);
+		if (rc == 0)
+			rc = read_key(path, &key, problem);
+	}
 	if (rc)
 		return rc;
 	if (stat(path, &status) < 0 || (status.st_mode & 077) != 0) {

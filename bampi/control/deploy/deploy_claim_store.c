@@ -110,8 +110,8 @@ int64_t deploy_store_next_ms(const PGresult *result)
 	return next_ms > 0 ? next_ms : 0;
 }
 
-int claim_extend(struct db *db, const struct db_query *query, const struct save_options *options,
-		 const struct claim_key keys[], size_t count, db_result_fn fn, void *context)
+int claim_extend(struct db *db, const struct db_query *query, const struct extend_options *options,
+		 db_result_fn fn, void *context)
 {
 	CLEANUP(text_done) struct text ids = {0};
 	CLEANUP(text_done) struct text generations = {0};
@@ -119,9 +119,9 @@ int claim_extend(struct db *db, const struct db_query *query, const struct save_
 
 	array_begin(&ids);
 	array_begin(&generations);
-	for (size_t i = 0; i < count; i++) {
-		array_add_int(&ids, keys[i].id);
-		array_add_int(&generations, keys[i].generation);
+	for (size_t i = 0; i < options->count; i++) {
+		array_add_int(&ids, options->keys[i].id);
+		array_add_int(&generations, options->keys[i].generation);
 	}
 	array_end(&ids);
 	array_end(&generations);
@@ -134,10 +134,10 @@ int claim_extend(struct db *db, const struct db_query *query, const struct save_
 	return db_submit(db, query, params, fn, context);
 }
 
-int deploy_store_extend(struct db *db, const struct save_options *options,
-			const struct claim_key keys[], size_t count, db_result_fn fn, void *context)
+int deploy_store_extend(struct db *db, const struct extend_options *options, db_result_fn fn,
+			void *context)
 {
-	return claim_extend(db, &extend_query, options, keys, count, fn, context);
+	return claim_extend(db, &extend_query, options, fn, context);
 }
 
 int deploy_store_head(struct db *db, db_result_fn fn, void *context)

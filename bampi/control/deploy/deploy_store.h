@@ -68,13 +68,18 @@ MUST_USE int deploy_store_save(struct db *db, const struct save_options *options
 struct claim_key {
 	int64_t id, generation;
 };
-/* Extends claims; the result has (id, generation) of those that are not ours any more. */
-MUST_USE int deploy_store_extend(struct db *db, const struct save_options *options,
-				 const struct claim_key keys[], size_t count, db_result_fn fn,
-				 void *context);
+/* Claims to extend. */
+struct extend_options {
+	const char *owner;
+	int64_t claim_ms;
+	const struct claim_key *keys;
+	size_t count;
+};
+/* The result has (id, generation) of those that are not ours any more. */
+MUST_USE int deploy_store_extend(struct db *db, const struct extend_options *options,
+				 db_result_fn fn, void *context);
 /* The same for any query with the parameters (ids, generations, milliseconds, owner). */
 MUST_USE int claim_extend(struct db *db, const struct db_query *query,
-			  const struct save_options *options, const struct claim_key keys[],
-			  size_t count, db_result_fn fn, void *context);
+			  const struct extend_options *options, db_result_fn fn, void *context);
 /* The newest hash of the certificate chain; no row = none yet. */
 MUST_USE int deploy_store_head(struct db *db, db_result_fn fn, void *context);

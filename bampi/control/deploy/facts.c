@@ -18,34 +18,33 @@ void outcome_finish(struct outcome *outcome)
 	outcome->problem = (struct problem){0};
 }
 
-PRINTF_LIKE(4, 0)
-static void say(struct outcome *outcome, enum verdict verdict, int code, const char *format,
-		va_list arguments)
+static void decide(struct outcome *outcome, enum verdict verdict, int code, const char *message)
 {
-	char message[sizeof(outcome->problem.message)];
-
-	(void)vsnprintf(message, sizeof(message), format, arguments);
 	outcome->verdict = verdict;
 	(void)problem_set(&outcome->problem, code, "%s", message);
 }
 
 void outcome_wait(struct outcome *outcome, int64_t until_ms, int code, const char *format, ...)
 {
+	char message[sizeof(outcome->problem.message)];
 	va_list arguments;
 
 	va_start(arguments, format);
-	say(outcome, STEP_WAITING, code, format, arguments);
+	(void)vsnprintf(message, sizeof(message), format, arguments);
 	va_end(arguments);
+	decide(outcome, STEP_WAITING, code, message);
 	outcome->until_ms = until_ms;
 }
 
 void outcome_fail(struct outcome *outcome, int code, const char *format, ...)
 {
+	char message[sizeof(outcome->problem.message)];
 	va_list arguments;
 
 	va_start(arguments, format);
-	say(outcome, STEP_FAILED, code, format, arguments);
+	(void)vsnprintf(message, sizeof(message), format, arguments);
 	va_end(arguments);
+	decide(outcome, STEP_FAILED, code, message);
 }
 
 bool facts_intent_is(const struct facts *facts, enum intent_target target)

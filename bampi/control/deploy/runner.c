@@ -48,6 +48,7 @@ struct runner {
 	size_t count;
 	size_t first, size; /* the slice that is being saved */
 	int races;
+	bool repeated; /* the whole batch was tried a second time */
 };
 
 static void save_slice(struct runner *runner);
@@ -266,6 +267,12 @@ static void on_save_failed(struct runner *runner, int rc, const struct problem *
 		if (rc == 0)
 			return;
 	}
+	/* Most often a deadlock with somebody who touches many rows: once more as it is. */
+	if (!runner->repeated) {
+		runner->repeated = true;
+		save_slice(runner);
+		return;
+	}
 	log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
 	if (runner->size > 1) {
 		log_warn(SUBJECT, "a batch of %zu could not be saved; one by one now",
@@ -411,6 +418,7 @@ static void on_next(void *context, int rc, const PGresult *result, const struct 
 	}
 	runner->first = 0;
 	runner->size = runner->count;
+	runner->repeated = false;
 	runner->races = 0;
 	save_slice(runner);
 }
@@ -465,17 +473,16 @@ static void on_extended(void *context, int rc, const PGresult *result,
 static void extend(void *context)
 {
 	struct runner *runner = context;
-	const struct save_options options = {.owner = runner->options.owner,
-					     .claim_ms = runner->options.claim_ms};
 	size_t count = bmc_jobs_count(runner->jobs);
 	CLEANUP(freep) struct claim_key *keys = count > 0 ? calloc(count, sizeof(*keys)) : NULL;
+	struct extend_options options = {
+		.owner = runner->options.owner, .claim_ms = runner->options.claim_ms, .keys = keys};
 
 	loop_timer_arm(runner->extend_timer, runner->options.claim_ms / 3);
 	if (!keys || !runner->connected || runner->extending)
 		return;
-	count = bmc_jobs_claims(runner->jobs, keys, count);
-	if (deploy_store_extend(runner->options.db, &options, keys, count, on_extended, runner) ==
-	    0)
+	options.count = bmc_jobs_claims(runner->jobs, keys, count);
+	if (deploy_store_extend(runner->options.db, &options, on_extended, runner) == 0)
 		runner->extending = true;
 }
 
