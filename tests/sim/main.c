@@ -61,11 +61,11 @@ static void read_faults(struct faults_file *file, struct sim_nodes *nodes)
 		return;
 	for (char *line = strtok_r(content, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest)) {
-		unsigned number = 0;
-		char word[64];
+		char *word = NULL;
+		unsigned long number = line[0] == 's' ? strtoul(line + 1, &word, 10) : 0;
 
-		if (sscanf(line, "s%u %63s", &number, word) != 2 || number < 1 ||
-		    number > nodes->count || !sim_node_fault(&nodes->rows[number - 1], word))
+		if (number < 1 || number > nodes->count || *word != ' ' ||
+		    !sim_node_fault(&nodes->rows[number - 1], word + 1))
 			(void)fprintf(stderr, "simnodes: fault \"%s\" means nothing\n", line);
 	}
 }
@@ -109,13 +109,10 @@ static int run_nodes(const char *conninfo, const char *folder, struct sim_nodes 
 	struct sim_rack *rack = NULL;
 	CLEANUP(connection_done) PGconn *connection = PQconnectdb(conninfo);
 	char path[4096];
-	char journal[4096];
 
 	(void)text_format(path, sizeof(path), "%s/rack", folder);
-	(void)text_format(journal, sizeof(journal), "%s/journal", folder);
 	(void)text_format(faults.path, sizeof(faults.path), "%s/faults", folder);
 	options.path = path;
-	nodes->journal = journal;
 	if (PQstatus(connection) != CONNECTION_OK || sim_rack_new(&options, &rack) != 0) {
 		(void)fprintf(stderr, "simnodes: no database or no rack: %s",
 			      PQerrorMessage(connection));
@@ -142,12 +139,14 @@ static int run_nodes(const char *conninfo, const char *folder, struct sim_nodes 
 static int command_run(int argc, char **argv)
 {
 	long count = argc > 4 ? strtol(argv[4], NULL, 10) : 0;
-	struct sim_nodes nodes = {.times = {20, 20, 20, 20}};
+	char journal[4096];
+	struct sim_nodes nodes = {.times = {20, 20, 20, 20}, .journal = journal};
 	int64_t *times[] = {&nodes.times.post_ms, &nodes.times.load_ms, &nodes.times.start_ms,
 			    &nodes.times.task_ms};
 	int status;
 
-	if (count < 1 || count > COUNT_LIMIT)
+	if (count < 1 || count > COUNT_LIMIT ||
+	    !text_format(journal, sizeof(journal), "%s/journal", argv[3]))
 		return 2;
 	for (int i = 5; i < argc && i < 9; i++)
 		*times[i - 5] = strtoll(argv[i], NULL, 10);

@@ -56,11 +56,12 @@ int sim_rows_read(PGconn *connection, struct sim_nodes *nodes)
 	if (!result)
 		return -1;
 	for (int row = 0; row < PQntuples(result); row++) {
-		struct sim_node_state *node = find(nodes, atoi(PQgetvalue(result, row, 0)));
+		struct sim_node_state *node =
+			find(nodes, (int)strtol(PQgetvalue(result, row, 0), NULL, 10));
 
 		if (!node)
 			continue;
-		node->node_id = atoll(PQgetvalue(result, row, 1));
+		node->node_id = strtoll(PQgetvalue(result, row, 1), NULL, 10);
 		copy(node->node_state, sizeof(node->node_state), result, row, 2);
 		copy(node->target, sizeof(node->target), result, row, 3);
 		copy(node->token, sizeof(node->token), result, row, 4);
@@ -104,9 +105,9 @@ static json_t *erase(const struct sim_node_state *node)
 {
 	json_t *list = json_array();
 
-	for (char letter = 'a'; letter <= 'b'; letter++) {
-		bool bad = letter == 'b' && node->faults & SIM_BAD_DRIVE;
-		json_t *row = drive(node, letter);
+	for (int i = 0; i < 2; i++) {
+		bool bad = i == 1 && node->faults & SIM_BAD_DRIVE;
+		json_t *row = drive(node, i ? 'b' : 'a');
 
 		(void)json_object_set_new(row, "method", json_string("nvme_format_crypto"));
 		(void)json_object_set_new(row, "verdict", json_string(bad ? "failed" : "erased"));
@@ -121,9 +122,9 @@ static json_t *verify(const struct sim_node_state *node)
 {
 	json_t *list = json_array();
 
-	for (char letter = 'a'; letter <= 'b'; letter++) {
-		bool bad = letter == 'b' && node->faults & SIM_LYING_DRIVE;
-		json_t *row = drive(node, letter);
+	for (int i = 0; i < 2; i++) {
+		bool bad = i == 1 && node->faults & SIM_LYING_DRIVE;
+		json_t *row = drive(node, i ? 'b' : 'a');
 
 		(void)json_object_set_new(row, "samples", json_integer(1026));
 		(void)json_object_set_new(row, "nonzero", json_integer(bad ? 1000 : 0));
@@ -177,14 +178,15 @@ static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 	int rc = 0;
 
 	for (int row = 0; result && row < PQntuples(result); row++) {
-		struct sim_node_state *node = find(nodes, atoi(PQgetvalue(result, row, 0)));
+		struct sim_node_state *node =
+			find(nodes, (int)strtol(PQgetvalue(result, row, 0), NULL, 10));
 		const char *nonce = strrchr(PQgetvalue(result, row, 4), '/');
 
 		if (!node || !sim_node_idle(node) ||
 		    strcmp(node->agent_token, PQgetvalue(result, row, 3)) != 0 ||
 		    strcmp(node->token, node->agent_token) != 0)
 			continue;
-		node->task = (struct sim_task){.id = atoll(PQgetvalue(result, row, 1)),
+		node->task = (struct sim_task){.id = strtoll(PQgetvalue(result, row, 1), NULL, 10),
 					       .until_ms = now_ms + nodes->times.task_ms};
 		copy(node->task.kind, sizeof(node->task.kind), result, row, 2);
 		(void)text_copy(node->task.params_callback, sizeof(node->task.params_callback),

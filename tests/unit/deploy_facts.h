@@ -2,14 +2,15 @@
  * its case is about. */
 #pragma once
 
+/* cmocka wants the others before it. */
+/* clang-format off */
 #include <assert.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* clang-format off: cmocka wants these before it */
-#include <setjmp.h>
 #include <cmocka.h>
 /* clang-format on */
 
