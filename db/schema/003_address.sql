@@ -29,7 +29,7 @@ create table reservation (
 grant select, insert, delete on reservation to portald;
 grant select on reservation to bampi_bootd, bampid;
 
--- An address bound twice cannot be written: one row per address, one row per (MAC, subnet).
+-- An address bound twice cannot be written: one row per address, one bound row per (MAC, subnet). A declined row names who declined it.
 create table lease (
 	address inet primary key,
 	mac macaddr not null,
@@ -37,9 +37,9 @@ create table lease (
 	state text not null default 'bound' check (state in ('bound', 'declined')),
 	client text not null default '',      -- what it said it was: vendor class, cut to 64
 	expires_at timestamptz not null,
-	bound_at timestamptz not null default now(),
-	constraint lease_one_per_mac unique (mac, subnet_id)
+	bound_at timestamptz not null default now()
 );
+create unique index lease_one_per_mac on lease (mac, subnet_id) where state = 'bound';
 create index lease_expiry on lease (expires_at);
 grant select on lease to portald, bampid;
 grant select, insert, update, delete on lease to bampi_bootd;

@@ -99,6 +99,12 @@ static void keys_are_unique(void **state)
 	assert_int_equal(lease_table_add(table, 1, mac_of(2), SUBNET, &lease), E_CONFLICT);
 	assert_int_equal(lease_table_add(table, 2, mac_of(1), SUBNET, &lease), E_CONFLICT);
 	assert_int_equal(lease_table_add(table, 2, mac_of(1), SUBNET + 1, &lease), 0);
+	lease_table_decline(table, lease);
+	assert_null(lease_by_mac(table, mac_of(1), SUBNET + 1));
+	assert_non_null(lease_by_address(table, 2));
+	assert_int_equal(lease_table_add(table, 3, mac_of(1), SUBNET + 1, &lease), 0);
+	lease_table_remove(table, lease_by_address(table, 2));
+	assert_ptr_equal(lease_by_mac(table, mac_of(1), SUBNET + 1), lease);
 	assert_int_equal(lease_table_intern(table, "x"), lease_table_intern(table, "x"));
 	assert_int_equal(lease_table_intern(table, ""), 0);
 	lease_table_free(table);
@@ -167,7 +173,7 @@ static void held_by_spent_client(struct world *world)
 
 static void reserved_declined(struct world *world)
 {
-	put(world->leases, 17, 77, NOW + 60)->state = LEASE_DECLINED;
+	lease_table_decline(world->leases, put(world->leases, 17, 2, NOW + 60));
 }
 
 static void held_but_bound_elsewhere(struct world *world)
@@ -217,7 +223,7 @@ static void one_quarantined(struct world *world)
 {
 	for (unsigned i = 0; i < 3; i++)
 		put(world->leases, 100 + i, 20 + i, NOW + 60);
-	put(world->leases, 103, 77, NOW + 60)->state = LEASE_DECLINED;
+	lease_table_decline(world->leases, put(world->leases, 103, 9, NOW + 60));
 }
 
 static void one_out_of_quarantine(struct world *world)

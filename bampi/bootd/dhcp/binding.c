@@ -71,14 +71,6 @@ void binding_renew(const struct bindings *bindings, struct lease *lease, const c
 	lease_store_put(bindings->store, lease);
 }
 
-/* One MAC has one row per subnet, so the row of a declined address carries a stand-in made of the
- * address. */
-static struct mac nobody(uint32_t address)
-{
-	return (struct mac){{0x02, 0, (uint8_t)(address >> 24), (uint8_t)(address >> 16),
-			     (uint8_t)(address >> 8), (uint8_t)address}};
-}
-
 bool binding_quarantine(const struct bindings *bindings, struct lease *bound, int64_t until_s)
 {
 	struct lease was = *bound;
@@ -87,11 +79,13 @@ bool binding_quarantine(const struct bindings *bindings, struct lease *bound, in
 	if (bound->flying)
 		return false;
 	lease_store_forget(bindings->store, bound);
-	if (lease_table_add(bindings->leases, was.address, nobody(was.address), was.subnet_id,
-			    &lease))
+	if (lease_table_add(bindings->leases, was.address, was.mac, was.subnet_id, &lease))
 		return false;
-	lease->state = LEASE_DECLINED;
-	lease->victim = was.mac;
+	lease_table_decline(bindings->leases, lease);
+	lease->committed = was.committed;
+	lease->old_address = was.old_address;
+	lease->victim = was.victim;
+	lease->client = was.client;
 	lease->expires_at = until_s;
 	lease_store_put(bindings->store, lease);
 	return true;

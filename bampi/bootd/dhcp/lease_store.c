@@ -38,9 +38,10 @@ enum column {
 };
 
 /* First the rows that make room (the client's former address, a spent lease of another), then
- * renewals, then new bindings. A new binding never overwrites: a row that another bootd made wins,
- * and is not among the numbers that come back. The sub-select on `freed` makes the deletes happen
- * before the inserts. A subnet that was deleted meanwhile makes no error, only no row. */
+ * renewals and declines, then new bindings. A new binding never overwrites: a row that another
+ * bootd made wins, and is not among the numbers that come back; nor does a renewal bind what was
+ * declined, because the MAC may be bound elsewhere by now. The counts make the deletes and updates
+ * happen before the inserts. A subnet that was deleted meanwhile makes no error, only no row. */
 static const struct db_query write_query = {
 	"lease_write",
 	"with w as materialized (select * from unnest($1::inet[], $2::macaddr[], $3::bigint[], $4::text[], $5::text[], "
@@ -49,10 +50,11 @@ static const struct db_query write_query = {
 	"freed as (delete from haas.lease l using w where w.fresh and ((l.address = w.old_address and l.mac = w.mac) or "
 	"(l.address = w.address and l.mac = w.victim)) returning 1), "
 	"renewed as (update haas.lease l set state = w.state, client = w.client, expires_at = to_timestamp(w.expires) "
-	"from w where l.address = w.address and l.mac = w.mac returning w.i), "
+	"from w where l.address = w.address and l.mac = w.mac and (l.state = w.state or w.state = 'declined') "
+	"returning w.i), "
 	"made as (insert into haas.lease (address, mac, subnet_id, state, client, expires_at) "
 	"select w.address, w.mac, w.subnet_id, w.state, w.client, to_timestamp(w.expires) "
-	"from w join haas.subnet s on s.id = w.subnet_id, (select count(*) from freed) f "
+	"from w join haas.subnet s on s.id = w.subnet_id, (select count(*) from freed) f, (select count(*) from renewed) n "
 	"where w.fresh and not exists (select from renewed r where r.i = w.i) "
 	"on conflict do nothing returning address) "
 	"select i from renewed union all select w.i from made join w on w.address = made.address and w.fresh",
@@ -345,6 +347,11 @@ void lease_store_flush(struct lease_store *store)
 	}
 }
 
+static bool is_row(const struct lease *lease, struct mac mac, int64_t subnet_id, int state)
+{
+	return mac_equal(lease->mac, mac) && lease->subnet_id == subnet_id && lease->state == state;
+}
+
 /* A row of a full read against what is in memory. What has not been written yet is newer than any
  * row. */
 static int take_row(struct lease_store *store, const PGresult *result, int row)
@@ -362,8 +369,8 @@ static int take_row(struct lease_store *store, const PGresult *result, int row)
 	    mac_parse(db_text(result, row, 1, ""), &mac))
 		return E_MALFORMED;
 	lease = lease_by_address(table, address);
-	other = lease_by_mac(table, mac, subnet_id);
-	if (lease && lease == other) {
+	other = state == LEASE_BOUND ? lease_by_mac(table, mac, subnet_id) : NULL;
+	if (lease && is_row(lease, mac, subnet_id, state)) {
 		lease->seen = store->read_number;
 		if (lease->dirty || lease->flying)
 			return 0;
@@ -378,10 +385,11 @@ static int take_row(struct lease_store *store, const PGresult *result, int row)
 		rc = lease_table_add(table, address, mac, subnet_id, &lease);
 		if (rc)
 			return rc;
+		if (state == LEASE_DECLINED)
+			lease_table_decline(table, lease);
 	}
 	lease->seen = store->read_number;
 	lease->committed = true;
-	lease->state = (uint8_t)state;
 	lease->client = lease_table_intern(table, db_text(result, row, 4, ""));
 	lease->expires_at = db_int(result, row, 5, 0);
 	return 0;

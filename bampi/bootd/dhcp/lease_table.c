@@ -161,7 +161,8 @@ static int grow_slots(struct lease_table *table)
 			continue;
 		lease = record(table, old[i] - 1);
 		addresses[find_slot(table, &table->by_address, lease, same_address)] = old[i];
-		macs[find_slot(table, &table->by_mac, lease, same_mac)] = old[i];
+		if (lease->state == LEASE_BOUND)
+			macs[find_slot(table, &table->by_mac, lease, same_mac)] = old[i];
 	}
 	free(old);
 	return 0;
@@ -235,14 +236,26 @@ int lease_table_add(struct lease_table *table, uint32_t address, struct mac mac,
 	return 0;
 }
 
+static void forget_mac(const struct lease_table *table, const struct lease *lease)
+{
+	if (lease->state == LEASE_BOUND)
+		clear_slot(table, &table->by_mac,
+			   find_slot(table, &table->by_mac, lease, same_mac));
+}
+
+void lease_table_decline(struct lease_table *table, struct lease *lease)
+{
+	forget_mac(table, lease);
+	lease->state = LEASE_DECLINED;
+}
+
 void lease_table_remove(struct lease_table *table, struct lease *lease)
 {
 	size_t by_address = find_slot(table, &table->by_address, lease, same_address);
-	size_t by_mac = find_slot(table, &table->by_mac, lease, same_mac);
 
+	forget_mac(table, lease);
 	table->free_list[table->free_count++] = table->by_address.slots[by_address] - 1;
 	clear_slot(table, &table->by_address, by_address);
-	clear_slot(table, &table->by_mac, by_mac);
 	table->count--;
 	*lease = (struct lease){0};
 }

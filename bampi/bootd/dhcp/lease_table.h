@@ -1,6 +1,6 @@
-/* Leases in memory: found by address and by (MAC, subnet). Ours, because every packet passes here
- * and a site has 100 thousand: open addressing over stable records, about 80 bytes a lease. Also
- * used for offers, which live a few seconds. */
+/* Leases in memory: found by address and, when bound, by (MAC, subnet). Ours, because every packet
+ * passes here and a site has 100 thousand: open addressing over stable records, about 80 bytes a
+ * lease. Also used for offers, which live a few seconds. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,14 +12,15 @@
 
 enum lease_state {
 	LEASE_BOUND,
-	LEASE_DECLINED, /* nobody's until it expires: somebody was already there */
+	LEASE_DECLINED, /* nobody's until it expires: somebody was already there; the MAC is whose
+			   word that was */
 };
 
 /* A record stays where it is until it is removed. */
 struct lease {
 	uint32_t address;
 	struct mac mac;
-	uint8_t state;     /* enum lease_state */
+	uint8_t state;     /* enum lease_state; changes by lease_table_decline */
 	bool committed;    /* the row is in PostgreSQL */
 	bool dirty;        /* differs from the row; queued for the next batch */
 	bool flying;       /* in a batch under way */
@@ -39,9 +40,12 @@ struct lease_table;
 MUST_USE int lease_table_new(size_t limit, struct lease_table **ret);
 void lease_table_free(struct lease_table *table);
 
-/* Both keys must be free: look first. E_CONFLICT when one is taken, E_LIMIT, -ENOMEM. */
+/* A bound one. Both keys must be free: look first. E_CONFLICT when one is taken, E_LIMIT, -ENOMEM.
+ */
 MUST_USE int lease_table_add(struct lease_table *table, uint32_t address, struct mac mac,
 			     int64_t subnet_id, struct lease **ret);
+/* The MAC is free for another address from now on; lease_by_mac does not find this one. */
+void lease_table_decline(struct lease_table *table, struct lease *lease);
 void lease_table_remove(struct lease_table *table, struct lease *lease);
 struct lease *lease_by_address(const struct lease_table *table, uint32_t address);
 struct lease *lease_by_mac(const struct lease_table *table, struct mac mac, int64_t subnet_id);

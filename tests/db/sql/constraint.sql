@@ -6,6 +6,9 @@ update node set state = 'free', dirty = true where name = 'n1';
 insert into lease (address, mac, subnet_id, expires_at) select '10.2.0.14', '52:54:00:00:00:01', id, now() from subnet;
 insert into lease (address, mac, subnet_id, expires_at) select '10.2.0.14', '52:54:00:00:00:02', id, now() from subnet;
 insert into lease (address, mac, subnet_id, expires_at) select '10.2.0.15', '52:54:00:00:00:01', id, now() from subnet;
+update lease set state = 'declined';
+insert into lease (address, mac, subnet_id, expires_at) select '10.2.0.15', '52:54:00:00:00:01', id, now() from subnet returning address;
+update lease set state = 'bound';
 \echo subnets do not overlap, pools lie inside
 insert into subnet (name, prefix, boot_server) values ('rack2', '10.2.0.128/25', '10.2.0.1');
 insert into subnet (name, prefix, boot_server, pool_low, pool_high) values ('rack3', '10.3.0.0/24', '10.3.0.1', '10.3.0.9', '10.4.0.1');
