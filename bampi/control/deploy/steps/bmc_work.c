@@ -8,12 +8,14 @@
  * for. */
 #define ANSWER_MS 300000
 
-/* The BMC may be back any moment: asked again instead of spending an attempt, for a while. */
+/* The BMC may be back any moment (or its row not read yet: E_NOT_FOUND): asked again instead of
+ * spending an attempt, for a while. */
 static bool may_come_back(const struct facts *facts, int64_t now_ms)
 {
 	int code = facts->bmc.problem.code;
 
-	return (code == E_TIMEOUT || code == E_UNAVAILABLE || code == -EBUSY) &&
+	return (code == E_TIMEOUT || code == E_UNAVAILABLE || code == -EBUSY ||
+		code == E_NOT_FOUND) &&
 	       now_ms - facts->deployment.step_started_ms < facts->settings->bmc_patience_ms;
 }
 
