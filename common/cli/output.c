@@ -287,8 +287,8 @@ static void write_line(const struct output *output, const size_t widths[], size_
 static void write_table(struct output *output)
 {
 	size_t count = output->shown_count;
-	size_t *widths = calloc(count + 1, sizeof(*widths));
 	size_t rows = output->cells ? output->rows : 0;
+	size_t *widths = calloc(count + 1, sizeof(*widths));
 
 	for (size_t i = 0; widths && i < count; i++) {
 		const struct output_column *column = &output->columns[output->shown[i]];
@@ -300,7 +300,7 @@ static void write_table(struct output *output)
 			widths[i] = width > widths[i] ? width : widths[i];
 		}
 	}
-	for (size_t row = 0; widths && row <= output->rows; row++)
+	for (size_t row = 0; widths && row <= rows; row++)
 		write_line(output, widths, row);
 	output->failed = output->failed || !widths;
 	free(widths);

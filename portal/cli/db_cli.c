@@ -138,20 +138,19 @@ static int db_restore_run(void *context, const struct command_input *input)
 		   &problem);
 }
 
-#define DATABASE_ROW                                                                       \
-	{                                                                                  \
-		"--database", 0, OPTION_VALUE, "CONNINFO",                                 \
+#define DATABASE_ROW                                                 \
+	{                                                            \
+		"--database", 0, OPTION_VALUE, "CONNINFO",           \
 			"another PostgreSQL (default HAAS_DATABASE)" \
 	}
-#define FOLDER_ROW                                                                      \
-	{                                                                               \
-		"--dir", 0, OPTION_VALUE, "DIR",                                        \
+#define FOLDER_ROW                                                               \
+	{                                                                        \
+		"--dir", 0, OPTION_VALUE, "DIR",                                 \
 			"of the private cluster (default " DB_DEFAULT_FOLDER ")" \
 	}
-#define USER_ROW                                                                   \
-	{                                                                          \
-		"--user", 0, OPTION_VALUE, "USER",                                 \
-			"OS user that runs it (default postgres)" \
+#define USER_ROW                                                                             \
+	{                                                                                    \
+		"--user", 0, OPTION_VALUE, "USER", "OS user that runs it (default postgres)" \
 	}
 
 static const struct option_row init_options[] = {DATABASE_ROW, FOLDER_ROW, USER_ROW};

@@ -1,4 +1,5 @@
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,11 +208,13 @@ int db_migration_states(const char *conninfo, struct db_migration_state **ret, s
 		rc = prepare(connection, problem);
 	if (rc == 0)
 		rc = no_newer(connection, problem);
+	if (rc < 0)
+		return rc;
 	while (db_schema[count].name)
 		count++;
 	states = calloc(count + 1, sizeof(*states));
-	if (rc == 0 && !states)
-		rc = problem_set(problem, -12, "out of memory");
+	if (!states)
+		return problem_set(problem, -ENOMEM, "out of memory");
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		states[i].name = db_schema[i].name;
 		states[i].number = number_of(&db_schema[i]);

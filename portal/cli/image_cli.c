@@ -164,23 +164,20 @@ static void tell_progress(const char *path, const json_t *image)
 			whole > 0 ? received * 100 / whole : 0);
 }
 
+/* *ret is the caller's to close, whatever comes of it. */
 static int open_content(const struct bundle *bundle, int *ret)
 {
 	int64_t wanted = json_integer_value(json_object_get(bundle->json, "stored_bytes"));
-	CLEANUP(closep) int fd = open(bundle->content, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) != 0)
+	*ret = open(bundle->content, O_RDONLY | O_CLOEXEC);
+	if (*ret < 0 || fstat(*ret, &st) != 0)
 		return haasctl_cannot("read", bundle->content, -errno);
-	if (st.st_size != wanted) {
-		fprintf(stderr,
-			"haasctl: %s has %" PRId64 " bytes, its manifest says %" PRId64 "\n",
-			bundle->content, (int64_t)st.st_size, wanted);
-		return EXIT_FAILED;
-	}
-	*ret = fd;
-	fd = -1;
-	return EXIT_OK;
+	if (st.st_size == wanted)
+		return EXIT_OK;
+	fprintf(stderr, "haasctl: %s has %" PRId64 " bytes, its manifest says %" PRId64 "\n",
+		bundle->content, (int64_t)st.st_size, wanted);
+	return EXIT_FAILED;
 }
 
 /* Announces it unless it is there already with the same content; *ret is the image now. */

@@ -202,8 +202,10 @@ int listing_new(const struct command_input *input, const struct output_column co
 {
 	struct listing *listing = calloc(1, sizeof(*listing));
 
-	if (!listing)
-		return haasctl_cannot("write", "rows", -ENOMEM);
+	if (!listing) {
+		(void)haasctl_cannot("write", "rows", -ENOMEM);
+		return EXIT_FAILED;
+	}
 	*listing = (struct listing){.columns = columns,
 				    .count = count,
 				    .format = format_of(input),

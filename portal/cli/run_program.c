@@ -27,14 +27,19 @@ __attribute__((noreturn)) static void become(const struct run_program *program,
 	if (program->folder && chdir(program->folder) < 0)
 		_exit(126);
 	for (size_t i = 0; program->environment && program->environment[i]; i++) {
-		if (putenv((char *)(uintptr_t)program->environment[i]) != 0)
+		char *variable = strdup(program->environment[i]);
+
+		if (!variable || putenv(variable) != 0)
 			_exit(126);
 	}
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
 	    dup2(talk, STDERR_FILENO) < 0)
 		_exit(126);
-	execv(program->argv[0], (char *const *)(uintptr_t)program->argv);
+	/* execv(3) changes no argument; that its prototype says otherwise is history. */
+	char *const *argv;
+	memcpy(&argv, &program->argv, sizeof(argv));
+	execv(argv[0], argv);
 	_exit(127);
 }
 
@@ -109,11 +114,11 @@ int run_program(const struct run_program *program, struct problem *problem)
 		}
 	}
 	if (pipe2(out, O_CLOEXEC) < 0)
-		return problem_set(problem, -errno, "cannot make a pipe: %s", strerror(errno));
+		return problem_set(problem, -errno, "cannot make a pipe: %s", error_text(-errno));
 	out_read = out[0];
 	if (pipe2(talk, O_CLOEXEC) < 0) {
 		close(out[1]);
-		return problem_set(problem, -errno, "cannot make a pipe: %s", strerror(errno));
+		return problem_set(problem, -errno, "cannot make a pipe: %s", error_text(-errno));
 	}
 	talk_read = talk[0];
 	pid_t child = fork();
@@ -123,12 +128,12 @@ int run_program(const struct run_program *program, struct problem *problem)
 	close(talk[1]);
 	if (child < 0)
 		return problem_set(problem, -errno, "cannot start %s: %s", program->argv[0],
-				   strerror(errno));
+				   error_text(-errno));
 	collect(out_read, output, talk_read, &words);
 	while (waitpid(child, &status, 0) < 0) {
 		if (errno != EINTR)
 			return problem_set(problem, -errno, "cannot wait for %s: %s",
-					   program->argv[0], strerror(errno));
+					   program->argv[0], error_text(-errno));
 	}
 	return tell(program->argv[0], status, &words, problem);
 }
