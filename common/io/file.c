@@ -90,7 +90,9 @@ static int sync_folder_of(const char *path)
 	return 0;
 }
 
-int file_write_atomic(const char *path, const void *data, size_t size, mode_t mode)
+/* Writes a temporary sibling and lets `publish` give it its name. */
+static int write_beside(const char *path, const void *data, size_t size, mode_t mode,
+			int (*publish)(const char *temporary, const char *path))
 {
 	CLEANUP(freep) char *temporary = NULL;
 	CLEANUP(closep) int fd = -1;
@@ -106,13 +108,32 @@ int file_write_atomic(const char *path, const void *data, size_t size, mode_t mo
 	rc = write_all(fd, data, size);
 	if (rc == 0 && (fchmod(fd, mode) != 0 || fsync(fd) != 0))
 		rc = -errno;
-	if (rc == 0 && rename(temporary, path) != 0)
+	if (rc == 0 && publish(temporary, path) != 0)
 		rc = -errno;
 	if (rc != 0) {
 		(void)unlink(temporary);
 		return rc;
 	}
 	return sync_folder_of(path);
+}
+
+int file_write_atomic(const char *path, const void *data, size_t size, mode_t mode)
+{
+	return write_beside(path, data, size, mode, rename);
+}
+
+/* link() refuses a name that is taken, rename() does not. */
+static int publish_new(const char *temporary, const char *path)
+{
+	if (link(temporary, path) != 0)
+		return -1;
+	(void)unlink(temporary);
+	return 0;
+}
+
+int file_write_new(const char *path, const void *data, size_t size, mode_t mode)
+{
+	return write_beside(path, data, size, mode, publish_new);
 }
 
 static int make_one(const char *path, mode_t mode)

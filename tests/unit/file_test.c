@@ -79,6 +79,18 @@ static void test_write_read(void **state)
 	free(data);
 }
 
+static void test_write_new(void **state)
+{
+	char *data = NULL;
+
+	assert_int_equal(file_write_new(in(state, "new"), "first", 5, 0600), 0);
+	assert_int_equal(file_write_new(in(state, "new"), "second", 6, 0600), -EEXIST);
+	assert_int_equal(file_read(in(state, "new"), 10, &data, NULL), 0);
+	assert_string_equal(data, "first");
+	free(data);
+	assert_int_equal(unlink(in(state, "new")), 0);
+}
+
 /* What fails leaves the old file whole and no crumbs. */
 static void test_write_failure(void **state)
 {
@@ -167,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_write_read, start, stop),
+		cmocka_unit_test_setup_teardown(test_write_new, start, stop),
 		cmocka_unit_test_setup_teardown(test_write_failure, start, stop),
 		cmocka_unit_test_setup_teardown(test_folders, start, stop),
 		cmocka_unit_test(test_privileges),

@@ -2,105 +2,34 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/base/error.h"
-#include "common/base/text.h"
+#include "common/io/key_file.h"
 
-static_assert(BMC_SECRET_KEY_SIZE == crypto_box_SECRETKEYBYTES &&
-		      BMC_SECRET_KEY_SIZE == crypto_box_PUBLICKEYBYTES,
-	      "libsodium's key size");
+static_assert(BMC_SECRET_KEY_SIZE == crypto_box_SECRETKEYBYTES, "libsodium's key size");
+static_assert(BMC_SECRET_KEY_SIZE == crypto_box_PUBLICKEYBYTES, "libsodium's key size");
 
 struct bmc_secret {
 	uint8_t public_key[BMC_SECRET_KEY_SIZE];
 	uint8_t secret_key[BMC_SECRET_KEY_SIZE];
 };
 
-static int check_mode(int fd, const char *path, struct problem *problem)
+static void make_key(uint8_t ret[])
 {
-	struct stat status;
-
-	if (fstat(fd, &status) < 0)
-		return -errno;
-	if (!S_ISREG(status.st_mode))
-		return problem_set(problem, E_MALFORMED, "%s is not a file", path);
-	if (status.st_mode & (S_IRWXG | S_IRWXO)) {
-		problem_set(problem, E_DENIED, "the key %s may be read by others", path);
-		problem_detail(problem, "its mode is %04o", (unsigned)status.st_mode & 07777U);
-		problem_hint(
-			problem,
-			"chmod 600 it; if others may have read it, make a new one and import the BMC passwords again");
-		return E_DENIED;
-	}
-	if (status.st_size != BMC_SECRET_KEY_SIZE)
-		return problem_set(problem, E_MALFORMED, "the key %s has not %d bytes", path,
-				   BMC_SECRET_KEY_SIZE);
-	return 0;
-}
-
-static int read_key(const char *path, struct bmc_secret *secret, struct problem *problem)
-{
-	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	int rc = fd < 0 ? -errno : check_mode(fd, path, problem);
-
-	if (rc == 0 &&
-	    read(fd, secret->secret_key, sizeof(secret->secret_key)) != sizeof(secret->secret_key))
-		rc = -EIO;
-	if (rc == 0 && crypto_scalarmult_base(secret->public_key, secret->secret_key) != 0)
-		rc = E_MALFORMED;
-	return rc;
-}
-
-static int write_all(int fd, struct bmc_secret *secret)
-{
-	randombytes_buf(secret->secret_key, sizeof(secret->secret_key));
-	if (write(fd, secret->secret_key, sizeof(secret->secret_key)) != sizeof(secret->secret_key))
-		return -EIO;
-	return fsync(fd) < 0 ? -errno : 0;
-}
-
-static int sync_folder_of(const char *path)
-{
-	CLEANUP(freep) char *folder = strdup(path);
-	CLEANUP(closep) int fd = -1;
-	char *slash;
-
-	if (!folder)
-		return -ENOMEM;
-	slash = strrchr(folder, '/');
-	if (slash)
-		slash[slash == folder] = '\0';
-	fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
-}
-
-/* Appears whole under its name or not at all; link() refuses when another daemon was first, and
- * then that key counts. */
-static int make_key(const char *path, struct bmc_secret *secret)
-{
-	CLEANUP(closep) int fd = -1;
-	char draft[4096];
-	int rc;
-
-	if (!text_format(draft, sizeof(draft), "%s.XXXXXX", path))
-		return -ENAMETOOLONG;
-	fd = mkostemp(draft, O_CLOEXEC); /* mode 0600 */
-	if (fd < 0)
-		return -errno;
-	rc = write_all(fd, secret);
-	if (rc == 0 && link(draft, path) < 0 && errno != EEXIST)
-		rc = -errno;
-	(void)unlink(draft);
-	return rc ? rc : sync_folder_of(path);
+	randombytes_buf(ret, BMC_SECRET_KEY_SIZE);
 }
 
 int bmc_secret_load(const char *path, struct bmc_secret **ret, struct problem *problem)
 {
+	const struct key_file file = {
+		.path = path,
+		.what = "BMC password key",
+		.size = BMC_SECRET_KEY_SIZE,
+		.make = make_key,
+		.exposed_hint =
+			"chmod 600 it; if others may have read it, make a new one and import the BMC passwords again"};
 	struct bmc_secret *secret;
 	int rc;
 
@@ -109,19 +38,12 @@ int bmc_secret_load(const char *path, struct bmc_secret **ret, struct problem *p
 	secret = sodium_malloc(sizeof(*secret)); /* locked where the limits allow it */
 	if (!secret)
 		return problem_set(problem, -ENOMEM, "no memory for the key %s", path);
-	*problem = (struct problem){0};
-	rc = read_key(path, secret, problem);
-	if (rc == -ENOENT) {
-		rc = make_key(path, secret);
-		if (rc == 0)
-			rc = read_key(path, secret, problem);
-	}
+	rc = key_file_load(&file, secret->secret_key, problem);
+	if (rc == 0 && crypto_scalarmult_base(secret->public_key, secret->secret_key) != 0)
+		rc = problem_set(problem, E_MALFORMED, "the key %s is not one", path);
 	if (rc) {
 		sodium_free(secret);
-		return problem_is_set(problem)
-			       ? rc
-			       : problem_set(problem, rc, "the key %s cannot be used: %s", path,
-					     error_text(rc));
+		return rc;
 	}
 	(void)sodium_mprotect_readonly(secret);
 	*ret = secret;

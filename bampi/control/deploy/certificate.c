@@ -1,82 +1,34 @@
 #include "bampi/control/deploy/certificate.h"
 
-#include <errno.h>
 #include <sodium.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/base/clock.h"
-#include "common/base/error.h"
-#include "common/base/text.h"
-#include "common/io/file.h"
+#include "common/io/key_file.h"
 
 #include "bampi/control/deploy/steps/steps.h"
 #include "bampi/control/inventory/node_inventory.h"
 
-/* Appears whole under its name or not at all; when another bampid was first, its key counts. */
-static int make_key(const char *path, struct problem *problem)
+static void make_key(uint8_t ret[])
 {
 	uint8_t public_key[CERTIFICATE_PUBLIC_KEY_SIZE];
-	uint8_t secret_key[CERTIFICATE_SECRET_KEY_SIZE];
-	char draft[4096];
-	int rc = 0;
 
-	if (!text_format(draft, sizeof(draft), "%s.%d", path, (int)getpid()))
-		rc = -ENAMETOOLONG;
-	(void)crypto_sign_keypair(public_key, secret_key);
-	if (rc == 0)
-		rc = file_write_atomic(draft, secret_key, sizeof(secret_key), 0600);
-	sodium_memzero(secret_key, sizeof(secret_key));
-	if (rc == 0 && link(draft, path) < 0 && errno != EEXIST)
-		rc = -errno;
-	(void)unlink(draft);
-	return rc ? problem_set(problem, rc, "the certificate key %s cannot be written: %s", path,
-				error_text(rc))
-		  : 0;
-}
-
-static int read_key(const char *path, struct certificate_key *ret, struct problem *problem)
-{
-	char *content = NULL;
-	size_t size = 0;
-	int rc = file_read(path, sizeof(ret->secret), &content, &size);
-
-	if (rc == -ENOENT)
-		return rc;
-	if (rc == 0 && size != sizeof(ret->secret))
-		rc = E_MALFORMED;
-	if (rc == 0)
-		memcpy(ret->secret, content, size);
-	if (content)
-		sodium_memzero(content, size);
-	freep(&content);
-	return rc ? problem_set(problem, rc, "the certificate key %s cannot be used: %s", path,
-				error_text(rc))
-		  : 0;
+	(void)crypto_sign_keypair(public_key, ret);
 }
 
 int certificate_key_load(const char *path, struct certificate_key *ret, struct problem *problem)
 {
+	const struct key_file file = {.path = path,
+				      .what = "certificate key",
+				      .size = CERTIFICATE_SECRET_KEY_SIZE,
+				      .make = make_key,
+				      .exposed_hint = "chmod 600, and think about who has read it"};
 	uint8_t public_key[CERTIFICATE_PUBLIC_KEY_SIZE];
 	struct certificate_key key = {0};
-	struct stat status;
-	int rc = read_key(path, &key, problem);
+	int rc = key_file_load(&file, key.secret, problem);
 
-	if (rc == -ENOENT) {
-		rc = make_key(path, problem);
-		if (rc == 0)
-			rc = read_key(path, &key, problem);
-	}
 	if (rc)
 		return rc;
-	if (stat(path, &status) < 0 || (status.st_mode & 077) != 0) {
-		certificate_key_wipe(&key);
-		(void)problem_set(problem, E_DENIED, "the certificate key %s may be read by others",
-				  path);
-		problem_hint(problem, "chmod 600, and think about who has read it");
-		return E_DENIED;
-	}
 	(void)crypto_sign_ed25519_sk_to_pk(public_key, key.secret);
 	hex_encode(public_key, sizeof(public_key), key.public_text);
 	*ret = key;
