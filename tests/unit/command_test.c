@@ -28,7 +28,9 @@ static const struct option_row list_options[] = {
 	{"--state", 's', OPTION_VALUE, "STATE", "only these"},
 	{"--label", 0, OPTION_REPEAT, "LABEL", "with this label"},
 	{"--detail", 0, OPTION_FLAG, NULL, "say more"},
+	{"--sort", 0, OPTION_VALUE, "name|age", "in this order"},
 };
+static const struct completion_row completions[] = {{"NODE", "node list -c name"}};
 static const struct option_row globals[] = {
 	{"--output", 'o', OPTION_VALUE, "FORMAT", "table, json, jsonl or csv"},
 	{"--quiet", 'q', OPTION_FLAG, NULL, "say less"},
@@ -38,6 +40,7 @@ static const struct command commands[] = {
 	{"node", "inspect", "NODE...", "inspects nodes", NULL, 0, 1, 1000, run_list},
 	{"node", "list", "", "lists nodes", list_options, COUNT_OF(list_options), 0, 2, run_list},
 	{"node", "listen", "", "listens", NULL, 0, 0, 0, run_list},
+	{"node", "power", "on|off NODE...", "power", NULL, 0, 2, 1000, run_list},
 	{"nodes", "count", "", "counts", NULL, 0, 0, 0, run_list},
 	{"db", "status", "", "the database", NULL, 0, 0, 0, run_list},
 	{"deployment", "status", "", "a deployment", NULL, 0, 0, 0, run_list},
@@ -74,6 +77,8 @@ static int run(struct seen *seen, const char *line, char *ret_out, size_t room)
 					.global_count = COUNT_OF(globals),
 					.commands = commands,
 					.command_count = COUNT_OF(commands),
+					.completions = completions,
+					.completion_count = COUNT_OF(completions),
 					.context = seen};
 	char words[512];
 	char program[] = "tool";
@@ -124,6 +129,8 @@ static void test_parse(void **state)
 		{"node list -", "[-]"},
 		{"node imp f", "[f]"},
 		{"de stat", ""},
+		{"node list --sort age", "--sort=age "},
+		{"node power off on up", "[off][on][up]"}, /* only the first place is a choice */
 		{"deployment status", ""},
 	};
 	char out[8192];
@@ -180,6 +187,8 @@ static void test_tell(void **state)
 		{"help node", "tool node import"},
 		{"node --help", "tool node import"},
 		{"node list --help", "with this label"},
+		{"help node list", "with this label"},
+		{"help node power", "usage: tool node power on|off NODE..."},
 		{"node list -h", "--state STATE"},
 		{"--version", "tool " HAAS_VERSION},
 		{"completion bash", "complete "},
@@ -197,6 +206,61 @@ static void test_tell(void **state)
 			fail_msg("%s: status %d, %s", rows[i].line, status, out);
 	}
 	assert_int_equal(run(&(struct seen){0}, "completion tcsh", out, sizeof(out)), EXIT_USAGE);
+}
+
+/* What bash offers for the last word of `line`, by the function that we print. */
+static void complete(const char *line, char *ret, size_t room)
+{
+	static const char ask[] = "\n_tool_ask() { echo \"$*\"; }\n" /* instead of a server */
+				  "set -- tool %s\nCOMP_WORDS=(\"$@\" %s)\n"
+				  "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
+				  "_tool\necho \"${COMPREPLY[*]}\"\n";
+	char path[] = "/tmp/haas-completion-XXXXXX";
+	char command[64];
+	char script[65536];
+	int file = mkstemp(path);
+	FILE *out = fdopen(file, "w");
+	FILE *bash;
+	size_t length = strlen(line);
+
+	assert_non_null(out);
+	assert_int_equal(run(&(struct seen){0}, "completion bash", script, sizeof(script)),
+			 EXIT_OK);
+	assert_true(fputs(script, out) >= 0);
+	/* a blank at the end: the word is not begun */
+	assert_true(fprintf(out, ask, line, line[length - 1] == ' ' ? "''" : "") > 0);
+	assert_int_equal(fclose(out), 0);
+	assert_true(text_format(command, sizeof(command), "bash %s 2>&1", path));
+	bash = popen(command, "r");
+	assert_non_null(bash);
+	ret[fread(ret, 1, room - 1, bash)] = '\0';
+	assert_int_equal(pclose(bash), 0);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void test_completion(void **state)
+{
+	static const struct {
+		const char *line, *offered;
+	} rows[] = {
+		{"no", "node nodes\n"},
+		{"node li", "list listen\n"},
+		{"-o json node imp", "import\n"},
+		{"node list --sort ", "name age\n"},
+		{"node list --sort = a", "age\n"},
+		{"node list --sort age --de", "--detail\n"},
+		{"node power ", "on off\n"},
+		{"node power on ", "node list -c name\n"},
+		{"node inspect n1 n2 ", "node list -c name\n"},
+	};
+	char offered[1024];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		complete(rows[i].line, offered, sizeof(offered));
+		if (strcmp(offered, rows[i].offered) != 0)
+			fail_msg("%s: %s", rows[i].line, offered);
+	}
 }
 
 /* The shell itself must accept what we print for it. */
@@ -219,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_refuse),
 		cmocka_unit_test(test_tell),
+		cmocka_unit_test(test_completion),
 		cmocka_unit_test(test_completion_syntax),
 	};
 

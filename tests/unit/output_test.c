@@ -65,6 +65,8 @@ static void test_formats(void **state)
 		 "long-name     x7  two lines\n"},
 		{OUTPUT_TABLE, "uuid,name", 1, "UUID  NAME\nu-1   n1\n"},
 		{OUTPUT_TABLE, "name", 0, "NAME\n"},
+		{OUTPUT_WIDE, NULL, 1, "NAME  COUNT  REMARK  UUID\nn1        7  a, \"b\"  u-1\n"},
+		{OUTPUT_TABLE, "note,count", 2, "REMARK  COUNT\na, \"b\"      7\n-        12.5\n"},
 		{OUTPUT_JSON, NULL, 3,
 		 "[\n {\"name\":\"n1\",\"count\":7,\"note\":\"a, \\\"b\\\"\",\"uuid\":\"u-1\"},\n"
 		 " {\"name\":\"n\xc3\xa9\xc3\xa9\",\"count\":12.5,\"note\":null,\"uuid\":\"u-2\"},\n"
@@ -96,6 +98,8 @@ static void test_refuse(void **state)
 	(void)state;
 	assert_null(render(OUTPUT_TABLE, "name,colour", 0, &error));
 	assert_non_null(strstr(error, "no such column"));
+	assert_null(render(OUTPUT_CSV, "name,count,name", 0, &error));
+	assert_non_null(strstr(error, "named twice"));
 	assert_int_equal(output_format_parse("csv"), OUTPUT_CSV);
 	assert_int_equal(output_format_parse("xml"), -1);
 }
@@ -116,6 +120,35 @@ static void test_broken_stream(void **state)
 	(void)fclose(full);
 }
 
+static const char *red_names(const char *key, const char *cell)
+{
+	return strcmp(key, "name") == 0 && strcmp(cell, "n1") == 0 ? "31" : NULL;
+}
+
+/* A colour takes no place. */
+static void test_paint(void **state)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct output *output;
+	const char *error;
+
+	(void)state;
+	assert_non_null(out);
+	assert_int_equal(output_new(out, OUTPUT_TABLE, columns, COUNT_OF(columns), "name,count",
+				    &output, &error),
+			 0);
+	output_paint(output, red_names);
+	output_row(output, rows[0]);
+	output_row(output, rows[2]);
+	assert_int_equal(output_end(output), 0);
+	(void)fclose(out);
+	assert_string_equal(text, "NAME       COUNT\n\033[31mn1\033[0m             7\n"
+				  "long-name     x7\n");
+	free(text);
+}
+
 static void test_colour(void **state)
 {
 	(void)state;
@@ -128,9 +161,8 @@ static void test_colour(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats),
-		cmocka_unit_test(test_refuse),
-		cmocka_unit_test(test_broken_stream),
+		cmocka_unit_test(test_formats),       cmocka_unit_test(test_refuse),
+		cmocka_unit_test(test_broken_stream), cmocka_unit_test(test_paint),
 		cmocka_unit_test(test_colour),
 	};
 
