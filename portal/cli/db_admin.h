@@ -9,6 +9,8 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
+#include "portal/cli/run_program.h"
+
 #define DB_DEFAULT_FOLDER   "/var/lib/haas/pg"
 #define DB_DEFAULT_CONNINFO "host=" DB_DEFAULT_FOLDER " dbname=haas user=haas"
 
@@ -46,5 +48,8 @@ MUST_USE int db_backup(const char *conninfo, const char *path, struct problem *p
  * program. */
 MUST_USE int db_restore(const char *conninfo, const char *path, bool replace,
 			struct problem *problem);
-/* Folder of the newest PostgreSQL's programs ("/usr/lib/postgresql/15/bin"). */
-MUST_USE int db_program_folder(char *ret, size_t room, struct problem *problem);
+
+/* db_program.c: runs one of the newest PostgreSQL's programs ("pg_dump"); `arguments` end with
+ * NULL, at most 14; argv of `how` is not looked at. */
+MUST_USE int db_program_run(const char *program, const char *const arguments[],
+			    const struct run_program *how, struct problem *problem);

@@ -54,21 +54,10 @@ static int settings_init(struct settings *settings, const char *conninfo, struct
 static int run(const char *program, const char *const arguments[], const struct settings *settings,
 	       struct text *output, struct problem *problem)
 {
-	char path[PATH_MAX];
-	const char *argv[16] = {path};
-	int rc = db_program_folder(path, sizeof(path), problem);
-
-	if (rc < 0)
-		return rc;
-	size_t used = strlen(path);
-	if (!text_format(path + used, sizeof(path) - used, "/%s", program))
-		return problem_set(problem, -ENAMETOOLONG, "path of %s is too long", program);
-	for (size_t i = 0; arguments[i] && i + 2 < COUNT_OF(argv); i++)
-		argv[i + 1] = arguments[i];
-	return run_program(&(struct run_program){.argv = argv,
-						 .environment = settings->environment,
-						 .output = output},
-			   problem);
+	return db_program_run(
+		program, arguments,
+		&(struct run_program){.environment = settings->environment, .output = output},
+		problem);
 }
 
 int db_backup(const char *conninfo, const char *path, struct problem *problem)

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <glob.h>
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
@@ -26,40 +25,11 @@ static const struct {
 	{"haas-portald", "portald"},
 };
 
-int db_program_folder(char *ret, size_t room, struct problem *problem)
-{
-	glob_t found = {0};
-	bool fits = false;
-
-	/* glob sorts by name; versions of PostgreSQL have two digits until 100. */
-	if (glob("/usr/lib/postgresql/*/bin", 0, NULL, &found) == 0)
-		fits = text_copy(ret, room, found.gl_pathv[found.gl_pathc - 1]);
-	globfree(&found);
-	if (fits)
-		return 0;
-	problem_set(problem, E_NOT_FOUND, "PostgreSQL's server programs are not installed");
-	problem_hint(problem,
-		     "apt-get install postgresql-15, or use any server by --database CONNINFO");
-	return E_NOT_FOUND;
-}
-
-/* Runs one of PostgreSQL's programs as the cluster's user. */
 static int run(const char *program, const char *const arguments[], const char *folder,
 	       const char *user, struct problem *problem)
 {
-	char path[PATH_MAX];
-	const char *argv[16] = {path};
-	int rc = db_program_folder(path, sizeof(path), problem);
-
-	if (rc < 0)
-		return rc;
-	size_t used = strlen(path);
-	if (!text_format(path + used, sizeof(path) - used, "/%s", program))
-		return problem_set(problem, -ENAMETOOLONG, "path of %s is too long", program);
-	for (size_t i = 0; arguments[i] && i + 2 < COUNT_OF(argv); i++)
-		argv[i + 1] = arguments[i];
-	return run_program(&(struct run_program){.argv = argv, .user = user, .folder = folder},
-			   problem);
+	return db_program_run(program, arguments,
+			      &(struct run_program){.user = user, .folder = folder}, problem);
 }
 
 static int write_access(const char *folder, const char *user, struct problem *problem)
