@@ -7,7 +7,8 @@ select n.id, n.name, n.class, n.rack, n.unit, n.firmware, n.arch, n.serial, n.uu
        b.observed_at as power_at, b.problem as bmc_problem,
        (select jsonb_agg(jsonb_build_object('name', x.name, 'mac', x.mac::text, 'boot', x.boot) order by x.name) from nic x where x.node_id = n.id) as nics,
        (select host(l.address) from lease l join nic x on x.mac = l.mac where x.node_id = n.id and l.state = 'bound' order by x.boot desc, l.expires_at desc limit 1) as address,
-       d.id as deployment_id, d.plan, d.step, d.state as deployment_state, p.percent, p.text as progress
+       d.id as deployment_id, d.plan, case when d.state in ('done', 'cancelled', 'cleared') then '' else d.step end as step,
+       d.state as deployment_state, p.percent, p.text as progress
 from node n
 left join tenant t on t.id = n.tenant_id
 left join bmc b on b.node_id = n.id
