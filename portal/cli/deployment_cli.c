@@ -108,6 +108,44 @@ static int add_ssh_keys(struct text *body, const char *const *paths)
 	return EXIT_OK;
 }
 
+/* --address MAC=ADDRESS/LENGTH[,GATEWAY] */
+static int add_addresses(struct text *body, const char *const *words)
+{
+	if (!words || !words[0])
+		return EXIT_OK; /* DHCP */
+	json_begin_array(body, "addresses");
+	for (; *words; words++) {
+		CLEANUP(freep) char *word = strdup(*words);
+		char *address = word ? strchr(word, '=') : NULL;
+		char *gateway = address ? strchr(address, ',') : NULL;
+
+		if (!address)
+			return haasctl_usage("--address %s is not MAC=ADDRESS/LENGTH[,GATEWAY]",
+					     *words);
+		*address++ = '\0';
+		if (gateway)
+			*gateway++ = '\0';
+		json_begin_object(body, NULL);
+		json_string(body, "mac", word);
+		json_string(body, "address", address);
+		if (gateway)
+			json_string(body, "gateway", gateway);
+		json_end_object(body);
+	}
+	json_end_array(body);
+	return EXIT_OK;
+}
+
+static void add_lost_drives(struct text *body, const char *const *serials)
+{
+	if (!serials || !serials[0])
+		return;
+	json_begin_array(body, "lost_drives");
+	for (; *serials; serials++)
+		json_string(body, NULL, *serials);
+	json_end_array(body);
+}
+
 static int add_params(struct text *body, const struct command_input *input)
 {
 	const char *path = command_option(input, "--user-data");
@@ -118,7 +156,10 @@ static int add_params(struct text *body, const struct command_input *input)
 		json_string(body, "hostname", command_option(input, "--hostname"));
 	if (command_option(input, "--disk"))
 		json_string(body, "disk", command_option(input, "--disk"));
-	status = add_ssh_keys(body, command_options(input, "--ssh-key"));
+	add_lost_drives(body, command_options(input, "--lost-drive"));
+	status = add_addresses(body, command_options(input, "--address"));
+	if (status == EXIT_OK)
+		status = add_ssh_keys(body, command_options(input, "--ssh-key"));
 	if (status != EXIT_OK)
 		return status; /* the body is given up half written */
 	if (path) {
@@ -274,6 +315,10 @@ static const struct option_row create_options[] = {
 	{"--ssh-key", 0, OPTION_REPEAT, "FILE", "public keys for root; may be repeated"},
 	{"--user-data", 0, OPTION_VALUE, "FILE", "handed to the installed OS"},
 	{"--disk", 0, OPTION_VALUE, "DISK", "auto, a name or a serial (default auto)"},
+	{"--address", 0, OPTION_REPEAT, "MAC=ADDR/LEN[,GW]",
+	 "static address of a NIC (default DHCP)"},
+	{"--lost-drive", 0, OPTION_REPEAT, "SERIAL",
+	 "release without this drive: it was destroyed"},
 	{"--wait", 'w', OPTION_FLAG, NULL, "watch it to its end"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };

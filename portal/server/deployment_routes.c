@@ -21,6 +21,7 @@ static const struct member_row param_members[] = {
 	{"user_data", MEMBER_TEXT, 0, 0, 65536, NULL},
 	{"addresses", MEMBER_LIST, 0, 0, 32,    NULL},
 	{"disk",      MEMBER_TEXT, 0, 1, 127,   NULL},
+	{"lost_drives", MEMBER_LIST, 0, 0, 256, NULL},
 };
 static const struct member_row address_members[] = {
 	{"mac",     MEMBER_MAC,     MEMBER_REQUIRED, 0, 0, NULL},
@@ -37,10 +38,14 @@ static void check_params(json_t *params, struct error_list *errors)
 	const struct member_row key = {.kind = MEMBER_TEXT, .min = 1, .max = 8192};
 	const json_t *keys = json_object_get(params, "ssh_keys");
 	const json_t *addresses = json_object_get(params, "addresses");
+	const struct member_row serial = {.kind = MEMBER_TEXT, .min = 1, .max = 127};
+	const json_t *lost = json_object_get(params, "lost_drives");
 
 	members_check(params, param_members, COUNT_OF(param_members), "/params", errors);
 	if (json_is_array(keys))
 		elements_check(keys, &key, false, "/params/ssh_keys", errors);
+	if (json_is_array(lost))
+		elements_check(lost, &serial, false, "/params/lost_drives", errors);
 	if (json_is_array(addresses))
 		objects_check(addresses, address_members, COUNT_OF(address_members),
 			      "/params/addresses", errors);
