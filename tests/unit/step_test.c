@@ -142,6 +142,7 @@ static void bmc_away_and_wrong_password(void **state)
 	o = run(step_netboot, &facts);
 	assert_int_equal(o.verdict, STEP_FAILED);
 	assert_string_equal(o.problem.message, "wrong password");
+	assert_true(o.permanent);
 }
 
 static void agent_calls(void **state)

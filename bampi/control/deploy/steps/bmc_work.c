@@ -35,6 +35,9 @@ bool bmc_work(const struct facts *facts, int64_t now_ms, const struct bmc_reques
 		}
 		ret->verdict = STEP_FAILED;
 		ret->problem = facts->bmc.problem;
+		/* Only a person can give another password; one more attempt could lock the account.
+		 */
+		ret->permanent = facts->bmc.problem.code == E_AUTHENTICATION;
 		if (!problem_is_set(&ret->problem))
 			(void)problem_set(&ret->problem, E_PROTOCOL,
 					  "the BMC of node %s failed at %s", facts->node.name,
@@ -49,6 +52,8 @@ bool bmc_work(const struct facts *facts, int64_t now_ms, const struct bmc_reques
 	}
 	outcome_wait(ret, now_ms + ANSWER_MS, E_TIMEOUT,
 		     "the BMC of node %s did not do what it was asked in time", facts->node.name);
+	problem_hint(&ret->problem, "ask it by hand: haasctl node power status %s",
+		     facts->node.name);
 	return false;
 }
 
