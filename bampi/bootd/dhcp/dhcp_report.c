@@ -12,6 +12,15 @@
 
 #define SUBJECT      "dhcp"
 #define SUBJECT_SIZE 96
+#define TOLD_MAX     256
+#define TOLD_MS      3600000
+
+/* A client that gets no answer asks for ever: it is told of once an hour. */
+struct told {
+	struct mac mac;
+	enum dhcp_reason reason;
+	int64_t at_ms; /* 0 = free */
+};
 
 struct dhcp_report {
 	struct loop *loop;
@@ -20,6 +29,8 @@ struct dhcp_report {
 	struct event_store *events;
 	struct log_limit strangers;               /* log lines about clients that are no nodes */
 	struct log_limit by_reason[DHCP_REASONS]; /* refusals: line and event */
+	struct told told[TOLD_MAX];
+	size_t told_next; /* the oldest, which makes room */
 	int64_t away_since_ms;
 	uint64_t postponed; /* refused because the database was away */
 };
@@ -171,18 +182,33 @@ static const char *const refusal_events[] = {
 	[ADDRESS_QUARANTINED] = "lease.conflict",
 };
 
+static bool told_lately(const struct dhcp_report *report, struct mac mac, enum dhcp_reason reason,
+			int64_t now_ms)
+{
+	for (size_t i = 0; i < TOLD_MAX; i++) {
+		const struct told *told = &report->told[i];
+
+		if (told->at_ms > 0 && now_ms - told->at_ms < TOLD_MS && told->reason == reason &&
+		    mac_equal(told->mac, mac))
+			return true;
+	}
+	return false;
+}
+
 void dhcp_report_silence(struct dhcp_report *report, const struct dhcp_client *client,
 			 const struct inventory_subnet *subnet, enum dhcp_reason reason,
 			 enum address_refusal refusal)
 {
-	bool told = reason == REASON_UNKNOWN_CLIENT || reason == REASON_NO_ADDRESS;
+	bool telling = reason == REASON_UNKNOWN_CLIENT || reason == REASON_NO_ADDRESS;
+	int64_t now_ms = loop_now_ms(report->loop);
 
 	if (reason == REASON_DATABASE_AWAY)
 		report->postponed++;
-	if (!subnet || !told)
+	if (!subnet || !telling || told_lately(report, client->mac, reason, now_ms) ||
+	    !log_allowed(&report->by_reason[reason], now_ms))
 		return;
-	if (!log_allowed(&report->by_reason[reason], loop_now_ms(report->loop)))
-		return;
+	report->told[report->told_next] = (struct told){client->mac, reason, now_ms};
+	report->told_next = (report->told_next + 1) % TOLD_MAX;
 	if (reason == REASON_UNKNOWN_CLIENT)
 		report_refusal(report, client, subnet, "lease.refused",
 			       "not a node, and nothing is reserved for it");
