@@ -13,6 +13,8 @@
  * still holds. */
 #define WINDOW_LOG_LIMIT 27
 
+#define HINT "the disk was not made bootable; upload the image again"
+
 struct image_stream {
 	struct image_manifest manifest;
 	image_block_fn fn;
@@ -89,6 +91,22 @@ static int hand_out(struct image_stream *stream, struct problem *problem)
 	return 0;
 }
 
+/* What cannot be unpacked is not what the stored digest was made of. */
+static int damaged(const struct image_stream *stream, size_t ahead, const char *why,
+		   struct problem *problem)
+{
+	char digest[DIGEST_TEXT_SIZE];
+
+	hex_encode(stream->manifest.stored_digest, DIGEST_SIZE, digest);
+	(void)problem_set(problem, E_DIGEST,
+			  "the stored image cannot be unpacked: it is not that of digest %.16s...",
+			  digest);
+	problem_detail(problem, "zstd: %s at stored byte %llu", why,
+		       (unsigned long long)(stream->stored_bytes - ahead));
+	problem_hint(problem, HINT);
+	return problem->code;
+}
+
 int image_stream_feed(struct image_stream *stream, const void *data, size_t size,
 		      struct problem *problem)
 {
@@ -107,11 +125,7 @@ int image_stream_feed(struct image_stream *stream, const void *data, size_t size
 		size_t left = ZSTD_decompressStream(stream->zstd, &out, &in);
 
 		if (ZSTD_isError(left)) {
-			(void)problem_set(problem, E_DIGEST, "the image cannot be unpacked");
-			problem_detail(
-				problem, "zstd: %s at stored byte %llu", ZSTD_getErrorName(left),
-				(unsigned long long)(stream->stored_bytes - (in.size - in.pos)));
-			return problem->code;
+			return damaged(stream, in.size - in.pos, ZSTD_getErrorName(left), problem);
 		}
 		stream->frame_open = left != 0;
 		stream->filled = out.pos;
@@ -141,9 +155,10 @@ static int compare(crypto_generichash_state *state, const uint8_t wanted[DIGEST_
 		return 0;
 	hex_encode(digest, sizeof(digest), is);
 	hex_encode(wanted, sizeof(digest), should);
-	(void)problem_set(problem, E_DIGEST, "the %s image differs from its manifest", what);
+	(void)problem_set(problem, E_DIGEST,
+			  "the digest of the %s image differs from its manifest's", what);
 	problem_detail(problem, "BLAKE2b is %s, the manifest says %s", is, should);
-	problem_hint(problem, "the disk was not made bootable; upload the image again");
+	problem_hint(problem, HINT);
 	return problem->code;
 }
 
