@@ -57,6 +57,7 @@ daemon_configs() {
 daemon_start() { # NAME
 	setsid ip netns exec "$HAAS_NS" "$bin/$1" --config "$state/conf/$1.conf" >>"$state/log/$1.log" 2>&1 </dev/null &
 	echo $! >"$state/run/$1.pid"
+	disown # the shell need not tell how it ended
 }
 
 daemon_signal() { # NAME SIGNAL

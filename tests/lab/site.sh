@@ -55,7 +55,7 @@ site_shared() {
 	exec 8>&-
 }
 
-site_folders() { # sets `state` and `conninfo_host`
+site_folders() { # sets `state` and `conninfo_host`; then calls on_folders, if the caller has one
 	state=$dir/state
 	conninfo_host=$dir/pg
 	mkdir -p "$dir/log"
@@ -64,6 +64,7 @@ site_folders() { # sets `state` and `conninfo_host`
 	install -m 0644 "$shared/image.key.pub" "$state/image-keys/image.pub"
 	cp "$shared"/boot/* "$state/boot/"
 	chmod 0644 "$state"/boot/*
+	! declare -F on_folders >/dev/null || on_folders
 }
 
 site_rack() { # NODES [OPTION of rack up...]

@@ -87,7 +87,7 @@ await() { # SECONDS SQL VALUE WHAT
 deploy() { # PLAN NODE: prints the deployment's id
 	local options=(--plan "$1" --node "$2")
 	case $1 in install | reinstall) options+=(--image demo) ;; esac
-	haasctl deployment create "${options[@]}" >"$dir/log/create"
+	haasctl deployment create "${options[@]}" >"$dir/log/create" 2>&1
 	sql "select max(id) from deployment"
 }
 in_step() { # DEPLOYMENT STEP SECONDS
