@@ -1,20 +1,12 @@
 /* For tests of the BMC queue: ask one thing and run the loop until it is answered. */
 #pragma once
 
-/* cmocka.h wants these before it, in this order. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
-/* clang-format on */
 
 #include "common/base/clock.h"
 
 #include "bampi/control/bmc/bmc_queue.h"
+#include "tests/support/cmocka.h"
 
 struct answer {
 	struct loop *loop;

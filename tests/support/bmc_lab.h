@@ -2,24 +2,16 @@
  * of the code under test. */
 #pragma once
 
-/* cmocka.h wants these before it, in this order. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-/* clang-format on */
-
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
 #include "bampi/control/bmc/bmc_driver.h"
+#include "tests/support/cmocka.h"
 
 enum { LAB_BMC = 1 };
 

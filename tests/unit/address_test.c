@@ -1,14 +1,5 @@
 // links: bootd_dhcp
 /* Leases by both keys under churn; and which address a client gets, as a table of situations. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <stdlib.h>
 
 #include "common/base/error.h"
@@ -17,6 +8,7 @@
 #include "bampi/bootd/dhcp/address_policy.h"
 #include "bampi/bootd/dhcp/lease_table.h"
 #include "bampi/bootd/dhcp/throttle.h"
+#include "tests/support/cmocka.h"
 
 #define SUBNET 1
 #define BASE   0x0a000000U /* 10.0.0.0/24, pool .100 to .103 */

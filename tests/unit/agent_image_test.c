@@ -1,15 +1,6 @@
 // links: bampi_agent
 /* An image on its way to a disk (a sparse file): digests, sizes, holes, the first MiB; manifests
  * and signatures. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,13 +17,15 @@
 #include "bampi/agent/image_manifest.h"
 #include "bampi/agent/image_stream.h"
 #include "bampi/agent/task.h"
+#include "tests/support/cmocka.h"
+#include "tests/support/scratch.h"
 
 #define MIB       ((size_t)1 << 20)
 #define RAW_SIZE  (6 * MIB + 512)
 #define DISK_SIZE (9 * MIB)
 
 struct fixture {
-	char root[64];
+	char root[SCRATCH_SIZE];
 	char disk_path[96];
 	struct agent_env env;
 	struct disk disk;
@@ -74,8 +67,7 @@ static int set_up(void **state)
 	hash(f->raw, RAW_SIZE, f->manifest.digest);
 	hash(f->stored, f->stored_size, f->manifest.stored_digest);
 
-	(void)text_copy(f->root, sizeof(f->root), "/tmp/agent_image_XXXXXX");
-	assert_non_null(mkdtemp(f->root));
+	scratch_make(f->root, "agent-image");
 	(void)text_format(f->disk_path, sizeof(f->disk_path), "%s/dev", f->root);
 	assert_int_equal(mkdir(f->disk_path, 0700), 0);
 	(void)text_format(f->disk_path, sizeof(f->disk_path), "%s/dev/vda", f->root);
@@ -94,13 +86,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
-	char path[96];
 
 	disk_writer_free(f->writer);
-	unlink(f->disk_path);
-	(void)text_format(path, sizeof(path), "%s/dev", f->root);
-	rmdir(path);
-	rmdir(f->root);
+	scratch_remove(f->root);
 	free(f->raw);
 	free(f->stored);
 	free(f);
@@ -114,7 +102,7 @@ static uint8_t *read_disk(const struct fixture *f)
 
 	assert_true(bytes && file);
 	assert_int_equal(fread(bytes, 1, DISK_SIZE, file), DISK_SIZE);
-	fclose(file);
+	assert_int_equal(fclose(file), 0);
 	return bytes;
 }
 
@@ -327,7 +315,7 @@ static void put(const char *root, const char *name, const void *data, size_t siz
 	file = fopen(path, "wb");
 	assert_non_null(file);
 	assert_int_equal(fwrite(data, 1, size, file), size);
-	fclose(file);
+	assert_int_equal(fclose(file), 0);
 }
 
 static void test_keys(void **state)
@@ -335,22 +323,16 @@ static void test_keys(void **state)
 	static const uint8_t raw[IMAGE_KEY_SIZE] = {1, 2, 3};
 	static const char hex[] =
 		"0405060000000000000000000000000000000000000000000000000000000000\n";
-	char root[] = "/tmp/agent_keys_XXXXXX";
-	char command[256];
+	char root[SCRATCH_SIZE];
 	struct agent_env env = {.root = root};
 	struct image_keys keys;
 	struct problem problem = {0};
 
 	(void)state;
-	assert_non_null(mkdtemp(root));
+	scratch_make(root, "agent-keys");
 	assert_int_equal(image_keys_load(&env, &keys, &problem), 0);
 	assert_int_equal(keys.count, 0);
-	(void)text_format(command, sizeof(command), "%s/etc", root);
-	assert_int_equal(mkdir(command, 0700), 0);
-	(void)text_format(command, sizeof(command), "%s/etc/haas", root);
-	assert_int_equal(mkdir(command, 0700), 0);
-	(void)text_format(command, sizeof(command), "%s/etc/haas/image-keys", root);
-	assert_int_equal(mkdir(command, 0700), 0);
+	assert_int_equal(shell("mkdir -p %s/etc/haas/image-keys", root), 0);
 	put(root, "image-keys/a.pub", raw, sizeof(raw));
 	put(root, "image-keys/README", "no key", 6);
 	put(root, "image.pub", hex, sizeof(hex) - 1);
@@ -361,8 +343,7 @@ static void test_keys(void **state)
 	/* a key file that holds no key is not passed over */
 	put(root, "image-keys/b.pub", "ssh-ed25519 AAAA", 16);
 	assert_int_equal(image_keys_load(&env, &keys, &problem), E_MALFORMED);
-	(void)text_format(command, sizeof(command), "rm -r %s", root);
-	assert_int_equal(system(command), 0);
+	scratch_remove(root);
 }
 
 int main(void)

@@ -1,14 +1,5 @@
 // links: bampi_agent
 /* Configuring an OS: the texts, and a root whose links try to lead out of it. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +14,8 @@
 #include "bampi/agent/configure_os.h"
 #include "bampi/agent/os_files.h"
 #include "bampi/agent/rooted.h"
+#include "tests/support/cmocka.h"
+#include "tests/support/scratch.h"
 
 static const char params[] =
 	"{\"hostname\":\"n7.rack1\",\"disk\":\"vda\",\"root_partition\":2,"
@@ -32,24 +25,13 @@ static const char params[] =
 	"\"user_data\":\"#!/bin/sh\\ntrue\\n\",\"callback\":\"http://10.2.0.1:8080/callback/aa\"}";
 
 struct fixture {
-	char top[64];
+	char top[SCRATCH_SIZE];
 	char root[96];
 	int root_fd;
 	json_t *params;
 	struct os_settings settings;
 	struct agent_env env;
 };
-
-static void shell(const char *format, const char *argument)
-{
-	char command[512];
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	(void)snprintf(command, sizeof(command), format, argument);
-#pragma GCC diagnostic pop
-	assert_int_equal(system(command), 0);
-}
 
 static json_t *parse(const char *text)
 {
@@ -66,14 +48,17 @@ static int set_up(void **state)
 	struct problem problem = {0};
 
 	assert_non_null(f);
-	(void)text_copy(f->top, sizeof(f->top), "/tmp/agent_os_XXXXXX");
-	assert_non_null(mkdtemp(f->top));
+	scratch_make(f->top, "agent-os");
 	(void)text_format(f->root, sizeof(f->root), "%s/root", f->top);
-	shell("cd %s && mkdir -p root/etc outside sys/class/net/eth0/x sys/class/net/eth1/x",
-	      f->top);
-	shell("cd %s/sys/class/net && echo 52:54:00:00:00:08 >eth0/address && "
-	      "echo 52:54:00:00:00:07 >eth1/address && ln -s x eth0/device && ln -s x eth1/device",
-	      f->top);
+	assert_int_equal(
+		shell("cd %s && mkdir -p root/etc outside sys/class/net/eth0/x sys/class/net/eth1/x",
+		      f->top),
+		0);
+	assert_int_equal(
+		shell("cd %s/sys/class/net && echo 52:54:00:00:00:08 >eth0/address && "
+		      "echo 52:54:00:00:00:07 >eth1/address && ln -s x eth0/device && ln -s x eth1/device",
+		      f->top),
+		0);
 	f->env = (struct agent_env){.root = f->top};
 	f->root_fd = open(f->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(f->root_fd >= 0);
@@ -88,7 +73,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	close(f->root_fd);
-	shell("rm -r %s", f->top);
+	scratch_remove(f->top);
 	json_decref(f->params);
 	free(f);
 	return 0;
@@ -143,8 +128,10 @@ static void test_udev(void **state)
 	struct fixture *f = *state;
 	struct problem problem = {0};
 
-	shell("cd %s/root && mkdir -p usr/lib/systemd && ln -s usr/lib lib && touch usr/lib/systemd/systemd-udevd",
-	      f->top);
+	assert_int_equal(
+		shell("cd %s/root && mkdir -p usr/lib/systemd && ln -s usr/lib lib && touch usr/lib/systemd/systemd-udevd",
+		      f->top),
+		0);
 	assert_int_equal(configure_os_name_nics(&f->env, f->root_fd, &f->settings, &problem), 0);
 	assert_string_equal(f->settings.nics[0].name, "net0");
 	assert_int_equal(configure_os_tree(f->root_fd, &f->settings, &problem), 0);
@@ -172,10 +159,12 @@ static void test_links(void **state)
 	struct problem problem = {0};
 	char outside[128];
 
-	shell("cd %s && ln -s ../../outside/hosts root/etc/hosts && ln -s /outside root/etc/haas && "
-	      "mkdir root/home && ln -s /home root/root && echo untouched >outside/hosts && "
-	      "echo untouched >outside/callback",
-	      f->top);
+	assert_int_equal(
+		shell("cd %s && ln -s ../../outside/hosts root/etc/hosts && ln -s /outside root/etc/haas && "
+		      "mkdir root/home && ln -s /home root/root && echo untouched >outside/hosts && "
+		      "echo untouched >outside/callback",
+		      f->top),
+		0);
 	/* /etc/haas leads to /outside of the root, which is not there: no folder, no file, no
 	 * escape */
 	assert_int_not_equal(configure_os_tree(f->root_fd, &f->settings, &problem), 0);
@@ -186,7 +175,7 @@ static void test_links(void **state)
 	/* the link itself was replaced, and a folder's link was followed inside the root */
 	assert_file(f, "/root/home/.ssh/authorized_keys", 0600,
 		    "ssh-ed25519 AAAA one\nssh-ed25519 BBBB two\n");
-	shell("test ! -L %s/root/etc/hosts", f->top);
+	assert_int_equal(shell("test ! -L %s/root/etc/hosts", f->top), 0);
 }
 
 static void test_bad_settings(void **state)

@@ -1,14 +1,5 @@
 // links: bampi_agent
 /* The agent's decisions as tables: disk choice, retries, downloads, erase methods, verdicts. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <string.h>
 
 #include "common/base/error.h"
@@ -20,6 +11,7 @@
 #include "bampi/agent/retry_policy.h"
 #include "bampi/agent/sysfs.h"
 #include "bampi/agent/verify_policy.h"
+#include "tests/support/cmocka.h"
 
 #define GIB ((uint64_t)1 << 30)
 

@@ -1,14 +1,5 @@
 // links: bampi_agent
 /* Bytes from switches and drives: LLDP frames, NVMe structures, /proc/cpuinfo. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <string.h>
 
 #include "common/base/error.h"
@@ -16,6 +7,7 @@
 #include "bampi/agent/inventory_cpu.h"
 #include "bampi/agent/lldp_wire.h"
 #include "bampi/agent/nvme_wire.h"
+#include "tests/support/cmocka.h"
 
 /* As lldpd sends it: chassis by MAC, port by interface name, TTL 120, system name, end. */
 static const uint8_t frame[] = "\x02\x07\x04\x52\x54\x00\x12\x34\x56"

@@ -22,7 +22,7 @@ static void ring_keeps_the_latest(void **state)
 {
 	struct console_ring *ring = calloc(1, sizeof(*ring));
 	char *copy = malloc(CONSOLE_RING_SIZE + 10);
-	char *big = malloc(3 * CONSOLE_RING_SIZE);
+	char *big = malloc(3 * (size_t)CONSOLE_RING_SIZE);
 	uint64_t position;
 
 	(void)state;
@@ -42,7 +42,8 @@ static void ring_keeps_the_latest(void **state)
 	assert_int_equal(console_ring_copy(ring, 0, copy, CONSOLE_RING_SIZE + 10, &position),
 			 CONSOLE_RING_SIZE);
 	assert_int_equal(position, ring->total - CONSOLE_RING_SIZE);
-	assert_memory_equal(copy, big + 2 * CONSOLE_RING_SIZE + 1000, CONSOLE_RING_SIZE - 1000);
+	assert_memory_equal(copy, big + 2 * (size_t)CONSOLE_RING_SIZE + 1000,
+			    CONSOLE_RING_SIZE - 1000);
 	assert_memory_equal(copy + CONSOLE_RING_SIZE - 1000, big, 1000);
 	assert_int_equal(console_ring_copy(ring, ring->total + 7, copy, 10, &position), 0);
 	free(big);

@@ -1,14 +1,5 @@
 // links: control_bmc common_base
 /* Decision tables of the breaker and of confirming effects: no clock, no BMC. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-/* clang-format on */
-
 #include <errno.h>
 #include <string.h>
 
@@ -17,6 +8,7 @@
 
 #include "bampi/control/bmc/breaker_policy.h"
 #include "bampi/control/bmc/confirm_policy.h"
+#include "tests/support/cmocka.h"
 
 /* --- breaker --------------------------------------------------------- */
 

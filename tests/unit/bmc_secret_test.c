@@ -1,14 +1,5 @@
 // links: control_bmc common_io common_base
 /* The key file and what is sealed to it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-/* clang-format on */
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +11,7 @@
 #include "common/base/text.h"
 
 #include "bampi/control/bmc/bmc_secret.h"
+#include "tests/support/cmocka.h"
 
 struct folder {
 	char dir[64];

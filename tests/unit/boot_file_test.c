@@ -1,14 +1,5 @@
 // links: bootd_boot
 /* What a client may name, and what it gets. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +11,8 @@
 #include "common/base/text.h"
 
 #include "bampi/bootd/boot/boot_file.h"
+#include "tests/support/cmocka.h"
+#include "tests/support/scratch.h"
 
 static void names(void **state)
 {
@@ -97,13 +90,12 @@ static void files(void **state)
 		{"fifo", E_NOT_FOUND},
 		{"../secret", E_NOT_FOUND}, /* boot_file_name would not let it come here */
 	};
-	char folder[] = "/tmp/haas_boot_file_XXXXXX";
-	char boot[64];
-	char command[128];
+	char folder[SCRATCH_SIZE];
+	char boot[SCRATCH_SIZE + 8];
 	char path[128];
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
+	scratch_make(folder, "boot-file");
 	(void)text_format(boot, sizeof(boot), "%s/boot", folder);
 	assert_int_equal(mkdir(boot, 0755), 0);
 	(void)text_format(path, sizeof(path), "%s/deep", boot);
@@ -128,9 +120,7 @@ static void files(void **state)
 			assert_int_equal(size, 5);
 		closep(&fd);
 	}
-	(void)text_format(command, sizeof(command), "rm -r %s", folder);
-	/* NOLINTNEXTLINE(cert-env33-c,concurrency-mt-unsafe): our own folder, one thread */
-	assert_int_equal(system(command), 0);
+	scratch_remove(folder);
 }
 
 int main(void)

@@ -1,14 +1,5 @@
 // links: bootd_boot
 /* Reports of agents, ranges of requests, and the memory of tasks. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +9,7 @@
 #include "bampi/bootd/boot/boot_range_wire.h"
 #include "bampi/bootd/boot/boot_report.h"
 #include "bampi/bootd/boot/task_book.h"
+#include "tests/support/cmocka.h"
 
 static void progress(void **state)
 {

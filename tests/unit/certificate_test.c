@@ -10,6 +10,7 @@
 #include "common/http/json_reader.h"
 
 #include "bampi/control/deploy/certificate.h"
+#include "tests/support/scratch.h"
 #include "tests/unit/deploy_facts.h"
 
 #define LENGTH 3
@@ -143,15 +144,15 @@ static void forgeries(void **state)
 
 static void key_file(void **state)
 {
-	char folder[] = "/tmp/certificate-test.XXXXXX";
+	char folder[SCRATCH_SIZE];
 	struct certificate_key first;
 	struct certificate_key second;
 	struct problem problem = {0};
 	struct stat status;
-	char path[64];
+	char path[SCRATCH_SIZE + 8];
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
+	scratch_make(folder, "certificate");
 	assert_true(text_format(path, sizeof(path), "%s/key", folder));
 	assert_int_equal(certificate_key_load(path, &first, &problem), 0);
 	assert_int_equal(stat(path, &status), 0);
@@ -163,8 +164,7 @@ static void key_file(void **state)
 	assert_int_equal(chmod(path, 0600), 0);
 	assert_int_equal(truncate(path, 10), 0);
 	assert_int_equal(certificate_key_load(path, &second, &problem), E_MALFORMED);
-	(void)unlink(path);
-	(void)rmdir(folder);
+	scratch_remove(folder);
 }
 
 int main(void)

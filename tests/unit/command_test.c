@@ -1,14 +1,5 @@
 // links: common_cli
 /* Commands as rows: finding, parsing, refusing, telling about themselves. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +7,8 @@
 
 #include "common/base/text.h"
 #include "common/cli/command.h"
+
+#include "tests/support/cmocka.h"
 
 struct seen {
 	unsigned runs;

@@ -1,15 +1,6 @@
 // links: common_io
 /* Configuration files: values, defaults, every kind of mistake, the printed sample; and the
  * daemon's arguments. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +13,8 @@
 #include "common/io/conf.h"
 #include "common/io/daemon.h"
 #include "common/net/ipv4.h"
+
+#include "tests/support/cmocka.h"
 
 struct values {
 	char *name;

@@ -1,15 +1,6 @@
 // links: common_db
 /* Against a scratch PostgreSQL of its own: pipeline, transactions, failures, notifications,
  * restart. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +12,9 @@
 #include "common/base/error.h"
 #include "common/db/array.h"
 #include "common/db/db.h"
+
+#include "tests/support/cmocka.h"
+#include "tests/support/scratch.h"
 
 #define WAIT_MS 20000
 
@@ -36,23 +30,12 @@ struct seen {
 };
 
 struct fixture {
-	char folder[64];
+	char folder[SCRATCH_SIZE];
 	char conninfo[256];
 	struct loop *loop;
 	struct db *db;
 	struct seen seen;
 };
-
-PRINTF_LIKE(1, 2) static int shell(const char *format, ...)
-{
-	char command[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	return system(command);
-}
 
 static void on_state(void *context, bool connected)
 {
@@ -137,8 +120,7 @@ static int start_cluster(void **state)
 	char command[512];
 
 	assert_non_null(f);
-	strcpy(f->folder, "/tmp/haas-db-test-XXXXXX");
-	assert_non_null(mkdtemp(f->folder));
+	scratch_make(f->folder, "db");
 	(void)text_format(command, sizeof(command), "%s/support/pg start %s/pg --bare",
 			  TEST_SOURCE_DIR, f->folder);
 	assert_int_equal(chmod(f->folder, 0755), 0);
@@ -156,7 +138,7 @@ static int stop_cluster(void **state)
 	struct fixture *f = *state;
 
 	(void)shell("%s/support/pg stop %s/pg", TEST_SOURCE_DIR, f->folder);
-	(void)shell("rm -rf %s", f->folder);
+	scratch_remove(f->folder);
 	free(f);
 	return 0;
 }

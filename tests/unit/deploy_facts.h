@@ -2,22 +2,14 @@
  * its case is about. */
 #pragma once
 
-/* cmocka wants the others before it. */
-/* clang-format off */
 #include <assert.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
-/* clang-format on */
 
 #include "common/base/text.h"
 
 #include "bampi/control/deploy/step.h"
 #include "bampi/control/image/image_trust.h"
+#include "tests/support/cmocka.h"
 
 #define NOW      INT64_C(1000000000)
 #define TOKEN    "0123456789abcdef0123456789abcdef"

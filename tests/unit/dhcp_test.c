@@ -1,15 +1,6 @@
 // links: bootd_dhcp
 /* Messages on the wire; the kind of a client; the answer matrix; the decision table of RFC
  * 2131 4.3. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <errno.h>
 #include <string.h>
 
@@ -21,6 +12,7 @@
 #include "bampi/bootd/dhcp/frame_wire.h"
 #include "bampi/bootd/dhcp/reply_policy.h"
 #include "bampi/bootd/dhcp/subnet_policy.h"
+#include "tests/support/cmocka.h"
 
 #define SERVER 0x0a000001U
 #define MINE   0x0a000064U

@@ -1,14 +1,5 @@
 // links: common_io
 /* Bounded reads, atomic writes, folders; privileges and the service manager's socket. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -26,21 +17,22 @@
 #include "common/io/file.h"
 #include "common/io/process.h"
 
+#include "tests/support/cmocka.h"
+#include "tests/support/scratch.h"
+
 static int start(void **state)
 {
-	static char folder[64];
+	static char folder[SCRATCH_SIZE];
 
-	strcpy(folder, "/tmp/haas-file-test-XXXXXX");
-	*state = mkdtemp(folder);
-	return *state ? 0 : -1;
+	scratch_make(folder, "file");
+	*state = folder;
+	return 0;
 }
 
 static int stop(void **state)
 {
-	char command[128];
-
-	(void)text_format(command, sizeof(command), "rm -rf %s", (const char *)*state);
-	return system(command);
+	scratch_remove(*state);
+	return 0;
 }
 
 static const char *in(void **state, const char *name)
@@ -94,14 +86,10 @@ static void test_write_new(void **state)
 /* What fails leaves the old file whole and no crumbs. */
 static void test_write_failure(void **state)
 {
-	char command[256];
-
 	assert_int_equal(file_write_atomic(in(state, "no/f"), "x", 1, 0600), -ENOENT);
 	assert_int_equal(mkdir(in(state, "folder"), 0755), 0);
 	assert_int_equal(file_write_atomic(in(state, "folder"), "x", 1, 0600), -EISDIR);
-	(void)text_format(command, sizeof(command), "test $(ls %s | wc -l) = 1",
-			  (const char *)*state);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(shell("test $(ls %s | wc -l) = 1", (const char *)*state), 0);
 }
 
 static void test_folders(void **state)

@@ -1,18 +1,10 @@
 // links: portal_cli
 /* What haasctl reads of words and of event streams. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <string.h>
 
 #include "portal/cli/event_reader.h"
 #include "portal/cli/haasctl.h"
+#include "tests/support/cmocka.h"
 
 static void test_duration(void **state)
 {

@@ -2,15 +2,6 @@
  * http_test.c and http_client_test.c. */
 #pragma once
 
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +17,8 @@
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/http/server.h"
+
+#include "tests/support/cmocka.h"
 
 #define WAIT_MS 10000
 

@@ -1,14 +1,5 @@
 // links: bootd_identify
 /* The picture in memory: look-ups by every key, a new picture replaces the old one whole. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <stdlib.h>
 
 #include "common/base/enum_text.h"
@@ -16,6 +7,7 @@
 #include "common/base/text.h"
 
 #include "bampi/bootd/identify/inventory.h"
+#include "tests/support/cmocka.h"
 
 #define MANY 5000
 

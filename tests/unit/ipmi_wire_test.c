@@ -1,14 +1,5 @@
 // links: control_bmc common_base
 /* IPMI requests and answers byte by byte, against the tables of IPMI 2.0 rev 1.1. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-/* clang-format on */
-
 #include <errno.h>
 #include <string.h>
 
@@ -16,6 +7,7 @@
 #include "common/base/macros.h"
 
 #include "bampi/control/bmc/ipmi_wire.h"
+#include "tests/support/cmocka.h"
 
 static void assert_frame(struct ipmi_frame frame, uint8_t netfn, const char *bytes, size_t size)
 {

@@ -1,19 +1,12 @@
 // links: common_net
 /* Addresses and prefixes; the Internet checksum. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/net/checksum.h"
 #include "common/net/ipv4.h"
+
+#include "tests/support/cmocka.h"
 
 static void test_address(void **state)
 {

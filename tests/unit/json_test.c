@@ -2,15 +2,6 @@
 /* The JSON writer and reader, and metrics: commas, escapes, broken UTF-8, numbers; what it writes
  * is read back by jansson.
  */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <math.h>
 #include <string.h>
 
@@ -18,6 +9,8 @@
 #include "common/base/json_text.h"
 #include "common/http/json_reader.h"
 #include "common/http/metrics.h"
+
+#include "tests/support/cmocka.h"
 
 static void test_nesting(void **state)
 {

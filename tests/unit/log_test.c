@@ -1,14 +1,5 @@
 // links: common_io
 /* Lines as a terminal, a pipe and journald get them. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +11,8 @@
 #include "common/base/problem.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
+
+#include "tests/support/cmocka.h"
 
 /* stderr goes to `fd` until the end of say(). */
 static void say(int fd, enum log_level level)

@@ -1,14 +1,5 @@
 // links: common_io
 /* Timers, readiness, signals. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -16,6 +7,8 @@
 
 #include "common/base/clock.h"
 #include "common/io/loop.h"
+
+#include "tests/support/cmocka.h"
 
 struct fixture {
 	struct loop *loop;

@@ -1,18 +1,11 @@
 // links: common_net
 /* Ethernet addresses as people and switches write them. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/net/mac.h"
+
+#include "tests/support/cmocka.h"
 
 static void test_parse(void **state)
 {

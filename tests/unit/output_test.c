@@ -1,20 +1,13 @@
 // links: common_cli
 /* The same rows in every format. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cli/output.h"
+
+#include "tests/support/cmocka.h"
 
 static const struct output_column columns[] = {
 	{.key = "name"},

@@ -301,6 +301,47 @@ static int pick(uint32_t *seed, int count)
 	return (int)(*seed >> 16) % count;
 }
 
+/* Where it stands: any step of any plan, now and then one that is being cancelled. */
+static struct facts pick_step(uint32_t *seed)
+{
+	struct facts facts = test_facts((enum plan)pick(seed, PLAN_CANCEL));
+	const struct plan_row *row;
+
+	if (pick(seed, 4) == 0)
+		facts.deployment.state = DEPLOYMENT_CANCELLING;
+	row = &plan_table[advance_plan(&facts.deployment)];
+	(void)text_copy(facts.deployment.step, sizeof(facts.deployment.step),
+			step_table[row->steps[pick(seed, (int)row->count)]].name);
+	facts.deployment.step_started_ms = pick(seed, 2) ? NOW - pick(seed, 100000) : 0;
+	facts.deployment.step_deadline_ms =
+		facts.deployment.step_started_ms ? facts.deployment.step_started_ms + 60000 : 0;
+	facts.deployment.attempt = pick(seed, 3);
+	return facts;
+}
+
+/* What the rest of the world says. */
+static void pick_world(uint32_t *seed, struct facts *facts)
+{
+	facts->node.state = (enum node_state)pick(seed, NODE_STATE_COUNT);
+	facts->bmc.state = (enum bmc_work_state)pick(seed, 4);
+	if (facts->bmc.state == BMC_WORK_FAILED)
+		(void)problem_set(&facts->bmc.problem, pick(seed, 2) ? E_TIMEOUT : E_AUTHENTICATION,
+				  "no");
+	if (pick(seed, 2))
+		set_intent(facts, (enum intent_target)pick(seed, INTENT_TARGET_COUNT));
+	for (int kind = 0; kind < SEEN_COUNT; kind++)
+		if (pick(seed, 2))
+			set_seen(facts, (enum seen)kind, pick(seed, 200000),
+				 pick(seed, 2) ? TOKEN : NONCE);
+	if (pick(seed, 2))
+		set_task(facts, facts->deployment.step, (enum task_kind)pick(seed, TASK_KIND_COUNT),
+			 (enum task_state)pick(seed, TASK_STATE_COUNT), NULL);
+	facts->memo = (struct memo){.tries = pick(seed, 4),
+				    .furthest = pick(seed, 7),
+				    .fired = pick(seed, 2),
+				    .powered_ms = pick(seed, 2) ? NOW - pick(seed, 9000) : 0};
+}
+
 /* Whatever the facts, the next state is one that the schema accepts: every step in every plan with
  * facts picked at random. */
 static void random_facts_stay_legal(void **state)
@@ -309,43 +350,10 @@ static void random_facts_stay_legal(void **state)
 
 	(void)state;
 	for (int round = 0; round < 20000; round++) {
-		struct facts facts;
+		struct facts facts = pick_step(&seed);
 		struct advance advance;
-		enum plan plan;
-		const struct plan_row *row;
 
-		plan = (enum plan)pick(&seed, PLAN_CANCEL);
-		facts = test_facts(plan);
-		if (pick(&seed, 4) == 0)
-			facts.deployment.state = DEPLOYMENT_CANCELLING;
-		row = &plan_table[advance_plan(&facts.deployment)];
-		(void)text_copy(facts.deployment.step, sizeof(facts.deployment.step),
-				step_table[row->steps[pick(&seed, (int)row->count)]].name);
-		facts.deployment.step_started_ms = pick(&seed, 2) ? NOW - pick(&seed, 100000) : 0;
-		facts.deployment.step_deadline_ms =
-			facts.deployment.step_started_ms ? facts.deployment.step_started_ms + 60000
-							 : 0;
-		facts.deployment.attempt = pick(&seed, 3);
-		facts.node.state = (enum node_state)pick(&seed, NODE_STATE_COUNT);
-		facts.bmc.state = (enum bmc_work_state)pick(&seed, 4);
-		if (facts.bmc.state == BMC_WORK_FAILED)
-			(void)problem_set(&facts.bmc.problem,
-					  pick(&seed, 2) ? E_TIMEOUT : E_AUTHENTICATION, "no");
-		if (pick(&seed, 2))
-			set_intent(&facts, (enum intent_target)pick(&seed, INTENT_TARGET_COUNT));
-		for (int kind = 0; kind < SEEN_COUNT; kind++)
-			if (pick(&seed, 2))
-				set_seen(&facts, (enum seen)kind, pick(&seed, 200000),
-					 pick(&seed, 2) ? TOKEN : NONCE);
-		if (pick(&seed, 2))
-			set_task(&facts, facts.deployment.step,
-				 (enum task_kind)pick(&seed, TASK_KIND_COUNT),
-				 (enum task_state)pick(&seed, TASK_STATE_COUNT), NULL);
-		facts.memo =
-			(struct memo){.tries = pick(&seed, 4),
-				      .furthest = pick(&seed, 7),
-				      .fired = pick(&seed, 2),
-				      .powered_ms = pick(&seed, 2) ? NOW - pick(&seed, 9000) : 0};
+		pick_world(&seed, &facts);
 		decide(&facts, &advance);
 		advance_done(&advance);
 	}

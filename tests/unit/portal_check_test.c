@@ -1,15 +1,6 @@
 // links: portal_server
 /* What the API lets through: members of bodies, query parameters, sheets, manifests; and that the
  * table of routes is sound. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +13,7 @@
 #include "portal/server/node_spec.h"
 #include "portal/server/query_policy.h"
 #include "portal/server/seal.h"
+#include "tests/support/cmocka.h"
 
 static const char *const colors[] = {"red", "blue", NULL};
 

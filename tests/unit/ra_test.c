@@ -1,20 +1,12 @@
 // links: bootd_dhcp
 /* Router solicitations as they come, the advertisement as it leaves. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/macros.h"
 
 #include "bampi/bootd/dhcp/ra_wire.h"
+#include "tests/support/cmocka.h"
 
 #define WITH_SOURCE "\205\0\0\0\0\0\0\0\1\1\2\0\0\0\0\7"
 

@@ -1,20 +1,12 @@
 // links: bootd_boot
 /* The boot scripts, whole: what is served to a node decides whose disk starts. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/macros.h"
 
 #include "bampi/bootd/boot/script_table.h"
+#include "tests/support/cmocka.h"
 
 static const struct script_values values = {
 	.node = "n17",

@@ -1,19 +1,11 @@
 // links: bootd_identify
 /* The boot target of every (intent, state): the whole table of docs/architecture.md. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <string.h>
 
 #include "common/base/macros.h"
 
 #include "bampi/bootd/identify/target_policy.h"
+#include "tests/support/cmocka.h"
 
 #define STATES 7
 

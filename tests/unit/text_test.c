@@ -1,14 +1,5 @@
 // links: common_base
 /* Texts, problems, enum words, error words, hex, digests, time. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +10,8 @@
 #include "common/base/hex.h"
 #include "common/base/problem.h"
 #include "common/base/text.h"
+
+#include "tests/support/cmocka.h"
 
 static void test_build(void **state)
 {
@@ -37,7 +30,7 @@ static void test_build(void **state)
 	for (unsigned i = 0; i < 10000; i++)
 		text_addf(&text, "%04u", i % 10000);
 	assert_int_equal(text.size, 40000);
-	assert_memory_equal(text.data + 4 * 1234, "1234", 4);
+	assert_memory_equal(text.data + (size_t)4 * 1234, "1234", 4);
 	assert_false(text.failed);
 	taken = text_take(&text);
 	assert_int_equal(strlen(taken), 40000);

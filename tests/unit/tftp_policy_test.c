@@ -1,20 +1,12 @@
 // links: bootd_boot
 /* What a transfer grants, sends and repeats: single decisions, then whole files over a network that
  * loses, doubles and delays. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <string.h>
 
 #include "common/base/macros.h"
 
 #include "bampi/bootd/boot/tftp_policy.h"
+#include "tests/support/cmocka.h"
 
 static const struct tftp_limits limits = {.block_size = 1468, .window_size = 64};
 

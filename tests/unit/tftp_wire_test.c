@@ -1,20 +1,12 @@
 // links: bootd_boot
 /* TFTP packets as firmware sends them, and as nobody should. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/macros.h"
 
 #include "bampi/bootd/boot/tftp_wire.h"
+#include "tests/support/cmocka.h"
 
 #define BYTES(literal) literal, sizeof(literal) - 1
 

@@ -1,17 +1,10 @@
 // links: common_net
 /* Cursors: what they read and write, and that nothing leaves the bounds. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <string.h>
 
 #include "common/net/wire.h"
+
+#include "tests/support/cmocka.h"
 
 static const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 

@@ -1,14 +1,5 @@
 // links: common_io
 /* Work on threads, results in the loop. */
-/* cmocka.h wants the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,6 +8,8 @@
 
 #include "common/base/macros.h"
 #include "common/io/worker.h"
+
+#include "tests/support/cmocka.h"
 
 struct job {
 	struct fixture *fixture;
