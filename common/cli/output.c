@@ -259,8 +259,8 @@ static void upper_case(char *text)
 	}
 }
 
-/* Line 0 is the heading. The last cell is not padded. */
-static void write_line(const struct output *output, const size_t widths[], size_t line)
+/* `cells` of a row, or NULL for the heading. The last cell is not padded. */
+static void write_line(const struct output *output, const size_t widths[], char *const cells[])
 {
 	for (size_t i = 0; i < output->shown_count; i++) {
 		const struct output_column *column = &output->columns[output->shown[i]];
@@ -269,13 +269,13 @@ static void write_line(const struct output *output, const size_t widths[], size_
 		const char *sgr = NULL;
 		char title[64];
 
-		if (line == 0) {
+		if (!cells) {
 			(void)text_copy(title, sizeof(title),
 					column->title ? column->title : column->key);
 			upper_case(title);
 			cell = title;
 		} else {
-			cell = output->cells[(line - 1) * output->shown_count + i];
+			cell = cells[i];
 			sgr = output->paint ? output->paint(column->key, cell) : NULL;
 		}
 		write_cell(output->out, cell, last && !column->number ? 0 : widths[i],
@@ -300,8 +300,10 @@ static void write_table(struct output *output)
 			widths[i] = width > widths[i] ? width : widths[i];
 		}
 	}
-	for (size_t row = 0; widths && row <= rows; row++)
-		write_line(output, widths, row);
+	if (widths)
+		write_line(output, widths, NULL);
+	for (size_t row = 0; widths && row < rows; row++)
+		write_line(output, widths, output->cells + row * count);
 	output->failed = output->failed || !widths;
 	free(widths);
 }

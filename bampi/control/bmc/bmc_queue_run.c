@@ -1,5 +1,6 @@
 /* The moving half of the queue: what a BMC does next, who gets a worker, and what an answer
  * changes. */
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ static void operation_detach(struct operation *operation)
 {
 	struct bmc *bmc = operation->bmc;
 
+	assert(bmc); /* an operation ends once */
 	if (bmc->current == operation) {
 		bmc->current = NULL;
 		if (bmc->in_flight)
@@ -363,6 +365,7 @@ static bool bmc_take_next(struct bmc *bmc)
 
 		if (!operation)
 			continue;
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a whole list */
 		DL_DELETE(bmc->waiting[priority], operation);
 		bmc->current = operation;
 		operation->confirm =

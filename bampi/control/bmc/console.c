@@ -135,6 +135,7 @@ static void hand_out(struct console *console, const char *bytes, size_t size, ui
 	DL_FOREACH_SAFE(console->subscribers, subscriber, next)
 	{
 		if (!subscriber->fn) {
+			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a whole list */
 			DL_DELETE(console->subscribers, subscriber);
 			free(subscriber);
 		}
@@ -253,6 +254,7 @@ static void console_free(struct console *console)
 	DL_FOREACH_SAFE(console->subscribers, subscriber, next)
 	{
 		if (subscriber->fn)
+			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a whole table */
 			HASH_DELETE(hh, console->hub->subscribers, subscriber);
 		free(subscriber);
 	}
