@@ -178,7 +178,7 @@ grant execute on function node_request(text, node_event, text, text) to portald;
 
 -- Creates or updates one node from a sheet row or an API body; the caller has validated types and sealed the password. Members of p_spec:
 -- name class rack unit firmware arch serial uuid nics[{name,mac,boot}] bmc{driver,address,port,username,password_sealed(hex),cipher_suite,workarounds[]}.
--- Returns {"result": created|updated|unchanged, "errors": [{"column","message"}]}; with errors or p_dry_run nothing is written.
+-- Returns {"result": created|updated, "errors": [{"column","message"}]}; with errors or p_dry_run nothing is written.
 create function node_put(p_spec jsonb, p_dry_run boolean, p_actor text)
 returns jsonb language plpgsql security definer set search_path = haas, pg_temp as $$
 declare

@@ -127,14 +127,24 @@ void exchange_refuse(struct exchange *exchange, struct error_list *errors)
 	error_list_done(errors);
 }
 
+/* "node n9 does not exist": the first {name} of the pattern is the kind, its value the name. */
 void exchange_not_found(struct exchange *exchange)
 {
 	struct problem problem = {0};
+	char kind[32] = "";
 
 	if (!exchange->request)
 		return;
-	(void)problem_set(&problem, E_NOT_FOUND, "there is no %s",
-			  http_request_path(exchange->request));
+	const char *pattern = http_request_route(exchange->request);
+	const char *open = pattern ? strchr(pattern, '{') : NULL;
+	if (open && strcspn(open, "}") <= sizeof(kind)) {
+		memcpy(kind, open + 1, strcspn(open, "}") - 1);
+		(void)problem_set(&problem, E_NOT_FOUND, "%s %.100s does not exist", kind,
+				  http_request_param(exchange->request, kind));
+	} else {
+		(void)problem_set(&problem, E_NOT_FOUND, "there is no %s",
+				  http_request_path(exchange->request));
+	}
 	problem_hint(&problem, "the list of its kind shows what there is");
 	exchange_problem(exchange, 404, &problem);
 }
