@@ -38,7 +38,7 @@ if(HAAS_SANITIZE)
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-stringop-overflow -Wno-maybe-uninitialized)
   endif()
-else()
+elseif(NOT HAAS_ANALYZE) # -fanalyzer follows the source best without optimisation, which fortification needs
   add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${fortify})
 endif()
 if(HAAS_FUZZ)

@@ -14,6 +14,8 @@
 
 #include "bampi/control/endpoint_store.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 #define SUBJECT    "bmc"
 #define GAP_MS     100
 #define PERIOD_MS  60000

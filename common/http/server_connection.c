@@ -10,6 +10,8 @@
 #include "common/base/error.h"
 #include "common/http/server_private.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 #define IDLE_MS       75000   /* between requests */
 #define WRITE_STALL_S 60      /* a client that takes nothing for so long is gone */
 #define LINGER_MS     2000    /* for the client to read our last answer */

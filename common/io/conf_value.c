@@ -9,6 +9,8 @@
 #include "common/base/text.h"
 #include "common/net/ipv4.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 static void *member(const struct conf_row *row, void *values)
 {
 	return (char *)values + row->offset;

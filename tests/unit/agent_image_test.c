@@ -53,7 +53,9 @@ static int set_up(void **state)
 	f->raw = calloc(1, RAW_SIZE);
 	f->stored = malloc(ZSTD_compressBound(RAW_SIZE));
 	former = malloc(DISK_SIZE);
-	assert_true(f->raw && f->stored && former);
+	assert_non_null(f->raw);
+	assert_non_null(f->stored);
+	assert_non_null(former);
 	randombytes_buf(f->raw, MIB);
 	randombytes_buf(f->raw + 2 * MIB, MIB);
 	randombytes_buf(f->raw + 5 * MIB, MIB + 512);

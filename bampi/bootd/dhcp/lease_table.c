@@ -7,6 +7,8 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 #define CHUNK       1024 /* records are allocated together and never move */
 #define SLOTS_MIN   1024
 #define CLIENTS_MAX 1024

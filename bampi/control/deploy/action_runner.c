@@ -12,6 +12,8 @@
 #include "bampi/control/deploy/action_store.h"
 #include "bampi/control/deploy/deploy_json.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 #define SUBJECT   "action"
 #define PERIOD_MS 5000
 #define RETRY_MS  1000
