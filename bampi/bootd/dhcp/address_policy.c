@@ -191,11 +191,8 @@ static struct address_choice choose(const struct address_facts *facts, const str
 struct address_choice address_policy(const struct address_facts *facts)
 {
 	struct lease *bound = lease_by_mac(facts->leases, facts->mac, facts->subnet->id);
-	struct address_choice choice;
+	struct address_choice choice = choose(facts, bound);
 
-	if (bound && bound->state != LEASE_BOUND)
-		bound = NULL;
-	choice = choose(facts, bound);
 	choice.bound = bound;
 	return choice;
 }
