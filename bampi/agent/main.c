@@ -10,6 +10,7 @@
 #include "bampi/agent/agent.h"
 #include "bampi/agent/neighbor.h"
 #include "bampi/agent/options.h"
+#include "bampi/agent/random_source.h"
 
 static void on_stop(void *context)
 {
@@ -47,6 +48,7 @@ int main(int argc, char **argv)
 		return rc;
 	log_setup(LOG_LEVEL_INFO);
 	(void)signal(SIGPIPE, SIG_IGN);
+	random_source_set();
 	if (sodium_init() < 0 || loop_new(&loop)) {
 		log_error("agent", "cannot start");
 		return EXIT_FAILURE;
