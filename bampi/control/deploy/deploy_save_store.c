@@ -67,9 +67,15 @@ static const struct db_query queries[PART_COUNT] = {
 		OURS(", target text, token text, nonce text") "left join haas.image i on i.id = d.image_id "
 		"on conflict (node_id) do update set target = excluded.target, deployment_id = excluded.deployment_id, token = excluded.token,"
 		" nonce = excluded.nonce, stored_digest = excluded.stored_digest, changed_at = now()", 1},
+	/* A NIC without a neighbour was not listened on for long enough: the one it had is kept. */
 	[PART_INVENTORY] = {"deploy_put_inventory",
-		"insert into haas.node_inventory (node_id, data, deployment_id) select d.node_id, x.data, d.id" OURS(", data jsonb")
-		"on conflict (node_id) do update set data = excluded.data, deployment_id = excluded.deployment_id, at = now()", 1},
+		"insert into haas.node_inventory as v (node_id, data, deployment_id) select d.node_id, x.data, d.id" OURS(", data jsonb")
+		"on conflict (node_id) do update set data = jsonb_set(excluded.data, '{nics}', coalesce("
+		"  (select jsonb_agg(case when a.nic -> 'lldp' = 'null' and b.lldp is not null then a.nic || jsonb_build_object('lldp', b.lldp) else a.nic end"
+		"    order by a.place) from jsonb_array_elements(excluded.data -> 'nics') with ordinality as a (nic, place)"
+		"    left join lateral (select o -> 'lldp' as lldp from jsonb_array_elements(v.data -> 'nics') o where o -> 'mac' = a.nic -> 'mac' limit 1) b"
+		"    on true), '[]')),"
+		"  deployment_id = excluded.deployment_id, at = now()", 1},
 	[PART_DRIVE] = {"deploy_put_drive",
 		"insert into haas.drive as v (node_id, serial, name, model, kind, size_bytes, verdict, method, reason, verdict_at) "
 		"select d.node_id, y.serial, coalesce(y.name, ''), coalesce(y.model, ''), coalesce(y.kind, ''), coalesce(y.size_bytes, 0),"

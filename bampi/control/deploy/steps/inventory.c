@@ -6,6 +6,17 @@
 #include "bampi/control/deploy/steps/steps.h"
 #include "bampi/control/inventory/node_inventory.h"
 
+/* Switches say who they are every 30 s (IEEE 802.1AB-2016, 9.2.5.7). Somebody who wants to see the
+ * node waits for that; an installation does not, and keeps the neighbours that were known. */
+#define LLDP_INSPECT_S 32
+
+static json_t *params_of(const struct facts *facts)
+{
+	bool inspect = facts->deployment.plan == PLAN_INSPECT;
+
+	return json_pack("{s:i}", "lldp_wait_s", inspect ? LLDP_INSPECT_S : 0);
+}
+
 static void record(const struct facts *facts, struct outcome *ret)
 {
 	const struct node_declared declared = {
@@ -35,7 +46,7 @@ void step_inventory(const struct facts *facts, int64_t now_ms, struct outcome *r
 	struct problem problem = {0};
 
 	ret->memo = facts->memo;
-	if (!agent_work(facts, now_ms, TASK_INVENTORY, NULL, ret))
+	if (!agent_work(facts, now_ms, TASK_INVENTORY, params_of(facts), ret))
 		return;
 	if (node_inventory_check(facts->task.result, &problem) == 0) {
 		record(facts, ret);
