@@ -27,7 +27,7 @@
 
 #define TICK_US     10000
 #define FAULTS_MAX  65536
-#define SLOW_MS     1500
+#define SLOW_MS     2500
 #define COUNT_LIMIT 65535
 
 struct faults_file {
@@ -91,7 +91,7 @@ static void tick(struct sim_rack *rack, struct sim_nodes *nodes, int64_t now_ms)
 		bmc->power_delay_ms = node->faults & SIM_BMC_SLOW ? SLOW_MS : 0;
 		if (node->wants_off)
 			bmc->power_on = false;
-		sim_node_tick(node, bmc->power_on, bmc->power_ons,
+		sim_node_tick(node, bmc->power_on, bmc->power_ons + bmc->resets,
 			      bmc->booted.device == BMC_BOOT_DISK, &nodes->times, now_ms);
 	}
 	sim_rack_unlock(rack);

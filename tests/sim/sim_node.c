@@ -96,11 +96,11 @@ static void call_back(struct sim_node_state *node)
 	}
 }
 
-void sim_node_tick(struct sim_node_state *node, bool power, uint64_t power_ons, bool boots_disk,
+void sim_node_tick(struct sim_node_state *node, bool power, uint64_t starts, bool boots_disk,
 		   const struct sim_times *times, int64_t now_ms)
 {
-	if (!power || power_ons != node->power_ons) {
-		node->power_ons = power_ons;
+	if (!power || starts != node->starts) {
+		node->starts = starts;
 		node->task = (struct sim_task){0};
 		node->wants_off = false;
 		enter(node, power ? SIM_POST : SIM_OFF, now_ms + times->post_ms);

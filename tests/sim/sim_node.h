@@ -17,7 +17,7 @@ enum sim_word {
 	SIM_NO_AGENT = 1 << 2,     /* no_agent: the ramdisk does not come up */
 	SIM_NO_CALLBACK = 1 << 3,  /* no_callback: the OS does not come up */
 	SIM_BMC_DEAD = 1 << 4,     /* bmc_dead */
-	SIM_BMC_SLOW = 1 << 5,     /* bmc_slow: power takes 3 s */
+	SIM_BMC_SLOW = 1 << 5,     /* bmc_slow: power takes 2.5 s */
 	SIM_BAD_DRIVE = 1 << 6,    /* bad_drive: one drive cannot be erased */
 	SIM_LYING_DRIVE = 1 << 7,  /* lying_drive: one drive says erased and is not */
 	SIM_NO_TASK = 1 << 8,      /* no_task: the agent calls but takes no task */
@@ -36,7 +36,7 @@ struct sim_node_state {
 	int64_t node_id;
 	enum sim_phase phase;
 	int64_t until_ms;
-	uint64_t power_ons; /* as seen in the rack */
+	uint64_t starts; /* as seen in the rack */
 	unsigned faults;
 	char hold[24]; /* a task kind that never ends: "hold:erase" */
 	char fail[24]; /* a task kind that fails: "fail:erase" */
@@ -74,8 +74,8 @@ struct sim_times {
 	int64_t post_ms, load_ms, start_ms, task_ms;
 };
 
-/* power: as the rack says; `boots_disk`: the boot device of this power-on is the disk. */
-void sim_node_tick(struct sim_node_state *node, bool power, uint64_t power_ons, bool boots_disk,
+/* power: as the rack says; starts: its power-ons and resets; `boots_disk`: of this start. */
+void sim_node_tick(struct sim_node_state *node, bool power, uint64_t starts, bool boots_disk,
 		   const struct sim_times *times, int64_t now_ms);
 /* The agent listens and has nothing to do. */
 bool sim_node_idle(const struct sim_node_state *node);

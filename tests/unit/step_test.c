@@ -361,6 +361,11 @@ static void local_boot_order(void **state)
 	assert_int_equal(o.bmc_count, 2);
 	assert_int_equal(o.bmc[0].boot.device, BMC_BOOT_DISK);
 	assert_true(o.bmc[0].boot.persistent);
+	assert_int_equal(o.bmc[1].op, BMC_POWER_RESET);
+	/* a reset that did not bring the OS up, or was refused */
+	facts.deployment.attempt = 2;
+	o = run(step_local_boot, &facts);
+	assert_int_equal(o.bmc[1].op, BMC_POWER_CYCLE);
 	facts.bmc.state = BMC_WORK_DONE;
 	assert_int_equal(run(step_local_boot, &facts).verdict, STEP_DONE);
 	facts.intent = (struct intent_facts){0};

@@ -120,16 +120,21 @@ void sim_rack_unlock(struct sim_rack *rack)
 	(void)flock(rack->fd, LOCK_UN);
 }
 
+/* The firmware looks once: a one-time boot device is used up by this boot. */
+static void node_boot(struct sim_node *node)
+{
+	node->booted = node->boot;
+	if (!node->boot.persistent) {
+		node->boot = (struct bmc_boot){0};
+		node->boot_valid = false;
+	}
+}
+
 static void node_set_power(struct sim_node *node, bool on)
 {
 	if (on && !node->power_on) {
 		node->power_ons++;
-		/* The firmware looks once: a one-time boot device is used up by this boot. */
-		node->booted = node->boot;
-		if (!node->boot.persistent) {
-			node->boot = (struct bmc_boot){0};
-			node->boot_valid = false;
-		}
+		node_boot(node);
 	}
 	if (!on && node->power_on)
 		node->power_offs++;
@@ -231,6 +236,9 @@ static int64_t sim_latency_ms(void *state, const struct bmc_request *request)
 		latency_ms = session->endpoint.timeout_ms ? session->endpoint.timeout_ms : 5000;
 	else if (node)
 		latency_ms = node->latency_ms;
+	/* No status shows it: a reset is answered when it is done. */
+	if (node && request->op == BMC_POWER_RESET)
+		latency_ms += node->power_delay_ms;
 	sim_rack_unlock(session->rack);
 	return latency_ms;
 }
@@ -243,6 +251,7 @@ static void sim_power(struct sim_node *node, enum bmc_op op)
 		return;
 	if (op == BMC_POWER_RESET) {
 		node->resets++;
+		node_boot(node);
 		return;
 	}
 	node->power_pending = true;

@@ -58,14 +58,14 @@ bool bmc_work(const struct facts *facts, int64_t now_ms, const struct bmc_reques
 }
 
 bool bmc_restart(const struct facts *facts, int64_t now_ms, enum bmc_boot_device device,
-		 bool persistent, struct outcome *ret)
+		 enum bmc_op how, struct outcome *ret)
 {
 	const struct bmc_request requests[] = {
 		{.op = BMC_BOOT_SET,
 		 .boot = {.device = device,
-			  .persistent = persistent,
+			  .persistent = device == BMC_BOOT_DISK,
 			  .firmware = facts->node.firmware}},
-		{.op = BMC_POWER_CYCLE},
+		{.op = how},
 	};
 
 	return bmc_work(facts, now_ms, requests, sizeof(requests) / sizeof(requests[0]), ret);

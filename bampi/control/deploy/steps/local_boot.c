@@ -1,9 +1,17 @@
 /* From the agent to the installed OS: intent disk (the nonce stays), boot device disk for good,
- * power cycle. */
+ * restart. */
 #include "common/base/error.h"
 #include "common/base/text.h"
 
 #include "bampi/control/deploy/steps/steps.h"
+
+/* A reset is what the running agent's node needs: nothing of the agent outlives it, and neither the
+ * supplies nor the clock pay for an off. Its effect no BMC can show; the callback that is waited
+ * for next does. Where that did not come, or the reset was refused, the power is taken away. */
+static enum bmc_op restart_of(const struct facts *facts)
+{
+	return facts->deployment.attempt > 1 ? BMC_POWER_CYCLE : BMC_POWER_RESET;
+}
 
 void step_local_boot(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
@@ -24,6 +32,6 @@ void step_local_boot(const struct facts *facts, int64_t now_ms, struct outcome *
 		ret->permanent = true;
 		return;
 	}
-	if (bmc_restart(facts, now_ms, BMC_BOOT_DISK, true, ret))
+	if (bmc_restart(facts, now_ms, BMC_BOOT_DISK, restart_of(facts), ret))
 		outcome_finish(ret);
 }

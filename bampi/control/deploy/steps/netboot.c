@@ -69,7 +69,7 @@ void step_netboot(const struct facts *facts, int64_t now_ms, struct outcome *ret
 		return;
 	}
 	if (!facts->memo.powered_ms) {
-		if (!bmc_restart(facts, now_ms, BMC_BOOT_PXE, false, ret))
+		if (!bmc_restart(facts, now_ms, BMC_BOOT_PXE, BMC_POWER_CYCLE, ret))
 			return;
 		ret->memo.powered_ms = now_ms;
 		ret->memo.unverified = facts->bmc.unverified;

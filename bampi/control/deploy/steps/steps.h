@@ -29,9 +29,10 @@ bool agent_work_is_old(const struct facts *facts);
 /* Asks the BMC for `requests` in order. True when all of them are confirmed. */
 bool bmc_work(const struct facts *facts, int64_t now_ms, const struct bmc_request requests[],
 	      size_t count, struct outcome *ret);
-/* Boot device of the next start and a power cycle: how a node is made to start anew. */
+/* Boot device (the disk for good, the network once) and then `how`, BMC_POWER_CYCLE or
+ * BMC_POWER_RESET: a node is made to start anew. */
 bool bmc_restart(const struct facts *facts, int64_t now_ms, enum bmc_boot_device device,
-		 bool persistent, struct outcome *ret);
+		 enum bmc_op how, struct outcome *ret);
 
 /* The element of an array of objects whose member `key` is `value`; NULL when none. */
 const json_t *find_by(const json_t *array, const char *key, const char *value);
