@@ -7,6 +7,9 @@
 
 #define GAP_MS 100
 
+/* A node stands still until somebody hears of these; events are for people. */
+#define URGENT (NOTIFY_AGENT_TASK | NOTIFY_BOOT_INTENT)
+
 static const char *const channel_words[] = {"agent_task", "boot_intent", "event"};
 
 static const struct db_query notify_query = {
@@ -17,8 +20,7 @@ struct notify {
 	struct db *db;
 	struct loop_timer *timer;
 	unsigned marked;
-	int64_t sent_ms;
-	bool armed;
+	int64_t urgent_ms; /* when an urgent one was sent last */
 };
 
 /* A lost notification costs its listener no more than its period: nothing is repeated. */
@@ -35,9 +37,9 @@ static void send_now(void *context)
 
 	const char *params[] = {text_get(&channels)};
 
-	notify->armed = false;
+	if (notify->marked & URGENT)
+		notify->urgent_ms = loop_now_ms(notify->loop);
 	notify->marked = 0;
-	notify->sent_ms = loop_now_ms(notify->loop);
 	if (!channels.failed && db_submit(notify->db, &notify_query, params, NULL, NULL) != 0)
 		return;
 }
@@ -49,7 +51,7 @@ int notify_new(struct loop *loop, struct db *db, struct notify **ret)
 
 	if (!notify)
 		return -ENOMEM;
-	*notify = (struct notify){.loop = loop, .db = db, .sent_ms = loop_now_ms(loop) - GAP_MS};
+	*notify = (struct notify){.loop = loop, .db = db, .urgent_ms = loop_now_ms(loop) - GAP_MS};
 	rc = loop_timer_new(loop, send_now, notify, &notify->timer);
 	if (rc) {
 		free(notify);
@@ -69,13 +71,13 @@ void notify_free(struct notify *notify)
 
 void notify_mark(struct notify *notify, unsigned channels)
 {
-	int64_t wait_ms = notify->sent_ms + GAP_MS - loop_now_ms(notify->loop);
+	unsigned before = notify->marked;
 
-	if (!channels)
-		return;
 	notify->marked |= channels;
-	if (notify->armed)
-		return;
-	notify->armed = true;
-	loop_timer_arm(notify->timer, wait_ms > 0 ? wait_ms : 0);
+	if (channels & URGENT && !(before & URGENT)) {
+		int64_t wait_ms = notify->urgent_ms + GAP_MS - loop_now_ms(notify->loop);
+		loop_timer_arm(notify->timer, wait_ms > 0 ? wait_ms : 0);
+	} else if (channels && !before) {
+		loop_timer_arm(notify->timer, GAP_MS);
+	}
 }

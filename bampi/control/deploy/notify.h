@@ -1,6 +1,7 @@
-/* NOTIFY for those who wait for our rows: no payload, one statement for all channels, at most ten a
- * second, never in the transaction that wrote them (a commit with NOTIFY takes a cluster-wide
- * lock). */
+/* NOTIFY for those who wait for our rows: no payload, one statement for all channels, never in the
+ * transaction that wrote them (a commit with NOTIFY takes a cluster-wide lock). What a node waits
+ * for goes at once, but at most ten times a second; events go along, or a tenth of a second later.
+ */
 #pragma once
 
 #include "common/base/macros.h"
