@@ -156,8 +156,8 @@ static void reset_and_soft(void **state)
 	assert_int_equal(lab_chassis_count(&lab->sim, "set shutdown"), 1);
 }
 
-/* The chassis program sleeps 2 s, so the request is sent again and executed twice (lab notes): the
- * state must come out right. */
+/* The chassis program sleeps 2 s, longer than FreeIPMI's tools wait before they send a request
+ * again: ours is sent, and executed, once. */
 static void slow_bmc_ends_right(void **state)
 {
 	struct lab *lab = *state;
@@ -168,7 +168,7 @@ static void slow_bmc_ends_right(void **state)
 	assert_int_equal(answer.rc, 0);
 	assert_true(answer.result.power.on);
 	assert_int_equal(answer.result.power.confirm, BMC_CONFIRMED);
-	assert_true(lab_chassis_count(&lab->sim, "set power 1") >= 2);
+	assert_int_equal(lab_chassis_count(&lab->sim, "set power 1"), 1);
 	lab_remove(&lab->sim, "sleep");
 	/* Nothing left over that would undo it. */
 	assert_ipmitool(&lab->sim, "chassis power status", "Chassis Power is on");

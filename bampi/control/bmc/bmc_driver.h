@@ -38,8 +38,8 @@ struct bmc_endpoint {
 	char password[21];      /* IPMI 2.0 allows 20 bytes */
 	uint8_t cipher_suite;   /* IPMI 22.15.2; 3 and 17 are the usual ones */
 	uint32_t workarounds;   /* bits of enum bmc_workaround */
-	uint32_t timeout_ms;    /* of one call; 0 = 5000 */
-	uint32_t retransmit_ms; /* a request is sent again after this; 0 = 1000. Below `timeout_ms`
+	uint32_t timeout_ms;    /* of one call; 0 = 10000 */
+	uint32_t retransmit_ms; /* a request is sent again after this; 0 = 4000. Below `timeout_ms`
 				 */
 };
 

@@ -9,7 +9,10 @@
 
 #include "bampi/control/bmc/ipmi_failure_table.h"
 
-enum { IPMI_PORT = 623, TIMEOUT_MS = 5000, RETRANSMIT_MS = 1000 };
+/* FreeIPMI numbers each retransmission anew and then drops the answer to the one before: a BMC that
+ * takes longer than RETRANSMIT_MS for an answer is never heard, and executes everything several
+ * times. Packets are lost far more rarely than BMCs are slow. */
+enum { IPMI_PORT = 623, TIMEOUT_MS = 10000, RETRANSMIT_MS = 4000, LEFT_MIN_MS = 500 };
 
 int ipmi_no_memory(struct problem *problem)
 {
@@ -78,6 +81,7 @@ int ipmi_session_open(struct ipmi_session *session, struct problem *problem)
 	bool ipv6 = strchr(endpoint->address, ':') != NULL;
 	int64_t left_ms = session->deadline_ms - clock_monotonic_ms();
 	uint32_t within_ms = timeout_ms(endpoint);
+	uint32_t again_ms = retransmit_ms(endpoint);
 	char host[96];
 
 	/* FreeIPMI gives a session up when it heard nothing for its timeout, even before it waits
@@ -87,11 +91,13 @@ int ipmi_session_open(struct ipmi_session *session, struct problem *problem)
 		ipmi_session_drop(session);
 	if (session->context)
 		return 0;
-	if (left_ms <= 2 * (int64_t)retransmit_ms(endpoint))
+	if (left_ms < LEFT_MIN_MS)
 		return problem_set(problem, E_TIMEOUT, "node %s: no time left to ask its BMC",
 				   endpoint->node);
 	if (left_ms < within_ms)
 		within_ms = (uint32_t)left_ms;
+	if (again_ms > within_ms / 2)
+		again_ms = within_ms / 2;
 
 	(void)text_format(host, sizeof(host), ipv6 ? "[%s]:%u" : "%s:%u", endpoint->address,
 			  port(endpoint));
@@ -99,11 +105,10 @@ int ipmi_session_open(struct ipmi_session *session, struct problem *problem)
 	if (!session->context)
 		return ipmi_no_memory(problem);
 	session->opening = true;
-	if (ipmi_ctx_open_outofband_2_0(session->context, host, endpoint->username,
-					endpoint->password, NULL, 0, IPMI_PRIVILEGE_LEVEL_ADMIN,
-					endpoint->cipher_suite, within_ms, retransmit_ms(endpoint),
-					freeipmi_workarounds(endpoint->workarounds),
-					IPMI_FLAGS_DEFAULT) < 0)
+	if (ipmi_ctx_open_outofband_2_0(
+		    session->context, host, endpoint->username, endpoint->password, NULL, 0,
+		    IPMI_PRIVILEGE_LEVEL_ADMIN, endpoint->cipher_suite, within_ms, again_ms,
+		    freeipmi_workarounds(endpoint->workarounds), IPMI_FLAGS_DEFAULT) < 0)
 		return ipmi_session_failed(session, "opening a session", problem);
 	session->opening = false;
 	session->used_ms = clock_monotonic_ms();
