@@ -1,79 +1,21 @@
 /* One server, a few connections: each call has one to itself, a clean one waits for the next call.
  * Reads go straight from the socket in large pieces (libevent's buffers take 4 KiB a turn, too
  * little for images). */
-#include "common/http/client.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "common/base/clock.h"
 #include "common/base/error.h"
-#include "common/base/text.h"
-#include "common/net/http_wire.h"
+#include "common/http/client_private.h"
 
 #define TIMEOUT_DEFAULT_MS     30000
 #define RESPONSE_LIMIT_DEFAULT ((size_t)16 << 20)
 #define PIECE_SIZE             65536
-#define PIECES_PER_TURN        16 /* then the rest of the loop has its turn */
-#define IDLE_COUNT             4
+#define PIECES_PER_TURN        16    /* then the rest of the loop has its turn */
 #define IDLE_MS                30000 /* our server closes after 75 s; closing first avoids the race */
-
-struct idle_connection {
-	int fd;
-	int64_t since_ms;
-};
-
-struct http_client {
-	struct loop *loop;
-	char *url;
-	union {
-		struct sockaddr any;
-		struct sockaddr_in internet;
-		struct sockaddr_un local;
-	} address;
-	socklen_t address_size;
-	struct idle_connection idle[IDLE_COUNT];
-	size_t idle_count;
-	struct http_call *calls; /* under way */
-};
-
-enum call_state { CALL_CONNECT, CALL_HEAD, CALL_BODY };
-
-struct http_call {
-	struct http_client *client;
-	struct http_call *next;
-	struct http_call_options options; /* its strings are not used after http_client_call */
-	enum call_state state;
-	int fd;
-	struct loop_watch *watch;
-	struct loop_timer *silence;
-	struct text output;
-	size_t sent;
-	bool head_only; /* HEAD */
-	bool repeatable;
-	bool reused; /* the connection had served before */
-	bool on_data_wanted;
-	bool heard;    /* some byte of an answer came */
-	bool deciding; /* inside on_data: the end must wait */
-	bool cancelled;
-	int early_rc; /* told from the loop, not from inside http_client_call */
-	int early_errno_rc;
-
-	struct text head_bytes;
-	struct http_head head;
-	enum http_framing framing;
-	uint64_t body_left;
-	struct http_chunks chunks;
-	struct text body;
-};
 
 static int parse_tcp(const char *authority, struct http_client *client)
 {
@@ -279,118 +221,13 @@ static void heard_something(struct http_call *call)
 	loop_timer_arm(call->silence, call->options.timeout_ms);
 }
 
-/* 0, or why the call ends. */
-static int give_data(struct http_call *call, const char *data, size_t size)
-{
-	int rc;
-
-	if (size == 0)
-		return 0;
-	if (!call->on_data_wanted) {
-		if (size > call->options.response_limit - call->body.size)
-			return E_LIMIT;
-		text_add_bytes(&call->body, data, size);
-		return call->body.failed ? -ENOMEM : 0;
-	}
-	call->deciding = true;
-	rc = call->options.on_data(call->options.context, data, size);
-	call->deciding = false;
-	return rc;
-}
-
-/* Body bytes; *ret_done when the body is whole. Bytes after it mean that the connection is not
- * clean: *ret_used < size. */
-static int take_body(struct http_call *call, const char *data, size_t size, size_t *ret_used,
-		     bool *ret_done)
-{
-	size_t at = 0;
-	int rc = 0;
-
-	while (rc == 0 && at < size && call->framing == HTTP_FRAMING_CHUNKED &&
-	       call->chunks.state != HTTP_CHUNKS_DONE) {
-		const char *piece;
-		size_t piece_size;
-		size_t used;
-
-		rc = http_chunks_take(&call->chunks, data + at, size - at, &used, &piece,
-				      &piece_size);
-		at += used;
-		if (rc != 0)
-			rc = E_PROTOCOL;
-		else
-			rc = give_data(call, piece, piece_size);
-		if (call->cancelled)
-			break;
-	}
-	if (call->framing == HTTP_FRAMING_LENGTH) {
-		at = size < call->body_left ? size : (size_t)call->body_left;
-		call->body_left -= at;
-		rc = give_data(call, data, at);
-	} else if (call->framing == HTTP_FRAMING_CLOSE) {
-		at = size;
-		rc = give_data(call, data, size);
-	}
-	*ret_used = at;
-	*ret_done =
-		call->framing == HTTP_FRAMING_NONE ||
-		(call->framing == HTTP_FRAMING_LENGTH && call->body_left == 0) ||
-		(call->framing == HTTP_FRAMING_CHUNKED && call->chunks.state == HTTP_CHUNKS_DONE);
-	return rc;
-}
-
-/* Moves head bytes over until it is whole; *ret_used of `data`. 0 also while more is needed (state
- * stays CALL_HEAD). */
-static int take_head(struct http_call *call, const char *data, size_t size, size_t *ret_used)
-{
-	size_t before = call->head_bytes.size;
-	size_t head_size;
-	int rc;
-
-	if (size > HTTP_HEAD_LIMIT)
-		size = HTTP_HEAD_LIMIT;
-	text_add_bytes(&call->head_bytes, data, size);
-	if (call->head_bytes.failed)
-		return -ENOMEM;
-	head_size = http_head_size(call->head_bytes.data, call->head_bytes.size);
-	if (head_size == 0 || head_size > HTTP_HEAD_LIMIT) {
-		*ret_used = size;
-		return call->head_bytes.size >= HTTP_HEAD_LIMIT ? E_LIMIT : 0;
-	}
-	*ret_used = head_size - before;
-	rc = http_head_response(call->head_bytes.data, head_size, &call->head);
-	if (rc == 0)
-		rc = http_framing_response(&call->head, call->head_only, &call->framing,
-					   &call->body_left);
-	if (rc != 0)
-		return E_PROTOCOL;
-	if (call->head.status < 200) { /* 100 Continue: the real head follows */
-		text_clear(&call->head_bytes);
-		return 0;
-	}
-	call->on_data_wanted = call->options.on_data && call->head.status < 300;
-	call->state = CALL_BODY;
-	return 0;
-}
-
 /* False when the call is over (and freed). */
 static bool take_input(struct http_call *call, const char *data, size_t size)
 {
-	size_t at = 0;
+	size_t used = 0;
 	bool done = false;
-	int rc = 0;
+	int rc = http_call_take_answer(call, data, size, &used, &done);
 
-	while (rc == 0 && at < size && call->state == CALL_HEAD) {
-		size_t used = 0;
-
-		rc = take_head(call, data + at, size - at, &used);
-		at += used;
-	}
-	if (rc == 0 && call->state == CALL_BODY) {
-		size_t used = 0;
-
-		rc = take_body(call, data + at, size - at, &used, &done);
-		at += used;
-	}
 	if (call->cancelled) {
 		call_free(call);
 		return false;
@@ -400,7 +237,7 @@ static bool take_input(struct http_call *call, const char *data, size_t size)
 		return false;
 	}
 	if (done) {
-		finish_done(call, at == size && call->sent == call->output.size);
+		finish_done(call, used == size && call->sent == call->output.size);
 		return false;
 	}
 	return true;

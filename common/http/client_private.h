@@ -1,0 +1,68 @@
+/* What the client's files share: client.c (connections, requests, the end of a call) and
+ * client_answer.c (the bytes of an answer). */
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "common/base/text.h"
+#include "common/http/client.h"
+#include "common/net/http_wire.h"
+
+#define IDLE_COUNT 4
+
+struct idle_connection {
+	int fd;
+	int64_t since_ms;
+};
+
+struct http_client {
+	struct loop *loop;
+	char *url;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in internet;
+		struct sockaddr_un local;
+	} address;
+	socklen_t address_size;
+	struct idle_connection idle[IDLE_COUNT];
+	size_t idle_count;
+	struct http_call *calls; /* under way */
+};
+
+enum call_state { CALL_CONNECT, CALL_HEAD, CALL_BODY };
+
+struct http_call {
+	struct http_client *client;
+	struct http_call *next;
+	struct http_call_options options; /* its strings are not used after http_client_call */
+	enum call_state state;
+	int fd;
+	struct loop_watch *watch;
+	struct loop_timer *silence;
+	struct text output;
+	size_t sent;
+	bool head_only; /* HEAD */
+	bool repeatable;
+	bool reused; /* the connection had served before */
+	bool on_data_wanted;
+	bool heard;    /* some byte of an answer came */
+	bool deciding; /* inside on_data: the end must wait */
+	bool cancelled;
+	int early_rc; /* told from the loop, not from inside http_client_call */
+	int early_errno_rc;
+
+	struct text head_bytes;
+	struct http_head head;
+	enum http_framing framing;
+	uint64_t body_left;
+	struct http_chunks chunks;
+	struct text body;
+};
+
+/* Reads what came into the call: head, body, on_data. *ret_used < size: bytes after the body, so
+ * the connection is not clean. *ret_done: the answer is whole. 0, or why the call ends. on_data may
+ * have cancelled the call: look at call->cancelled first. */
+MUST_USE int http_call_take_answer(struct http_call *call, const char *data, size_t size,
+				   size_t *ret_used, bool *ret_done);
