@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bampi/bootd/boot/boot_range_wire.h"
+#include "tests/support/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,11 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0)
 		return 0;
-	text = malloc(size);
-	if (!text)
-		return 0;
-	memcpy(text, data + 1, size - 1);
-	text[size - 1] = '\0';
+	text = fuzz_text(data + 1, size - 1);
 	file_size = sizes[data[0] % 4];
 	range = boot_range_decode(text, file_size);
 	assert(range.first <= file_size && range.size <= file_size - range.first);

@@ -9,6 +9,7 @@
 #include "common/base/text.h"
 
 #include "bampi/bootd/boot/boot_report.h"
+#include "tests/support/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,16 +36,11 @@ static void check_result(const struct boot_result *result)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* Bodies are NUL-terminated by the HTTP server. */
-	char *body = malloc(size + 1);
+	char *body = fuzz_text(data, size);
 	struct boot_progress progress;
 	struct boot_result result = {0};
 	struct problem problem = {0};
 
-	if (!body)
-		return 0;
-	if (size)
-		memcpy(body, data, size);
-	body[size] = '\0';
 	if (boot_progress_decode(body, size, &progress, &problem) == 0) {
 		assert(progress.percent >= 0 && progress.percent <= 100);
 		assert(progress.done_bytes >= 0 && progress.total_bytes >= 0);

@@ -11,6 +11,8 @@
 #include "common/base/text.h"
 #include "common/net/http_wire.h"
 
+#include "tests/support/fuzz_text.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_head(char *text, size_t size, bool request)
@@ -106,11 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0)
 		return 0;
-	text = malloc(size);
-	if (!text)
-		return 0;
-	memcpy(text, data + 1, size - 1);
-	text[size - 1] = '\0';
+	text = fuzz_text(data + 1, size - 1);
 	switch (data[0] % 5) {
 	case 0: check_head(text, size - 1, true); break;
 	case 1: check_head(text, size - 1, false); break;

@@ -9,21 +9,19 @@
 #include "common/base/json_text.h"
 #include "common/http/json_reader.h"
 
+#include "tests/support/fuzz_text.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *string = malloc(size + 1);
+	char *string = fuzz_text(data, size);
 	struct text text = {0};
 	struct problem problem = {0};
 	json_t *json = NULL;
 	json_t *direct;
 	const char *back;
 
-	if (!string)
-		return 0;
-	memcpy(string, data, size);
-	string[size] = '\0';
 	json_begin_array(&text, NULL);
 	json_string(&text, NULL, string);
 	json_end_array(&text);

@@ -10,19 +10,9 @@
 
 #include "portal/server/node_sheet.h"
 #include "portal/server/sheet_wire.h"
+#include "tests/support/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static char *copy_of(const void *data, size_t size)
-{
-	char *copy = malloc(size + 1);
-
-	if (!copy)
-		abort();
-	memcpy(copy, data, size);
-	copy[size] = '\0';
-	return copy;
-}
 
 static void write_cell(struct text *text, const char *cell)
 {
@@ -83,7 +73,7 @@ static void check_specs(const struct sheet *sheet)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *copy = copy_of(data, size);
+	char *copy = fuzz_text(data, size);
 	struct sheet sheet = {0};
 	struct problem problem = {0};
 
