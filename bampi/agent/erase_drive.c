@@ -15,6 +15,7 @@
 #include "common/base/text.h"
 #include "common/io/log.h"
 
+#include "bampi/agent/ata.h"
 #include "bampi/agent/disk_writer.h"
 #include "bampi/agent/nvme.h"
 
@@ -165,6 +166,32 @@ static int run_sanitize(struct erasing *erasing, enum erase_method method)
 	return rc;
 }
 
+static int run_ata(struct erasing *erasing, enum erase_method method)
+{
+	struct erase_job *job = erasing->job;
+	enum ata_sanitize_action action =
+		method == ERASE_ATA_CRYPTO ? ATA_SANITIZE_CRYPTO : ATA_SANITIZE_BLOCK;
+	struct ata_sanitize_status status = {0};
+	unsigned progress = 0;
+	int rc = ata_sanitize(erasing->fd, action, &status);
+
+	while (!rc) {
+		usleep(SANITIZE_POLL_US);
+		if (atomic_load(&job->give_up))
+			return -ECANCELED;
+		rc = ata_sanitize(erasing->fd, ATA_SANITIZE_STATUS, &status);
+		if (rc || !status.running)
+			break;
+		if (status.progress != progress) {
+			progress = status.progress;
+			beat(job);
+			atomic_store(&job->done_bytes, (uint64_t)((double)job->total_bytes *
+								  progress / SANITIZE_WHOLE));
+		}
+	}
+	return rc ? rc : status.done ? 0 : -EIO;
+}
+
 static int run_format(struct erasing *erasing, enum erase_method method)
 {
 	enum nvme_format_erase erase =
@@ -181,6 +208,8 @@ static const struct {
 	[ERASE_SANITIZE_BLOCK] = {run_sanitize, true},
 	[ERASE_FORMAT_CRYPTO] = {run_format, false},
 	[ERASE_FORMAT_USER_DATA] = {run_format, false},
+	[ERASE_ATA_CRYPTO] = {run_ata, false},
+	[ERASE_ATA_BLOCK] = {run_ata, false},
 	[ERASE_OVERWRITE] = {run_overwrite, false},
 };
 static_assert(COUNT_OF(ways) == ERASE_METHOD_COUNT, "a way per method");
@@ -211,7 +240,7 @@ static void note_failure(const struct erasing *erasing, enum erase_method method
 	if (rc == -ECANCELED)
 		add_reason(result, "; %s was stopped", text);
 	else if (rc == E_UNSUPPORTED)
-		add_reason(result, "; %s was refused (NVMe status 0x%x)", text, erasing->status);
+		add_reason(result, "; %s was refused (status 0x%x)", text, erasing->status);
 	else if (method == ERASE_OVERWRITE)
 		add_reason(result, "; %s failed at byte %llu: %s", text,
 			   (unsigned long long)erasing->at_byte, error_text(rc));
@@ -285,6 +314,8 @@ static void erase_disk(struct erase_job *job, size_t index)
 
 	if (!rc && !skip && disk->kind == DISK_NVME)
 		facts.identified = nvme_identify(erasing.fd, &facts.controller) == 0;
+	if (!rc && !skip && disk->kind == DISK_ATA)
+		facts.ata_identified = ata_identify(erasing.fd, &facts.ata) == 0;
 	plan = erase_plan(&facts);
 	(void)text_copy(result->reason, sizeof(result->reason), rc ? problem.message : plan.reason);
 	result->verdict = rc ? ERASE_VERDICT_FAILED : ERASE_VERDICT_SKIPPED;

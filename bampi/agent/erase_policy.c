@@ -21,6 +21,8 @@ static const struct {
 	[ERASE_SANITIZE_BLOCK]   = {"nvme_sanitize_block",       false,  10 * MINUTE_MS, 0},
 	[ERASE_FORMAT_CRYPTO]    = {"nvme_format_crypto",        true,   0,              10 * MINUTE_MS},
 	[ERASE_FORMAT_USER_DATA] = {"nvme_format_user_data",     false,  0,              2 * HOUR_MS},
+	[ERASE_ATA_CRYPTO]       = {"ata_sanitize_crypto",       true,   2 * MINUTE_MS,  10 * MINUTE_MS},
+	[ERASE_ATA_BLOCK]        = {"ata_sanitize_block",        false,  10 * MINUTE_MS, 0},
 	[ERASE_OVERWRITE]        = {"overwrite",                 false,  2 * MINUTE_MS,  0},
 };
 /* clang-format on */
@@ -86,13 +88,29 @@ static struct erase_plan plan_nvme(const struct erase_facts *facts)
 	return plan;
 }
 
+/* SECURITY ERASE UNIT is left alone: it needs a password set first, and a power cut in between
+ * leaves a locked drive. */
+static struct erase_plan plan_ata(const struct erase_facts *facts)
+{
+	struct erase_plan plan = {0};
+
+	add(&plan, facts->ata.sanitize_crypto, ERASE_ATA_CRYPTO);
+	add(&plan, facts->ata.sanitize_block, ERASE_ATA_BLOCK);
+	add(&plan, true, ERASE_OVERWRITE);
+	(void)text_format(plan.reason, sizeof(plan.reason),
+			  "the drive offers sanitize crypto=%s block=%s",
+			  facts->ata.sanitize_crypto ? "yes" : "no",
+			  facts->ata.sanitize_block ? "yes" : "no");
+	return plan;
+}
+
 struct erase_plan erase_plan(const struct erase_facts *facts)
 {
 	static const char *const reasons[] = {
 		[DISK_NVME] =
 			"the NVMe controller does not answer identify: every block is overwritten",
 		[DISK_ATA] =
-			"ATA drive: every addressable block is overwritten, its own erase commands are not used",
+			"the ATA drive does not answer identify: every addressable block is overwritten",
 		[DISK_SCSI] =
 			"SCSI drive: every addressable block is overwritten, its own erase commands are not used",
 		[DISK_VIRTIO] =
@@ -108,6 +126,8 @@ struct erase_plan erase_plan(const struct erase_facts *facts)
 	}
 	if (facts->kind == DISK_NVME && facts->identified)
 		return plan_nvme(facts);
+	if (facts->kind == DISK_ATA && facts->ata_identified)
+		return plan_ata(facts);
 	add(&plan, true, ERASE_OVERWRITE);
 	(void)text_copy(plan.reason, sizeof(plan.reason), reasons[facts->kind]);
 	return plan;

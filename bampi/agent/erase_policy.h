@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bampi/agent/ata_wire.h"
 #include "bampi/agent/disk.h"
 #include "bampi/agent/nvme_wire.h"
 
@@ -14,6 +15,8 @@ enum erase_method {
 	ERASE_SANITIZE_BLOCK,   /* NVMe Sanitize: the drive erases its flash; the whole subsystem */
 	ERASE_FORMAT_CRYPTO,    /* NVMe Format, SES 2 */
 	ERASE_FORMAT_USER_DATA, /* NVMe Format, SES 1 */
+	ERASE_ATA_CRYPTO,       /* ATA SANITIZE DEVICE, CRYPTO SCRAMBLE EXT */
+	ERASE_ATA_BLOCK,        /* ATA SANITIZE DEVICE, BLOCK ERASE EXT */
 	ERASE_OVERWRITE,        /* zeros over every block */
 	ERASE_METHOD_COUNT
 };
@@ -24,6 +27,8 @@ struct erase_facts {
 	bool removable;
 	bool identified; /* an NVMe controller that answered; then `controller` holds */
 	struct nvme_controller controller;
+	bool ata_identified; /* an ATA drive that answered; then `ata` holds */
+	struct ata_drive ata;
 	unsigned siblings; /* NVMe namespaces that the node sees of this controller, this one
 			      included */
 };

@@ -1,9 +1,10 @@
 // links: bampi_agent
-/* Bytes from switches and drives: LLDP frames, NVMe structures, /proc/cpuinfo. */
+/* Bytes from switches and drives: LLDP frames, NVMe and ATA structures, /proc/cpuinfo. */
 #include <string.h>
 
 #include "common/base/error.h"
 
+#include "bampi/agent/ata_wire.h"
 #include "bampi/agent/inventory_cpu.h"
 #include "bampi/agent/lldp_wire.h"
 #include "bampi/agent/nvme_wire.h"
@@ -106,6 +107,55 @@ static void test_nvme(void **state)
 	assert_int_equal(dword, 0x2 | 0x10 | 1 << 5 | 1 << 8 | 2 << 9 | 1 << 12);
 }
 
+static void test_ata(void **state)
+{
+	/* ACS-3 and SAT-3: what a bus analyser would show. */
+	static const uint8_t identify[] = {0x85, 0x08, 0x0e, 0, 0, 0, 1,    0,
+					   0,    0,    0,    0, 0, 0, 0xec, 0};
+	static const uint8_t crypto[] = {0x85, 0x07, 0x20, 0x00, 0x11, 0, 0,    0x43,
+					 0x70, 0,    0x79, 0,    0x72, 0, 0xb4, 0};
+	static const uint8_t block[] = {0x85, 0x07, 0x20, 0x00, 0x12, 0, 0,    0x42,
+					0x72, 0,    0x45, 0,    0x6b, 0, 0xb4, 0};
+	/* running, 0x1234 of 65536; done; aborted */
+	static const uint8_t running[] = {0x72, 1,    0, 0x1d, 0,    0, 0,    14, 0x09, 0x0c, 1,
+					  0,    0x40, 0, 0,    0x34, 0, 0x12, 0,  0,    0x40, 0x50};
+	static const uint8_t done[] = {0x72, 1,    0, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 1,
+				       0,    0x80, 0, 0,    0, 0, 0, 0,  0,    0x40, 0x50};
+	static const uint8_t aborted[] = {0x72, 0x0b, 0, 0, 0, 0, 0, 14, 0x09, 0x0c, 1,
+					  4,    0,    0, 0, 0, 0, 0, 0,  0,    0x40, 0x51};
+	uint8_t cdb[ATA_CDB_SIZE];
+	uint8_t page[ATA_IDENTIFY_SIZE] = {0};
+	struct ata_sanitize_status status;
+	struct ata_drive drive;
+
+	(void)state;
+	ata_identify_command(cdb);
+	assert_memory_equal(cdb, identify, sizeof(cdb));
+	ata_sanitize_command(ATA_SANITIZE_CRYPTO, cdb);
+	assert_memory_equal(cdb, crypto, sizeof(cdb));
+	ata_sanitize_command(ATA_SANITIZE_BLOCK, cdb);
+	assert_memory_equal(cdb, block, sizeof(cdb));
+
+	page[118] = 0x00;
+	page[119] = 0xb0; /* sanitize, crypto, block */
+	assert_int_equal(ata_drive_decode(page, sizeof(page), &drive), 0);
+	assert_true(drive.sanitize_crypto && drive.sanitize_block);
+	page[119] = 0xa0; /* the bits without the feature set mean nothing */
+	assert_int_equal(ata_drive_decode(page, sizeof(page), &drive), 0);
+	assert_false(drive.sanitize_crypto || drive.sanitize_block);
+	assert_int_equal(ata_drive_decode(page, sizeof(page) - 1, &drive), E_MALFORMED);
+
+	assert_int_equal(ata_sanitize_status_decode(running, sizeof(running), &status), 0);
+	assert_true(status.running && !status.done && !status.error);
+	assert_int_equal(status.progress, 0x1234);
+	assert_int_equal(ata_sanitize_status_decode(done, sizeof(done), &status), 0);
+	assert_true(status.done && !status.running && !status.error);
+	assert_int_equal(ata_sanitize_status_decode(aborted, sizeof(aborted), &status), 0);
+	assert_true(status.error && !status.done);
+	assert_int_equal(ata_sanitize_status_decode(running, 20, &status), E_MALFORMED);
+	assert_int_equal(ata_sanitize_status_decode("\x70\0\5\0\0\0\0\0", 8, &status), E_MALFORMED);
+}
+
 static void test_cpu(void **state)
 {
 	struct inventory_cpu cpu = inventory_cpu_read(
@@ -131,7 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lldp),        cmocka_unit_test(test_lldp_forms),
 		cmocka_unit_test(test_lldp_broken), cmocka_unit_test(test_nvme),
-		cmocka_unit_test(test_cpu),
+		cmocka_unit_test(test_ata),         cmocka_unit_test(test_cpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
