@@ -135,28 +135,30 @@ void dhcp_report_nak(struct dhcp_report *report, const struct dhcp_client *clien
 	say(report, LOG_LEVEL_INFO, &naming, client, what);
 }
 
-void dhcp_report_decline(struct dhcp_report *report, const struct dhcp_client *client,
-			 uint32_t address)
+/* Somebody else is where this client was to be. */
+static void report_trouble(struct dhcp_report *report, const struct dhcp_client *client,
+			   uint32_t address, const char *kind, const char *trouble)
 {
 	struct naming naming = name_client(report, client, address);
 	char what[96];
 
-	(void)text_format(what, sizeof(what), "%s is in use by something else; in quarantine",
-			  naming.address);
+	(void)text_format(what, sizeof(what), "%s %s", naming.address, trouble);
 	say(report, LOG_LEVEL_WARN, &naming, client, what);
-	add_event(report, "lease.declined", &naming, client, what);
+	add_event(report, kind, &naming, client, what);
+}
+
+void dhcp_report_decline(struct dhcp_report *report, const struct dhcp_client *client,
+			 uint32_t address)
+{
+	report_trouble(report, client, address, "lease.declined",
+		       "is in use by something else; in quarantine");
 }
 
 void dhcp_report_conflict(struct dhcp_report *report, const struct dhcp_client *client,
 			  uint32_t address)
 {
-	struct naming naming = name_client(report, client, address);
-	char what[96];
-
-	(void)text_format(what, sizeof(what), "%s is bound to another client in the database",
-			  naming.address);
-	say(report, LOG_LEVEL_WARN, &naming, client, what);
-	add_event(report, "lease.conflict", &naming, client, what);
+	report_trouble(report, client, address, "lease.conflict",
+		       "is bound to another client in the database");
 }
 
 static void report_refusal(struct dhcp_report *report, const struct dhcp_client *client,
