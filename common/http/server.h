@@ -112,4 +112,6 @@ void http_stream_begin(struct http_request *request, int status, const char *con
 /* -EPIPE and ended when more than 256 KiB wait for a slow client, and for HEAD. The pointer is dead
  * then. */
 MUST_USE int http_stream_send(struct http_request *request, const void *data, size_t size);
+/* Bytes that the client has not taken yet: a sender with more to say waits until they are few. */
+size_t http_stream_waiting(const struct http_request *request);
 void http_stream_end(struct http_request *request);

@@ -263,6 +263,13 @@ void http_stream_begin(struct http_request *request, int status, const char *con
 		request->chunked = false;
 }
 
+size_t http_stream_waiting(const struct http_request *request)
+{
+	return request->ended
+		       ? 0
+		       : evbuffer_get_length(bufferevent_get_output(request->connection->bev));
+}
+
 int http_stream_send(struct http_request *request, const void *data, size_t size)
 {
 	struct evbuffer *output = output_of(request);

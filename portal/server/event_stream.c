@@ -17,6 +17,8 @@
 #define COMMENT_MS 15000
 /* http_stream_send cuts off who has 256 KiB waiting; a burst comes in pieces that sockets can take:
  * at most 5000 rows a second. */
+#define REPLAY_WAITING ((size_t)64 << 10) /* a replay goes on when the client has taken the rest \
+					   */
 #define BATCH       50
 #define BATCH_TEXT  "50"
 #define PACE_MS     10
@@ -201,8 +203,12 @@ static void submit_after(struct event_stream *stream, struct position at, db_res
 static void ask_replays(struct event_stream *stream)
 {
 	for (struct stream_client *client = stream->clients; client; client = client->next) {
-		if (client->request && client->replaying && !client->asked)
+		if (!client->request || !client->replaying || client->asked)
+			continue;
+		if (http_stream_waiting(client->request) < REPLAY_WAITING)
 			submit_after(stream, client->at, on_replay, client, &client->asked);
+		else
+			stream->not_before_ms = loop_now_ms(stream->portal->loop) + PACE_MS;
 	}
 }
 
