@@ -17,8 +17,9 @@
 #define COMMENT_MS 15000
 /* http_stream_send cuts off who has 256 KiB waiting; a burst comes in pieces that sockets can take:
  * at most 5000 rows a second. */
-#define REPLAY_WAITING ((size_t)64 << 10) /* a replay goes on when the client has taken the rest \
-					   */
+#define REPLAY_WAITING                                                            \
+	((size_t)64 << 10) /* a replay goes on when the client has taken the rest \
+			    */
 #define BATCH       50
 #define BATCH_TEXT  "50"
 #define PACE_MS     10
