@@ -9,6 +9,7 @@
 
 #define TIMEOUT_MS 30000
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): sg's header wants it writable */
 static int send_command(int fd, uint8_t cdb[ATA_CDB_SIZE], void *data, unsigned size,
 			uint8_t sense[64])
 {

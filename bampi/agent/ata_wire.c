@@ -9,7 +9,7 @@ enum { PASS_THROUGH_16 = 0x85, IDENTIFY_DEVICE = 0xec, SANITIZE_DEVICE = 0xb4 };
 enum { PROTOCOL_NON_DATA = 3 << 1, PROTOCOL_PIO_IN = 4 << 1, EXTEND = 1 };
 /* T_DIR from the drive, BYT_BLOK blocks, T_LENGTH in the count; CK_COND returns the registers. */
 enum { TRANSFER_IN = 0x0e, CHECK_CONDITION = 0x20 };
-enum { WORD_SANITIZE = 59, HAS_SANITIZE = 1 << 12, HAS_CRYPTO = 1 << 13, HAS_BLOCK = 1 << 15 };
+enum { SANITIZE_AT = 2 * 59, HAS_SANITIZE = 1 << 12, HAS_CRYPTO = 1 << 13, HAS_BLOCK = 1 << 15 };
 enum { SENSE_DESCRIPTORS = 0x72, DESCRIPTOR_ATA = 0x09, DESCRIPTOR_ATA_SIZE = 12 };
 enum { STATUS_ERROR = 1 << 0, COUNT_DONE = 1 << 15, COUNT_RUNNING = 1 << 14 };
 
@@ -59,7 +59,7 @@ int ata_drive_decode(const void *data, size_t size, struct ata_drive *ret)
 
 	if (size < ATA_IDENTIFY_SIZE)
 		return E_MALFORMED;
-	word = bytes[2 * WORD_SANITIZE] | (unsigned)bytes[2 * WORD_SANITIZE + 1] << 8;
+	word = bytes[SANITIZE_AT] | (unsigned)bytes[SANITIZE_AT + 1] << 8;
 	*ret = (struct ata_drive){
 		.sanitize_crypto = (word & HAS_SANITIZE) && (word & HAS_CRYPTO),
 		.sanitize_block = (word & HAS_SANITIZE) && (word & HAS_BLOCK),
