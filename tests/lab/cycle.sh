@@ -68,7 +68,7 @@ cycle() { # FIRMWARE
 	say "the installed OS has called"
 	installed_os_is_ours
 	# What ipmi_sim calls "default" is IPMI's "boot from the default hard disk".
-	wanted='set boot pxe;set power 1;start device=pxe;set boot default;set power 0;set power 1;start device=default;'
+	wanted='set boot pxe;set power 1;start device=pxe;set boot default;set reset 1;start device=default;'
 	[ "$(chassis_order)" = "$wanted" ] || fail "the BMC was told something else: $(chassis_order)"
 
 	deployment=$(deploy release n1)
