@@ -93,10 +93,12 @@ daemons_start() {
 	}
 }
 
+# bampid is ready once it has published the key that BMC passwords are sealed to.
 daemons_answer() {
-	local name
+	local name keys
 	for name in "${daemon_names[@]}"; do
 		is_alive "$state/run/$name.pid" || return 1
 	done
-	[ -S "$state/run/portald.sock" ] && HAAS_SOCKET=$state/run/portald.sock "$bin/haasctl" node list >/dev/null 2>&1
+	keys=$(psql -qXAt -h "$conninfo_host" -U haas -d haas -c "select count(*) from haas.daemon_key where daemon = 'bampid'" 2>/dev/null)
+	[ "$keys" = 1 ] && [ -S "$state/run/portald.sock" ] && HAAS_SOCKET=$state/run/portald.sock "$bin/haasctl" node list >/dev/null 2>&1
 }
