@@ -125,7 +125,7 @@ class Site:
         user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
         options = ["-m", "immediate"] if verb == "stop" else [
             "-l", str(self.pg_dir / "postgres.log"), "-o",
-            f"-k '{self.pg_dir.resolve()}' -c listen_addresses='' -c fsync=off -c synchronous_commit=off"]
+            f"-k '{self.pg_dir.resolve()}' -c listen_addresses='' -c fsync=off"]
         subprocess.run(user + [str(tool), "-D", str(self.pg_dir / "data"), "-w", "-t", "30", *options, verb], check=True,
                        stdout=subprocess.DEVNULL, cwd=self.pg_dir)
 
