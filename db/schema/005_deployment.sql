@@ -6,6 +6,7 @@ create table deployment (
 	job_id bigint references job,
 	plan text not null check (plan in ('inspect', 'install', 'reinstall', 'release')),
 	node_id bigint not null references node on delete cascade,
+	node text not null,                   -- its name: a tenant reads of its deployments after the node left it
 	tenant_id bigint references tenant,
 	image_id bigint references image,
 	actor text not null,
@@ -31,6 +32,13 @@ create table deployment (
 	constraint install_names_image check (plan not in ('install', 'reinstall') or image_id is not null),
 	constraint ended_has_time check ((state in ('done', 'failed', 'cancelled', 'cleared')) = (ended_at is not null))
 );
+create function node_name_fill() returns trigger language plpgsql as $$
+begin
+	select name into strict new.node from node where id = new.node_id;
+	return new;
+end
+$$;
+create trigger deployment_node_name before insert on deployment for each row execute function node_name_fill();
 create unique index deployment_one_active on deployment (node_id) where due_at is not null;
 create index deployment_due on deployment (due_at) where due_at is not null;
 create index deployment_node on deployment (node_id, id);
@@ -130,6 +138,7 @@ create table node_action (
 	id bigint generated always as identity primary key,
 	job_id bigint not null references job,
 	node_id bigint not null references node on delete cascade,
+	node text not null,
 	tenant_id bigint references tenant,
 	action text not null check (action in ('power_on', 'power_off', 'power_cycle', 'power_reset', 'power_soft', 'power_status', 'boot_device',
 					       'identify', 'sensors', 'sel', 'fru', 'users', 'lan')),
@@ -146,6 +155,7 @@ create table node_action (
 	ended_at timestamptz,
 	constraint unfinished_action_has_due_time check ((state in ('queued', 'running')) = (due_at is not null))
 );
+create trigger node_action_node_name before insert on node_action for each row execute function node_name_fill();
 create index node_action_due on node_action (due_at) where due_at is not null;
 alter table node_action enable row level security;
 create policy action_portald on node_action for select to portald using (in_scope(tenant_id));

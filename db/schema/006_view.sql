@@ -16,14 +16,13 @@ left join lateral (select * from deployment x where x.node_id = n.id order by x.
 left join progress p on p.deployment_id = d.id and d.due_at is not null and p.updated_at >= d.step_started_at;
 
 create view deployment_view with (security_invoker = true) as
-select d.id, d.job_id, d.plan, n.name as node, t.name as tenant, d.tenant_id, i.name as image, i.version as image_version, d.actor, d.state,
+select d.id, d.job_id, d.plan, d.node, t.name as tenant, d.tenant_id, i.name as image, i.version as image_version, d.actor, d.state,
        d.step, d.step_index, d.attempt, d.problem, d.version, d.params, d.created_at, d.started_at, d.ended_at, d.step_started_at, d.step_deadline_at,
        p.percent, p.done_bytes, p.total_bytes, p.text as progress,
        (select jsonb_agg(jsonb_build_object('step', s.step, 'state', s.state, 'attempt', s.attempt, 'started_at', s.started_at, 'ended_at', s.ended_at,
 						 'problem', s.problem) order by s.step_index, s.attempt)
 	from deployment_step s where s.deployment_id = d.id) as steps
 from deployment d
-join node n on n.id = d.node_id
 left join tenant t on t.id = d.tenant_id
 left join image i on i.id = d.image_id
 -- progress belongs to the step that was running when it was told
@@ -38,15 +37,15 @@ join lateral (
 	       case when bool_and(x.ended_at is not null) then max(x.ended_at) end as ended_at, jsonb_agg(x.item order by x.id) as items
 	from (
 		select d.id, d.state = 'done' as ok, d.ended_at,
-		       jsonb_build_object('deployment', d.id, 'node', n.name, 'state', d.state, 'step', d.step, 'problem', d.problem) as item
-		from deployment d join node n on n.id = d.node_id where d.job_id = j.id and d.ended_at is not null
+		       jsonb_build_object('deployment', d.id, 'node', d.node, 'state', d.state, 'step', d.step, 'problem', d.problem) as item
+		from deployment d where d.job_id = j.id and d.ended_at is not null
 		union all
-		select d.id, null, null, jsonb_build_object('deployment', d.id, 'node', n.name, 'state', d.state, 'step', d.step, 'problem', d.problem)
-		from deployment d join node n on n.id = d.node_id where d.job_id = j.id and d.ended_at is null
+		select d.id, null, null, jsonb_build_object('deployment', d.id, 'node', d.node, 'state', d.state, 'step', d.step, 'problem', d.problem)
+		from deployment d where d.job_id = j.id and d.ended_at is null
 		union all
 		select a.id, case a.state when 'done' then true when 'failed' then false end, a.ended_at,
-		       jsonb_build_object('action', a.action, 'node', n.name, 'state', a.state, 'result', a.result, 'problem', a.problem)
-		from node_action a join node n on n.id = a.node_id where a.job_id = j.id
+		       jsonb_build_object('action', a.action, 'node', a.node, 'state', a.state, 'result', a.result, 'problem', a.problem)
+		from node_action a where a.job_id = j.id
 	) x
 ) w on true;
 

@@ -35,3 +35,14 @@ select refused is null from deployment_create('install', array['spare'], 'acme-o
 select node, refused from deployment_create('release', array['n-acme'], null, null, '{}', 'globex');
 select node_request('spare', 'hold', 'globex', 'x');
 select node, refused from node_action_create(array['n-acme'], 'power_off', '{}', true, 'globex');
+\echo a deployment stays its tenant's to read when its node is another's
+reset role;
+insert into deployment (plan, node_id, tenant_id, actor, state, due_at, ended_at)
+select 'release', id, tenant_id, 'acme', 'done', null, now() from node where name = 'n-acme';
+update node set tenant_id = 2 where name = 'n-acme';
+set role portald;
+select set_config('haas.tenant', '1', false);
+select count(*) from node_view where name = 'n-acme';
+select plan, node, tenant from deployment_view;
+select set_config('haas.tenant', '2', false);
+select count(*) from deployment_view;
