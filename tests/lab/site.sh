@@ -110,7 +110,7 @@ site_down() {
 
 site_logs() { # LINES: the last words of everybody who may know why
 	local log
-	for log in "$dir"/state/log/*.log "$dir"/rack/node/*/serial.log "$dir"/rack/node/*/start.out; do
+	for log in "$dir"/log/rack "$dir"/state/log/*.log "$dir"/rack/node/*/serial.log "$dir"/rack/node/*/start.out; do
 		[ -s "$log" ] || continue
 		printf '\n-- %s\n' "${log#"$dir"/}"
 		tail -n "$1" "$log" | tr -d '\r'
