@@ -88,7 +88,7 @@ rack_bmcs() {
 	local n d bits sdr=$dir/sensors.bin passwords
 	rm -rf "$dir/node" # of an earlier rack
 	sdrcomp -o "$sdr" "$here/bmc/sensors.sdrs"
-	mapfile -t passwords < <(head -c $((8 * count)) /dev/urandom | xxd -p -c 8)
+	mapfile -t passwords < <(head -c $((8 * count)) /dev/urandom | od -An -v -tx1 -w8 | tr -d ' ')
 	# shellcheck disable=SC2046
 	mkdir -p $(for n in $(seq "$count"); do echo "$dir/node/n$n/state/ipmi_sim/n$n"; done)
 	echo "name,class,rack,unit,firmware,serial,nic,mac,bmc_driver,bmc_address,bmc_port,bmc_username,bmc_password,bmc_cipher_suite,bmc_workarounds" \
