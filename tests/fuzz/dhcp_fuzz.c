@@ -7,9 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/net/dhcp_wire.h"
+
 #include "bampi/bootd/dhcp/client_policy.h"
 #include "bampi/bootd/dhcp/dhcp_policy.h"
-#include "bampi/bootd/dhcp/dhcp_wire.h"
 #include "bampi/bootd/dhcp/reply_policy.h"
 
 #define ROOM 8192 /* overloaded options need more than they came in */

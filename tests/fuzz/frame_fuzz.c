@@ -1,4 +1,4 @@
-// links: bootd_dhcp
+// links: common_net
 /* Any payload between any ends: both checksums of the packet verify, and the payload is in it
  * unchanged. */
 #undef NDEBUG /* the invariants are the test */
@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "common/net/checksum.h"
+#include "common/net/frame_wire.h"
 #include "common/net/wire.h"
-
-#include "bampi/bootd/dhcp/frame_wire.h"
 
 #define ROOM 2048
 

@@ -6,10 +6,10 @@
 
 #include "common/base/error.h"
 #include "common/base/macros.h"
+#include "common/net/frame_wire.h"
 
 #include "bampi/bootd/dhcp/answer_policy.h"
 #include "bampi/bootd/dhcp/dhcp_policy.h"
-#include "bampi/bootd/dhcp/frame_wire.h"
 #include "bampi/bootd/dhcp/reply_policy.h"
 #include "bampi/bootd/dhcp/subnet_policy.h"
 #include "tests/support/cmocka.h"

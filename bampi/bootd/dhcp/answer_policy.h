@@ -1,8 +1,9 @@
 /* Which boot options a client gets: the answer matrix, one row per kind of client. Pure. */
 #pragma once
 
+#include "common/net/dhcp_wire.h"
+
 #include "bampi/bootd/dhcp/client_policy.h"
-#include "bampi/bootd/dhcp/dhcp_wire.h"
 
 struct answer_facts {
 	enum client_kind client;

@@ -2,7 +2,7 @@
  * values seen on real firmware). Pure. */
 #pragma once
 
-#include "bampi/bootd/dhcp/dhcp_wire.h"
+#include "common/net/dhcp_wire.h"
 
 enum client_kind {
 	CLIENT_OTHER, /* an operating system, the agent, anything that does not boot by network */

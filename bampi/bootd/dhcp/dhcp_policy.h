@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/net/dhcp_wire.h"
+
 #include "bampi/bootd/dhcp/address_policy.h"
-#include "bampi/bootd/dhcp/dhcp_wire.h"
 
 enum dhcp_verdict {
 	VERDICT_SILENCE,

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/net/dhcp_wire.h"
+#include "common/net/frame_wire.h"
 
-#include "bampi/bootd/dhcp/dhcp_wire.h"
-#include "bampi/bootd/dhcp/frame_wire.h"
 #include "bampi/bootd/dhcp/reply_policy.h"
 
 #define BURST            64

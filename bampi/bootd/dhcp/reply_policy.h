@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/net/dhcp_wire.h"
+
 #include "bampi/bootd/dhcp/answer_policy.h"
-#include "bampi/bootd/dhcp/dhcp_wire.h"
 #include "bampi/bootd/identify/inventory.h"
 
 #define DHCP_SERVER_PORT 67

@@ -2,7 +2,8 @@
  * own address when it was unicast to us, else the network of the interface it came in by. Pure. */
 #pragma once
 
-#include "bampi/bootd/dhcp/dhcp_wire.h"
+#include "common/net/dhcp_wire.h"
+
 #include "bampi/bootd/identify/inventory.h"
 
 /* arrival: our address on the interface of arrival, 0 = unknown. NULL = none of ours. */

@@ -1,4 +1,4 @@
-#include "bampi/bootd/dhcp/frame_wire.h"
+#include "common/net/frame_wire.h"
 
 #include <errno.h>
 #include <string.h>

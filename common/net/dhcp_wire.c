@@ -1,4 +1,4 @@
-#include "bampi/bootd/dhcp/dhcp_wire.h"
+#include "common/net/dhcp_wire.h"
 
 #include <assert.h>
 #include <errno.h>
