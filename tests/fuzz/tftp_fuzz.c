@@ -1,4 +1,4 @@
-// links: bootd_boot
+// links: common_tftp
 /* Invariants: a request that decodes has a name, and options in range; what its answer grants
  * decodes to the same options; a flow driven by any ACKs and time-outs never has more than a window
  * out, never goes back, and ends. */
@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "bampi/bootd/boot/tftp_policy.h"
-#include "bampi/bootd/boot/tftp_wire.h"
+#include "common/tftp/tftp_policy.h"
+#include "common/tftp/tftp_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,11 +1,11 @@
-// links: bootd_boot
+// links: common_tftp
 /* What a transfer grants, sends and repeats: single decisions, then whole files over a network that
  * loses, doubles and delays. */
 #include <string.h>
 
 #include "common/base/macros.h"
+#include "common/tftp/tftp_policy.h"
 
-#include "bampi/bootd/boot/tftp_policy.h"
 #include "tests/support/cmocka.h"
 
 static const struct tftp_limits limits = {.block_size = 1468, .window_size = 64};

@@ -1,11 +1,11 @@
-// links: bootd_boot
+// links: common_tftp
 /* TFTP packets as firmware sends them, and as nobody should. */
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/macros.h"
+#include "common/tftp/tftp_wire.h"
 
-#include "bampi/bootd/boot/tftp_wire.h"
 #include "tests/support/cmocka.h"
 
 #define BYTES(literal) literal, sizeof(literal) - 1

@@ -8,7 +8,7 @@
 #include "bampi/bootd/boot/boot_counters.h"
 #include "bampi/bootd/boot/boot_server.h"
 #include "bampi/bootd/boot/mailbox.h"
-#include "bampi/bootd/boot/tftp_server.h"
+#include "bampi/bootd/boot/tftp_boot.h"
 
 struct boot {
 	struct boot_options options;
@@ -16,7 +16,7 @@ struct boot {
 	struct boot_counters counters;
 	struct mailbox *mailbox;
 	struct boot_server *http;
-	struct tftp_server *tftp;
+	struct tftp_boot *tftp;
 };
 
 static int check_folder(const char *path, const char *key, struct problem *problem)
@@ -31,25 +31,11 @@ static int check_folder(const char *path, const char *key, struct problem *probl
 	return -ENOTDIR;
 }
 
-/* Block: an Ethernet frame without tags. */
-static void set_defaults(struct boot_options *options)
-{
-	if (!options->tftp_block_max)
-		options->tftp_block_max = 1468;
-	if (!options->tftp_window_max)
-		options->tftp_window_max = 64;
-	if (!options->tftp_transfers_max)
-		options->tftp_transfers_max = 1000;
-	if (!options->tftp_client_max)
-		options->tftp_client_max = 8;
-}
-
 static int copy_options(struct boot *boot, const struct boot_options *options)
 {
 	const char *console = options->kernel_console;
 
 	boot->options = *options;
-	set_defaults(&boot->options);
 	boot->options.boot_dir = boot->boot_dir = strdup(options->boot_dir);
 	boot->options.image_dir = boot->image_dir = strdup(options->image_dir);
 	boot->options.kernel_console = boot->kernel_console =
@@ -73,7 +59,7 @@ static int start(struct loop *loop, struct boot *boot, struct problem *problem)
 	rc = boot_server_new(loop, options, boot->mailbox, &boot->counters, &boot->http, problem);
 	if (rc || options->tftp_address_count == 0)
 		return rc;
-	return tftp_server_new(loop, options, &boot->counters, &boot->tftp, problem);
+	return tftp_boot_new(loop, options, &boot->counters, &boot->tftp, problem);
 }
 
 int boot_new(struct loop *loop, const struct boot_options *options, struct boot **ret,
@@ -104,7 +90,7 @@ void boot_free(struct boot *boot)
 {
 	if (!boot)
 		return;
-	tftp_server_free(boot->tftp);
+	tftp_boot_free(boot->tftp);
 	mailbox_free(boot->mailbox);
 	boot_server_free(boot->http);
 	free(boot->boot_dir);
@@ -131,7 +117,7 @@ uint16_t boot_http_port(const struct boot *boot)
 
 uint16_t boot_tftp_port(const struct boot *boot)
 {
-	return boot->tftp ? tftp_server_port(boot->tftp) : 0;
+	return boot->tftp ? tftp_boot_port(boot->tftp) : 0;
 }
 
 const struct metric_row *boot_metric_rows(size_t *ret_count)

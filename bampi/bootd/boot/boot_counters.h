@@ -5,11 +5,10 @@
 #include <stdint.h>
 
 #include "common/http/metrics.h"
+#include "common/tftp/tftp_server.h"
 
 struct boot_counters {
-	/* TFTP; every transfer that started ends as done, aborted or lost */
-	uint64_t tftp_started, tftp_done, tftp_aborted, tftp_lost, tftp_refused, tftp_crowded;
-	uint64_t tftp_bytes, tftp_blocks_resent, tftp_open;
+	struct tftp_counters tftp;
 	/* HTTP */
 	uint64_t script_agent, script_disk, script_stop, script_none, script_refused;
 	uint64_t files, images, bytes_offered, unauthorized, callbacks, callbacks_refused;

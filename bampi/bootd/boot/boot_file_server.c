@@ -4,9 +4,9 @@
 
 #include "common/base/error.h"
 #include "common/io/log.h"
+#include "common/io/served_file.h"
 
 #include "bampi/bootd/boot/boot_answer.h"
-#include "bampi/bootd/boot/boot_file.h"
 #include "bampi/bootd/boot/boot_range_wire.h"
 #include "bampi/bootd/boot/script_table.h"
 
@@ -42,13 +42,13 @@ bool boot_file_send(struct boot_counters *counters, struct http_request *request
 		    const char *folder, const char *name)
 {
 	CLEANUP(closep) int fd = -1;
-	char clean[BOOT_NAME_MAX + 1];
+	char clean[SERVED_NAME_MAX + 1];
 	char path[32];
 	uint64_t size;
-	int rc = boot_file_name(name, clean);
+	int rc = served_file_name(name, clean);
 
 	if (!rc)
-		rc = boot_file_open(folder, clean, &fd, &size);
+		rc = served_file_open(folder, clean, &fd, &size);
 	if (rc) {
 		if (rc != E_NOT_FOUND && rc != E_MALFORMED && rc != E_LIMIT)
 			log_error("boot http", "file %s cannot be opened: %s", clean,
@@ -74,7 +74,7 @@ static void observe(const struct boot_options *options, const struct http_reques
 	struct boot_range range;
 	uint64_t size;
 
-	if (!node || boot_file_open(folder, name, &fd, &size))
+	if (!node || served_file_open(folder, name, &fd, &size))
 		return;
 	range = boot_range_decode(http_request_header(request, "Range"), size);
 	observation_record(options->observations, node, kind, name, range.first + range.size);

@@ -1,4 +1,4 @@
-#include "bampi/bootd/boot/tftp_wire.h"
+#include "common/tftp/tftp_wire.h"
 
 #include <string.h>
 #include <strings.h>

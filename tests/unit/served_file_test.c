@@ -1,4 +1,4 @@
-// links: bootd_boot
+// links: common_io
 /* What a client may name, and what it gets. */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "common/base/error.h"
 #include "common/base/macros.h"
 #include "common/base/text.h"
+#include "common/io/served_file.h"
 
-#include "bampi/bootd/boot/boot_file.h"
 #include "tests/support/cmocka.h"
 #include "tests/support/scratch.h"
 
@@ -36,20 +36,20 @@ static void names(void **state)
 		{".hidden", E_MALFORMED, NULL},
 		{"a\nb", E_MALFORMED, NULL},
 	};
-	char name[BOOT_NAME_MAX + 1];
-	char longer[BOOT_NAME_MAX + 2];
+	char name[SERVED_NAME_MAX + 1];
+	char longer[SERVED_NAME_MAX + 2];
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		assert_int_equal(boot_file_name(cases[i].asked, name), cases[i].rc);
+		assert_int_equal(served_file_name(cases[i].asked, name), cases[i].rc);
 		if (!cases[i].rc)
 			assert_string_equal(name, cases[i].name);
 	}
 	memset(longer, 'a', sizeof(longer));
-	longer[BOOT_NAME_MAX + 1] = '\0';
-	assert_int_equal(boot_file_name(longer, name), E_LIMIT);
-	longer[BOOT_NAME_MAX] = '\0';
-	assert_int_equal(boot_file_name(longer, name), 0);
+	longer[SERVED_NAME_MAX + 1] = '\0';
+	assert_int_equal(served_file_name(longer, name), E_LIMIT);
+	longer[SERVED_NAME_MAX] = '\0';
+	assert_int_equal(served_file_name(longer, name), 0);
 }
 
 static void make(const char *folder, const char *name, const char *bytes)
@@ -88,7 +88,7 @@ static void files(void **state)
 		{"absolute", E_NOT_FOUND},
 		{"loop", E_NOT_FOUND},
 		{"fifo", E_NOT_FOUND},
-		{"../secret", E_NOT_FOUND}, /* boot_file_name would not let it come here */
+		{"../secret", E_NOT_FOUND}, /* served_file_name would not let it come here */
 	};
 	char folder[SCRATCH_SIZE];
 	char boot[SCRATCH_SIZE + 8];
@@ -114,7 +114,7 @@ static void files(void **state)
 		uint64_t size = 0;
 		int fd = -1;
 
-		assert_int_equal(boot_file_open(boot, cases[i].name, &fd, &size), cases[i].rc);
+		assert_int_equal(served_file_open(boot, cases[i].name, &fd, &size), cases[i].rc);
 		assert_int_equal(fd >= 0, cases[i].rc == 0);
 		if (strcmp(cases[i].name, "kernel") == 0)
 			assert_int_equal(size, 5);

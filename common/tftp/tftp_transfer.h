@@ -7,9 +7,8 @@
 
 #include "common/base/macros.h"
 #include "common/io/loop.h"
-
-#include "bampi/bootd/boot/boot_file.h"
-#include "bampi/bootd/boot/tftp_policy.h"
+#include "common/io/served_file.h"
+#include "common/tftp/tftp_policy.h"
 
 struct tftp_transfer;
 

@@ -1,4 +1,4 @@
-#include "bampi/bootd/boot/boot_file.h"
+#include "common/io/served_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include "common/base/error.h"
 
-int boot_file_name(const char *asked, char *ret)
+int served_file_name(const char *asked, char *ret)
 {
 	size_t size = 0;
 	bool part_begins = true;
@@ -21,7 +21,7 @@ int boot_file_name(const char *asked, char *ret)
 	for (; *asked; asked++) {
 		char c = (char)(*asked == '\\' ? '/' : *asked);
 
-		if (size == BOOT_NAME_MAX)
+		if (size == SERVED_NAME_MAX)
 			return E_LIMIT;
 		if ((unsigned char)c < ' ' || c == 0x7f || (part_begins && c == '.'))
 			return E_MALFORMED;
@@ -45,7 +45,7 @@ static int open_beneath(int folder, const char *name)
 	return (int)syscall(SYS_openat2, folder, name, &how, sizeof(how));
 }
 
-/* Gives the descriptor, or what boot_file_open gives. */
+/* Gives the descriptor, or what served_file_open gives. */
 static int open_regular(int folder, const char *name, uint64_t *ret_size)
 {
 	int fd = open_beneath(folder, name);
@@ -69,7 +69,7 @@ static int open_regular(int folder, const char *name, uint64_t *ret_size)
 	return fd;
 }
 
-int boot_file_open(const char *folder, const char *name, int *ret_fd, uint64_t *ret_size)
+int served_file_open(const char *folder, const char *name, int *ret_fd, uint64_t *ret_size)
 {
 	/* Opened anew each time: a folder that was replaced as a whole counts at once. */
 	CLEANUP(closep) int folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);

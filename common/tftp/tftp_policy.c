@@ -1,4 +1,4 @@
-#include "bampi/bootd/boot/tftp_policy.h"
+#include "common/tftp/tftp_policy.h"
 
 #define TIMEOUT_MS     500
 #define TIMEOUT_MAX_MS 8000

@@ -1,4 +1,4 @@
-#include "bampi/bootd/boot/tftp_transfer.h"
+#include "common/tftp/tftp_transfer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct tftp_transfer {
 	struct loop *loop;
 	void (*on_end)(void *context, struct tftp_transfer *transfer, enum tftp_outcome outcome);
 	void *context;
-	char name[BOOT_NAME_MAX + 1];
+	char name[SERVED_NAME_MAX + 1];
 	struct sockaddr_in client;
 	int socket;
 	int file;

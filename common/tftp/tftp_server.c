@@ -1,4 +1,4 @@
-#include "bampi/bootd/boot/tftp_server.h"
+#include "common/tftp/tftp_server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,15 +11,11 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
-#include "common/io/log.h"
+#include "common/io/served_file.h"
 #include "common/net/ipv4.h"
+#include "common/tftp/tftp_policy.h"
+#include "common/tftp/tftp_wire.h"
 
-#include "bampi/bootd/boot/boot_file.h"
-#include "bampi/bootd/boot/tftp_policy.h"
-#include "bampi/bootd/boot/tftp_transfer.h"
-#include "bampi/bootd/boot/tftp_wire.h"
-
-#define SUBJECT       "tftp"
 #define REQUEST_SIZE  1024 /* of a packet; RFC 2347 allows 512 */
 #define LISTENERS_MAX 16
 
@@ -38,14 +34,13 @@ struct slot { /* a transfer under way */
 
 struct tftp_server {
 	struct loop *loop;
-	const struct boot_options *options;
-	struct boot_counters *counters;
+	struct tftp_server_options options; /* without addresses */
+	struct tftp_counters *counters;
 	struct tftp_limits limits;
 	struct listener listeners[LISTENERS_MAX];
 	size_t listener_count;
 	struct slot *slots;
 	unsigned slot_count;
-	struct log_limit refusals;
 };
 
 /* A packet that came in. */
@@ -55,17 +50,6 @@ struct arrival {
 	uint8_t data[REQUEST_SIZE];
 	size_t size;
 };
-
-static const char *client_text(const struct sockaddr_in *client, char ret[IPV4_TEXT_SIZE])
-{
-	return ipv4_text(ntohl(client->sin_addr.s_addr), ret);
-}
-
-static const struct inventory_node *node_at(const struct tftp_server *server,
-					    const struct sockaddr_in *client)
-{
-	return inventory_by_address(server->options->inventory, ntohl(client->sin_addr.s_addr));
-}
 
 /* --- refusing --- */
 
@@ -101,13 +85,11 @@ static void send_error(const struct listener *listener, const struct arrival *ar
 static void refuse(const struct listener *listener, const struct arrival *arrival,
 		   enum tftp_error code, const char *why, const char *name)
 {
-	struct tftp_server *server = listener->server;
-	char address[IPV4_TEXT_SIZE];
+	const struct tftp_server *server = listener->server;
 
-	server->counters->tftp_refused++;
-	if (log_allowed(&server->refusals, loop_now_ms(server->loop)))
-		log_warn(SUBJECT, "request refused: %s (address=%s name=\"%s\")", why,
-			 client_text(&arrival->client, address), name);
+	server->counters->refused++;
+	if (server->options.on_refusal)
+		server->options.on_refusal(server->options.context, &arrival->client, name, why);
 	send_error(listener, arrival, code, why);
 }
 
@@ -119,55 +101,27 @@ static void slot_free(struct slot *slot)
 
 	DL_DELETE(server->slots, slot);
 	server->slot_count--;
-	server->counters->tftp_open--;
+	server->counters->open--;
 	tftp_transfer_free(slot->transfer);
 	free(slot);
-}
-
-static const struct {
-	const char *text;
-	size_t counter;
-} outcomes[] = {
-	[TFTP_OUTCOME_DONE] = {"sent", offsetof(struct boot_counters, tftp_done)},
-	[TFTP_OUTCOME_ABORTED] = {"given up by the client",
-				  offsetof(struct boot_counters, tftp_aborted)},
-	[TFTP_OUTCOME_LOST] = {"not finished, the client is gone",
-			       offsetof(struct boot_counters, tftp_lost)},
-};
-
-static enum log_level level_of(enum tftp_outcome outcome, const struct tftp_summary *summary)
-{
-	/* EDK2 asks for the size, and ends there with ERROR 8: that is how it works. */
-	if (outcome == TFTP_OUTCOME_ABORTED && summary->error_code == TFTP_ERROR_OPTION)
-		return LOG_LEVEL_DEBUG;
-	return outcome == TFTP_OUTCOME_DONE ? LOG_LEVEL_INFO : LOG_LEVEL_WARN;
 }
 
 static void ended(void *context, struct tftp_transfer *transfer, enum tftp_outcome outcome)
 {
 	struct slot *slot = context;
 	struct tftp_server *server = slot->server;
+	struct tftp_counters *counters = server->counters;
 	struct tftp_summary summary = tftp_transfer_summary(transfer);
-	const struct inventory_node *node = node_at(server, &summary.client);
-	uint64_t *counter =
-		(uint64_t *)(void *)((char *)server->counters + outcomes[outcome].counter);
-	char address[IPV4_TEXT_SIZE];
 
-	(*counter)++;
-	server->counters->tftp_bytes += summary.bytes;
-	server->counters->tftp_blocks_resent += summary.blocks_resent;
-	log_line(
-		level_of(outcome, &summary), SUBJECT,
-		"%s %s (node=%s address=%s bytes=%llu blksize=%u windowsize=%u resent=%llu ms=%lld%s%s%s)",
-		summary.name, outcomes[outcome].text, node ? node->name : "unknown",
-		client_text(&summary.client, address), (unsigned long long)summary.bytes,
-		summary.terms->block_size, summary.terms->window_size,
-		(unsigned long long)summary.blocks_resent, (long long)summary.elapsed_ms,
-		outcome == TFTP_OUTCOME_ABORTED ? " error=\"" : "", summary.error_message,
-		outcome == TFTP_OUTCOME_ABORTED ? "\"" : "");
-	if (node && summary.bytes > 0)
-		observation_record(server->options->observations, node, OBSERVATION_TFTP,
-				   summary.name, summary.bytes);
+	switch (outcome) {
+	case TFTP_OUTCOME_DONE: counters->done++; break;
+	case TFTP_OUTCOME_ABORTED: counters->aborted++; break;
+	case TFTP_OUTCOME_LOST: counters->lost++; break;
+	}
+	counters->bytes += summary.bytes;
+	counters->blocks_resent += summary.blocks_resent;
+	if (server->options.on_end)
+		server->options.on_end(server->options.context, &summary, outcome);
 	slot_free(slot);
 }
 
@@ -201,11 +155,11 @@ static bool crowded(const struct tftp_server *server, const struct arrival *arri
 	unsigned of_client = 0;
 	const struct slot *slot;
 
-	if (server->slot_count >= server->options->tftp_transfers_max)
+	if (server->slot_count >= server->options.transfers_max)
 		return true;
 	DL_FOREACH(server->slots, slot)
 	of_client += slot->client.sin_addr.s_addr == arrival->client.sin_addr.s_addr;
-	return of_client >= server->options->tftp_client_max;
+	return of_client >= server->options.client_max;
 }
 
 /* Takes `fd` over on success. */
@@ -235,8 +189,8 @@ static int begin(struct tftp_server *server, const struct arrival *arrival,
 	}
 	DL_APPEND(server->slots, slot);
 	server->slot_count++;
-	server->counters->tftp_open++;
-	server->counters->tftp_started++;
+	server->counters->open++;
+	server->counters->started++;
 	return 0;
 }
 
@@ -245,7 +199,7 @@ static void serve(const struct listener *listener, const struct arrival *arrival
 	struct tftp_server *server = listener->server;
 	CLEANUP(closep) int fd = -1;
 	struct tftp_request request;
-	char name[BOOT_NAME_MAX + 1];
+	char name[SERVED_NAME_MAX + 1];
 	uint64_t size;
 	int rc = tftp_request_decode(arrival->data, arrival->size, &request);
 
@@ -255,7 +209,7 @@ static void serve(const struct listener *listener, const struct arrival *arrival
 		refuse(listener, arrival, TFTP_ERROR_ILLEGAL, "malformed request", "");
 		return;
 	}
-	if (boot_file_name(request.name, name)) {
+	if (served_file_name(request.name, name)) {
 		refuse(listener, arrival, TFTP_ERROR_NOT_FOUND, "no such file", "");
 		return;
 	}
@@ -273,10 +227,14 @@ static void serve(const struct listener *listener, const struct arrival *arrival
 		return;
 	if (crowded(server, arrival)) {
 		/* Silence: the client asks again, and by then there may be room. */
-		server->counters->tftp_crowded++;
+		server->counters->crowded++;
 		return;
 	}
-	rc = boot_file_open(server->options->boot_dir, name, &fd, &size);
+	rc = server->options.open(server->options.context, &arrival->client, name, &fd, &size);
+	if (rc == -EAGAIN) {
+		server->counters->postponed++;
+		return;
+	}
 	if (rc) {
 		refuse(listener, arrival, rc == -EACCES ? TFTP_ERROR_ACCESS : TFTP_ERROR_NOT_FOUND,
 		       rc == E_NOT_FOUND ? "no such file" : "file cannot be read", name);
@@ -363,15 +321,13 @@ static int bind_port(uint32_t address, uint16_t port)
 
 static int listen_at(struct tftp_server *server, uint32_t address, struct problem *problem)
 {
-	const struct boot_options *options = server->options;
+	const struct tftp_server_options *options = &server->options;
 	struct listener *listener = &server->listeners[server->listener_count];
-	uint16_t port = options->tftp_port ? options->tftp_port : 69;
+	uint16_t port = options->any_port ? 0 : options->port;
 	char text[IPV4_TEXT_SIZE];
 	int fd;
 	int rc;
 
-	if (options->tftp_any_port)
-		port = 0;
 	fd = bind_port(address, port);
 	if (fd < 0) {
 		(void)problem_set(problem, fd, "the TFTP port cannot be bound");
@@ -390,29 +346,40 @@ static int listen_at(struct tftp_server *server, uint32_t address, struct proble
 	return rc ? problem_set(problem, rc, "no memory for TFTP") : 0;
 }
 
-int tftp_server_new(struct loop *loop, const struct boot_options *options,
-		    struct boot_counters *counters, struct tftp_server **ret,
+static void set_defaults(struct tftp_server_options *options)
+{
+	if (!options->port)
+		options->port = 69;
+	if (!options->block_max)
+		options->block_max = 1468;
+	if (!options->window_max)
+		options->window_max = 64;
+	if (!options->transfers_max)
+		options->transfers_max = 1000;
+	if (!options->client_max)
+		options->client_max = 8;
+	options->addresses = NULL; /* the caller's array is not ours to keep */
+}
+
+int tftp_server_new(struct loop *loop, const struct tftp_server_options *options,
+		    struct tftp_counters *counters, struct tftp_server **ret,
 		    struct problem *problem)
 {
 	struct tftp_server *server;
 	int rc = 0;
 
-	if (options->tftp_address_count > LISTENERS_MAX)
+	if (options->address_count > LISTENERS_MAX)
 		return problem_set(problem, E_LIMIT, "more than %d addresses for TFTP",
 				   LISTENERS_MAX);
 	server = calloc(1, sizeof(*server));
 	if (!server)
 		return problem_set(problem, -ENOMEM, "no memory for TFTP");
-	*server = (struct tftp_server){
-		.loop = loop,
-		.options = options,
-		.counters = counters,
-		.limits = {.block_size = options->tftp_block_max,
-			   .window_size = options->tftp_window_max},
-		.refusals = {.burst = 10, .per_minute = 60},
-	};
-	for (size_t i = 0; i < options->tftp_address_count && !rc; i++)
-		rc = listen_at(server, options->tftp_addresses[i], problem);
+	*server = (struct tftp_server){.loop = loop, .options = *options, .counters = counters};
+	set_defaults(&server->options);
+	server->limits = (struct tftp_limits){.block_size = server->options.block_max,
+					      .window_size = server->options.window_max};
+	for (size_t i = 0; i < options->address_count && !rc; i++)
+		rc = listen_at(server, options->addresses[i], problem);
 	if (rc) {
 		tftp_server_free(server);
 		return rc;

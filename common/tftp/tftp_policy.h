@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bampi/bootd/boot/tftp_wire.h"
+#include "common/tftp/tftp_wire.h"
 
 struct tftp_limits {
 	uint16_t block_size; /* larger blocks would be fragments on a tagged or tunnelled path */
