@@ -121,6 +121,8 @@ static int start_endpoints(struct bampid *bampid, struct problem *problem)
 		return rc;
 	if (!text_format(path, sizeof(path), "%s/bampid-seal.key", bampid->conf->key_dir))
 		return problem_set(problem, E_LIMIT, "key_dir is too long");
+	for (int which = 0; which < REFRESH_COUNT; which++)
+		options.period_ms[which] = bampid->conf->refresh_s[which] * 1000;
 	options.context = bampid->consoles;
 	return endpoints_new(bampid->loop, &options, &bampid->endpoints, problem);
 }

@@ -10,6 +10,7 @@
 #include "common/io/conf.h"
 #include "common/io/loop.h"
 
+#include "bampi/control/bmc/refresh_policy.h"
 #include "bampi/control/deploy/words.h"
 
 struct bampid_conf {
@@ -24,6 +25,7 @@ struct bampid_conf {
 	int64_t boot_http_port;
 	int64_t claim_s;
 	int64_t bmc_workers;
+	int64_t refresh_s[REFRESH_COUNT];
 	int64_t deadline_s[STEP_COUNT];
 	int64_t backoff_s;
 	int64_t agent_fresh_s;

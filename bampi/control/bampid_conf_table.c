@@ -11,6 +11,12 @@
 		"deadline." name, CONF_INT, offsetof(struct bampid_conf, deadline_s[step]), \
 			seconds, 1, 604800, NULL, "seconds", help                           \
 	}
+/* How often; all BMCs are spread evenly over it. */
+#define REFRESH(class, name, seconds, help)                                                \
+	{                                                                                  \
+		"refresh." name, CONF_INT, offsetof(struct bampid_conf, refresh_s[class]), \
+			seconds, 0, 604800, NULL, "seconds", help "; 0 = never"            \
+	}
 
 /* clang-format off */
 const struct conf_row bampid_conf_rows[] = {
@@ -24,7 +30,13 @@ const struct conf_row bampid_conf_rows[] = {
 	 "folder of bampid-seal.key (opens BMC passwords) and bampid-certificate.key, made when missing"},
 	{"image_keys", CONF_STRING, AT(image_keys), "/etc/haas/image-keys", 0, 0, NULL, NULL, "folder of public keys (NAME.pub) that may sign images"},
 	{"boot_http_port", CONF_INT, AT(boot_http_port), "8080", 1, 65535, NULL, "port", "http_port of bampi-bootd, for callback URLs"},
-	{"bmc_workers", CONF_INT, AT(bmc_workers), "16", 1, 256, NULL, "threads", "BMCs that are spoken to at the same time"},
+	{"bmc_workers", CONF_INT, AT(bmc_workers), "16", 1, 256, NULL, "threads",
+	 "for what blocks: sensor records, FRU, users of BMCs, libvirt; power and readings need none"},
+	REFRESH(REFRESH_POWER, "power", "60", "each BMC is asked for the power of its node this often"),
+	REFRESH(REFRESH_SENSORS, "sensors", "300", "for its sensors"),
+	REFRESH(REFRESH_SEL, "sel", "300", "for what is new in its event log"),
+	REFRESH(REFRESH_INFO, "info", "86400", "for its firmware version"),
+	REFRESH(REFRESH_FRU, "fru", "86400", "for its inventory (FRU)"),
 	{"bmc_patience", CONF_INT, AT(bmc_patience_s), "120", 0, 3600, NULL, "seconds",
 	 "a BMC that does not answer is asked again for so long before an attempt has failed"},
 	{"sim_rack", CONF_STRING, AT(sim_rack), "", 0, 0, NULL, NULL, "file of the simulated rack for BMCs with driver sim; empty = none"},

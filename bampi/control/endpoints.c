@@ -16,17 +16,34 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT    "bmc"
-#define GAP_MS     100
-#define PERIOD_MS  60000
-#define TICK_MS    250
-#define POLL_TICKS 240 /* each BMC is asked for its power once in so many ticks */
+#define SUBJECT   "bmc"
+#define GAP_MS    100
+#define PERIOD_MS 60000
+#define TICK_MS   250
+
+struct endpoint;
+
+/* One class of one BMC. */
+struct look {
+	struct endpoint *endpoint;
+	int64_t due_ms;
+	uint64_t ticket; /* 0 = not under way */
+};
 
 struct endpoint {
+	struct endpoints *owner;
 	char node[64]; /* key */
 	int64_t node_id;
 	bool kept; /* found by the read under way */
+	struct loop_timer *timer;
+	struct look looks[REFRESH_COUNT];
+	struct bmc_sel_mark sel_mark;
 	UT_hash_handle hh;
+};
+
+struct listener {
+	struct bmc_listener face;
+	struct listener *next;
 };
 
 struct endpoints {
@@ -36,9 +53,9 @@ struct endpoints {
 	struct loop_timer *read_timer;
 	struct loop_timer *tick_timer;
 	struct endpoint *table;
+	struct listener *listeners;
 	bool connected, reading, again;
 	int64_t read_ms; /* start of the last read */
-	unsigned tick;
 
 	bool observing;
 	uint64_t written; /* observations up to this version are in the database */
@@ -46,6 +63,144 @@ struct endpoints {
 	struct endpoint_seen *seen;
 	size_t seen_count, seen_room;
 };
+
+/* --- looking at BMCs -------------------------------------------------- */
+
+static void endpoint_arm(struct endpoint *endpoint)
+{
+	int64_t next_ms = INT64_MAX;
+	int64_t now_ms = loop_now_ms(endpoint->owner->loop);
+
+	for (int which = 0; which < REFRESH_COUNT; which++) {
+		if (endpoint->looks[which].due_ms < next_ms)
+			next_ms = endpoint->looks[which].due_ms;
+	}
+	if (next_ms < INT64_MAX)
+		loop_timer_arm(endpoint->timer, next_ms > now_ms ? next_ms - now_ms : 0);
+}
+
+static void on_looked(void *context, int rc, const struct bmc_result *result,
+		      const struct problem *problem)
+{
+	struct look *look = context;
+	struct endpoint *endpoint = look->endpoint;
+	const struct bmc_note note = {
+		.node_id = endpoint->node_id,
+		.node = endpoint->node,
+		.which = (enum refresh_class)(look - endpoint->looks),
+		.rc = rc,
+		.result = result,
+		.problem = problem,
+	};
+
+	look->ticket = 0;
+	if (rc == 0 && result->op == BMC_SEL_NEW)
+		endpoint->sel_mark = result->sel.mark;
+	for (struct listener *one = endpoint->owner->listeners; one; one = one->next)
+		one->face.note(one->face.context, &note);
+}
+
+static const struct bmc_sel_mark *sel_mark(struct endpoint *endpoint)
+{
+	struct bmc_sel_mark *mark = &endpoint->sel_mark;
+
+	for (struct listener *one = endpoint->owner->listeners; one && !mark->known;
+	     one = one->next) {
+		if (one->face.sel_known)
+			mark->known =
+				one->face.sel_known(one->face.context, endpoint->node_id, mark);
+	}
+	return mark;
+}
+
+/* One that is still under way is not asked again: a slow BMC gets no second helping. */
+static void look_start(struct look *look, enum refresh_class which, int64_t period_ms)
+{
+	struct endpoint *endpoint = look->endpoint;
+	struct bmc_request request = {.op = refresh_table[which].op};
+	const struct bmc_ask ask = {
+		.bmc_id = endpoint->node_id,
+		.request = &request,
+		.priority = BMC_PRIORITY_POLL,
+		/* What must wait for a thread may do so until the next would begin. */
+		.deadline_ms = period_ms > bmc_op_table[request.op].deadline_ms
+				       ? (uint32_t)(period_ms < INT32_MAX ? period_ms : INT32_MAX)
+				       : 0,
+	};
+
+	if (request.op == BMC_SEL_NEW)
+		request.after = *sel_mark(endpoint);
+	if (!look->ticket && bmc_queue_submit(endpoint->owner->options.queue, &ask, on_looked, look,
+					      &look->ticket) != 0)
+		look->ticket = 0; /* no memory: the next time comes */
+}
+
+static void endpoint_due(void *context)
+{
+	struct endpoint *endpoint = context;
+	int64_t now_ms = loop_now_ms(endpoint->owner->loop);
+
+	for (int which = 0; which < REFRESH_COUNT; which++) {
+		int64_t period_ms = endpoint->owner->options.period_ms[which];
+		struct look *look = &endpoint->looks[which];
+
+		if (look->due_ms > now_ms)
+			continue;
+		look_start(look, (enum refresh_class)which, period_ms);
+		look->due_ms = refresh_next_ms(endpoint->node_id, (enum refresh_class)which,
+					       period_ms, now_ms);
+	}
+	endpoint_arm(endpoint);
+}
+
+static void endpoint_free(struct endpoint *endpoint)
+{
+	struct endpoints *endpoints = endpoint->owner;
+
+	for (int which = 0; which < REFRESH_COUNT; which++) {
+		if (endpoint->looks[which].ticket)
+			bmc_queue_cancel(endpoints->options.queue, endpoint->looks[which].ticket);
+	}
+	HASH_DEL(endpoints->table, endpoint);
+	loop_timer_free(endpoint->timer);
+	free(endpoint);
+}
+
+static struct endpoint *endpoint_new(struct endpoints *endpoints, const struct bmc_endpoint *row)
+{
+	struct endpoint *endpoint = calloc(1, sizeof(*endpoint));
+	int64_t now_ms = loop_now_ms(endpoints->loop);
+
+	if (!endpoint)
+		return NULL;
+	endpoint->owner = endpoints;
+	if (loop_timer_new(endpoints->loop, endpoint_due, endpoint, &endpoint->timer) != 0) {
+		free(endpoint);
+		return NULL;
+	}
+	(void)text_copy(endpoint->node, sizeof(endpoint->node), row->node);
+	endpoint->node_id = row->id;
+	for (int which = 0; which < REFRESH_COUNT; which++)
+		endpoint->looks[which] = (struct look){
+			.endpoint = endpoint,
+			.due_ms = refresh_first_ms(row->id, (enum refresh_class)which,
+						   endpoints->options.period_ms[which], now_ms),
+		};
+	HASH_ADD_STR(endpoints->table, node, endpoint);
+	endpoint_arm(endpoint);
+	return endpoint;
+}
+
+int endpoints_listen(struct endpoints *endpoints, const struct bmc_listener *listener)
+{
+	struct listener *one = calloc(1, sizeof(*one));
+
+	if (!one)
+		return -ENOMEM;
+	*one = (struct listener){*listener, endpoints->listeners};
+	endpoints->listeners = one;
+	return 0;
+}
 
 /* --- reading
  * -------------------------------------------------------------------------------------------------------------------
@@ -62,19 +217,14 @@ static void put(struct endpoints *endpoints, const struct bmc_endpoint *row)
 	}
 	HASH_FIND_STR(endpoints->table, row->node, endpoint);
 	if (endpoint && endpoint->node_id != row->id) {
-		HASH_DEL(endpoints->table, endpoint);
 		bmc_queue_remove(endpoints->options.queue, endpoint->node_id);
-		free(endpoint);
+		endpoint_free(endpoint);
 		endpoint = NULL;
 	}
-	if (!endpoint) {
-		endpoint = calloc(1, sizeof(*endpoint));
-		if (!endpoint)
-			return;
-		(void)text_copy(endpoint->node, sizeof(endpoint->node), row->node);
-		endpoint->node_id = row->id;
-		HASH_ADD_STR(endpoints->table, node, endpoint);
-	}
+	if (!endpoint)
+		endpoint = endpoint_new(endpoints, row);
+	if (!endpoint)
+		return;
 	endpoint->kept = true;
 	if (endpoints->options.change)
 		endpoints->options.change(endpoints->options.context, row->id, row);
@@ -93,8 +243,7 @@ static void drop_gone(struct endpoints *endpoints)
 			endpoints->options.change(endpoints->options.context, endpoint->node_id,
 						  NULL);
 		bmc_queue_remove(endpoints->options.queue, endpoint->node_id);
-		HASH_DEL(endpoints->table, endpoint);
-		free(endpoint);
+		endpoint_free(endpoint);
 	}
 }
 
@@ -196,40 +345,11 @@ static void observe(struct endpoints *endpoints)
 		endpoints->observing = true;
 }
 
-/* The queue keeps what it saw; observe() writes it. */
-static void on_polled(void *context, int rc, const struct bmc_result *result,
-		      const struct problem *problem)
-{
-	(void)context;
-	(void)rc;
-	(void)result;
-	(void)problem;
-}
-
-/* As many BMCs in each tick as in any other: the load is even, however many there are. */
-static void poll_some(struct endpoints *endpoints)
-{
-	const struct bmc_request request = {.op = BMC_POWER_STATUS};
-	unsigned turn = endpoints->tick++ % POLL_TICKS;
-
-	for (struct endpoint *endpoint = endpoints->table; endpoint; endpoint = endpoint->hh.next) {
-		const struct bmc_ask ask = {.bmc_id = endpoint->node_id,
-					    .request = &request,
-					    .priority = BMC_PRIORITY_POLL};
-
-		if ((unsigned)(endpoint->node_id % POLL_TICKS) == turn)
-			if (bmc_queue_submit(endpoints->options.queue, &ask, on_polled, NULL,
-					     NULL) != 0)
-				return; /* no memory: the next turn comes */
-	}
-}
-
 static void tick(void *context)
 {
 	struct endpoints *endpoints = context;
 
 	observe(endpoints);
-	poll_some(endpoints);
 	loop_timer_arm(endpoints->tick_timer, TICK_MS);
 }
 
@@ -291,9 +411,12 @@ void endpoints_free(struct endpoints *endpoints)
 	if (!endpoints)
 		return;
 	HASH_ITER(hh, endpoints->table, endpoint, next)
-	{
-		HASH_DEL(endpoints->table, endpoint);
-		free(endpoint);
+	endpoint_free(endpoint);
+	while (endpoints->listeners) {
+		struct listener *one = endpoints->listeners;
+
+		endpoints->listeners = one->next;
+		free(one);
 	}
 	loop_timer_free(endpoints->read_timer);
 	loop_timer_free(endpoints->tick_timer);

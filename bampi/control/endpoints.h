@@ -1,6 +1,6 @@
 /* The BMCs of the site in the queue: read from PostgreSQL when they change, their passwords opened
- * with the key that portald seals to; what the queue observes is written back. Also polls the power
- * of nodes that nobody works on. */
+ * with the key that portald seals to; what the queue observes is written back. Also looks at each
+ * BMC from time to time (refresh_policy.h) and tells those who want to know what it saw. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,6 +13,7 @@
 #include "common/io/loop.h"
 
 #include "bampi/control/bmc/bmc_queue.h"
+#include "bampi/control/bmc/refresh_policy.h"
 
 struct endpoints;
 
@@ -20,12 +21,24 @@ struct endpoints;
 typedef void (*endpoints_change_fn)(void *context, int64_t node_id,
 				    const struct bmc_endpoint *endpoint);
 
+/* What a regular look at a BMC has brought; all borrowed for the call. */
+struct bmc_note {
+	int64_t node_id;
+	const char *node; /* its name */
+	enum refresh_class which;
+	int rc;
+	const struct bmc_result *result; /* rc 0 */
+	const struct problem *problem;   /* else; E_UNAVAILABLE: not asked, the BMC is left alone */
+};
+typedef void (*bmc_note_fn)(void *context, const struct bmc_note *note);
+
 /* Borrowed. */
 struct endpoints_options {
 	struct db *db;
 	struct bmc_queue *queue;
-	const char *key_path;       /* made when missing */
-	endpoints_change_fn change; /* may be NULL */
+	const char *key_path;             /* made when missing */
+	int64_t period_ms[REFRESH_COUNT]; /* 0 = never */
+	endpoints_change_fn change;       /* may be NULL */
 	void *context;
 };
 
@@ -39,3 +52,14 @@ void endpoints_wake(struct endpoints *endpoints);
 /* Node id by name; -1 = no BMC of that node is known. */
 int64_t endpoints_find(const struct endpoints *endpoints, const char *node);
 size_t endpoints_count(const struct endpoints *endpoints);
+
+/* Who wants to know what the regular looks bring. */
+struct bmc_listener {
+	bmc_note_fn note; /* hears of every regular look at every BMC, from the loop */
+	/* What of this node's event log is known from an earlier life: then REFRESH_SEL brings only
+	 * what came after it. False when nothing is. May be NULL. */
+	bool (*sel_known)(void *context, int64_t node_id, struct bmc_sel_mark *ret);
+	void *context;
+};
+/* Until endpoints_free; copied. -ENOMEM. */
+MUST_USE int endpoints_listen(struct endpoints *endpoints, const struct bmc_listener *listener);

@@ -8,6 +8,7 @@
 
 #include "bampi/control/bmc/breaker_policy.h"
 #include "bampi/control/bmc/confirm_policy.h"
+#include "bampi/control/bmc/refresh_policy.h"
 #include "tests/support/cmocka.h"
 
 /* --- breaker --------------------------------------------------------- */
@@ -46,12 +47,14 @@ static void breaker_opens_grows_and_closes(void **state)
 		breaker = breaker_after(&breaker, steps[i].rc, 0, steps[i].at_ms);
 		assert_int_equal(breaker.open, steps[i].open);
 		if (!breaker.open) {
-			assert_int_equal(breaker_ask(&breaker, steps[i].at_ms), BREAKER_PASS);
+			assert_int_equal(breaker_ask(&breaker, false, steps[i].at_ms),
+					 BREAKER_PASS);
 			continue;
 		}
 		assert_int_equal(breaker.retry_ms, steps[i].retry_ms);
-		assert_int_equal(breaker_ask(&breaker, steps[i].retry_ms - 1), BREAKER_REFUSE);
-		assert_int_equal(breaker_ask(&breaker, steps[i].retry_ms), BREAKER_PROBE);
+		assert_int_equal(breaker_ask(&breaker, false, steps[i].retry_ms - 1),
+				 BREAKER_REFUSE);
+		assert_int_equal(breaker_ask(&breaker, false, steps[i].retry_ms), BREAKER_PROBE);
 	}
 }
 
@@ -72,6 +75,30 @@ static void refused_password_opens_at_once(void **state)
 	breaker = breaker_after(&breaker, E_TIMEOUT, 0, breaker.retry_ms);
 	assert_true(breaker.open && !breaker.refused);
 	assert_int_equal(breaker.open_ms, BREAKER_OPEN_MS);
+}
+
+/* A person's tries are few, and do not move the beat of the others. */
+static void a_person_gets_one_try(void **state)
+{
+	struct breaker breaker = {0};
+
+	(void)state;
+	breaker = breaker_after(&breaker, E_AUTHENTICATION, 0, 1000);
+	assert_int_equal(breaker_ask(&breaker, false, 2000), BREAKER_REFUSE);
+	assert_int_equal(breaker_ask(&breaker, true, 2000), BREAKER_PROBE);
+	breaker = breaker_after(&breaker, E_AUTHENTICATION, 0, 2000);
+	assert_int_equal(breaker_ask(&breaker, true, 3000), BREAKER_REFUSE);
+	assert_int_equal(breaker_ask(&breaker, true, 2000 + BREAKER_PERSON_MS), BREAKER_PROBE);
+	/* Not even when the BMC does not answer at all this time. */
+	breaker = breaker_after(&breaker, E_TIMEOUT, 0, 2000 + BREAKER_PERSON_MS);
+	assert_int_equal(breaker_ask(&breaker, false, 999 + BREAKER_REFUSED_MS), BREAKER_REFUSE);
+	assert_int_equal(breaker_ask(&breaker, false, 1000 + BREAKER_REFUSED_MS), BREAKER_PROBE);
+	breaker = breaker_after(&breaker, 0, 0, 1000 + BREAKER_REFUSED_MS);
+	assert_int_equal(breaker_ask(&breaker, false, 1001 + BREAKER_REFUSED_MS), BREAKER_PASS);
+	/* A dead one is not knocked at more often because people ask. */
+	for (int i = 0; i < BREAKER_FAILURES; i++)
+		breaker = breaker_after(&breaker, E_TIMEOUT, 0, i);
+	assert_int_equal(breaker_ask(&breaker, true, 10), BREAKER_REFUSE);
 }
 
 static void breakers_of_a_rack_spread(void **state)
@@ -345,17 +372,51 @@ static void workaround_words(void **state)
 	assert_non_null(strstr(problem.hint, "supermicro20"));
 }
 
+/* --- regular looks --------------------------------------------------- */
+
+/* 10,000 BMCs, a minute: every second of it has its share, and nobody is left out or asked twice.
+ */
+static void looks_are_spread_evenly(void **state)
+{
+	enum { BMCS = 10000, PERIOD_MS = 60000 };
+	static unsigned seconds[PERIOD_MS / 1000];
+	const int64_t now_ms = 123456789;
+
+	(void)state;
+	for (int64_t id = 1; id <= BMCS; id++) {
+		int64_t due_ms = refresh_next_ms(id, REFRESH_POWER, PERIOD_MS, now_ms);
+
+		assert_in_range(due_ms, now_ms + 1, now_ms + PERIOD_MS);
+		seconds[(due_ms - now_ms - 1) / 1000]++;
+		/* It keeps its beat, also when it is served late. */
+		assert_int_equal(refresh_next_ms(id, REFRESH_POWER, PERIOD_MS, due_ms),
+				 due_ms + PERIOD_MS);
+		assert_int_equal(refresh_next_ms(id, REFRESH_POWER, PERIOD_MS, due_ms + 700),
+				 due_ms + PERIOD_MS);
+		assert_in_range(refresh_first_ms(id, REFRESH_POWER, PERIOD_MS, now_ms), now_ms + 1,
+				now_ms + 10000);
+	}
+	for (size_t i = 0; i < COUNT_OF(seconds); i++)
+		assert_in_range(seconds[i], BMCS / 60 * 8 / 10, BMCS / 60 * 12 / 10);
+	assert_int_equal(refresh_next_ms(7, REFRESH_FRU, 0, now_ms), INT64_MAX);
+	assert_int_equal(refresh_first_ms(7, REFRESH_FRU, 0, now_ms), INT64_MAX);
+	assert_int_not_equal(refresh_next_ms(7, REFRESH_POWER, PERIOD_MS, 0),
+			     refresh_next_ms(7, REFRESH_SEL, PERIOD_MS, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(breaker_opens_grows_and_closes),
 		cmocka_unit_test(refused_password_opens_at_once),
+		cmocka_unit_test(a_person_gets_one_try),
 		cmocka_unit_test(breakers_of_a_rack_spread),
 		cmocka_unit_test(only_safe_things_are_tried_again),
 		cmocka_unit_test(operations_follow_their_scripts),
 		cmocka_unit_test(power_command_is_repeated_slowly),
 		cmocka_unit_test(boot_fields_are_judged_one_by_one),
 		cmocka_unit_test(workaround_words),
+		cmocka_unit_test(looks_are_spread_evenly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

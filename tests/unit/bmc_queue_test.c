@@ -65,7 +65,7 @@ static void put(struct lab *lab, int64_t id, const char *password)
 	assert_int_equal(bmc_queue_put(lab->queue, &endpoint, &problem), 0);
 }
 
-/* A copy; changes go through node_set. */
+/* A copy. */
 static struct sim_node node_get(struct lab *lab, int64_t id)
 {
 	struct sim_node node;
@@ -85,6 +85,17 @@ static void node_fault(struct lab *lab, int64_t id, uint32_t faults)
 	sim_address(id, address);
 	sim_rack_lock(lab->rack);
 	sim_rack_node(lab->rack, address, 0)->faults = faults;
+	sim_rack_unlock(lab->rack);
+}
+
+/* As those of a library that blocks: its calls hold threads. */
+static void node_blocks(struct lab *lab, int64_t id)
+{
+	char address[64];
+
+	sim_address(id, address);
+	sim_rack_lock(lab->rack);
+	sim_rack_node(lab->rack, address, 0)->blocks = true;
 	sim_rack_unlock(lab->rack);
 }
 
@@ -284,8 +295,10 @@ static void the_dead_do_not_eat_the_pool(void **state)
 	int64_t worst_ms = 0;
 
 	put(lab, 1, "");
+	node_blocks(lab, 1);
 	for (int id = 100; id < 120; id++) {
 		put(lab, id, "");
+		node_blocks(lab, id);
 		node_fault(lab, id, SIM_FAULT_DEAD);
 		dead[id - 100].loop = lab->loop;
 		ask_start(lab->queue,
@@ -319,6 +332,7 @@ static void failing_ones_share_few_workers(void **state)
 
 	for (int id = 0; id < 10; id++) {
 		put(lab, id, "");
+		node_blocks(lab, id);
 		node_fault(lab, id, SIM_FAULT_DEAD);
 		answers[id].loop = lab->loop;
 		ask_start(lab->queue, &(struct bmc_ask){.bmc_id = id, .request = &status},
@@ -339,6 +353,50 @@ static void failing_ones_share_few_workers(void **state)
 		(void)usleep(500);
 	}
 	assert_int_equal(most, 2);
+}
+
+/* What holds no thread waits for nobody: however many are dead, all are asked at once. */
+static void without_threads_nobody_waits(void **state)
+{
+	struct lab *lab = *state;
+	struct bmc_request status = {.op = BMC_POWER_STATUS};
+	static struct answer answers[100];
+	int64_t start_ms = clock_monotonic_ms();
+
+	for (int id = 0; id < 100; id++) {
+		put(lab, id, "");
+		node_fault(lab, id, SIM_FAULT_DEAD);
+		answers[id].loop = lab->loop;
+		ask_start(lab->queue, &(struct bmc_ask){.bmc_id = id, .request = &status},
+			  &answers[id]);
+	}
+	while (stats(lab).in_flight < 100 && clock_monotonic_ms() - start_ms < 10000)
+		loop_run_once(lab->loop);
+	assert_int_equal(stats(lab).in_flight, 100);
+	for (size_t i = 0; i < COUNT_OF(answers); i++) {
+		while (answers[i].count == 0)
+			loop_run(lab->loop);
+		assert_int_equal(answers[i].rc, E_TIMEOUT);
+	}
+}
+
+/* A poll of a slow BMC is given up when its caller does, and not waited for. */
+static void slow_look_is_not_waited_for(void **state)
+{
+	struct lab *lab = *state;
+	struct bmc_request status = {.op = BMC_POWER_STATUS};
+	struct answer slow = {.loop = lab->loop};
+	int64_t start_ms = clock_monotonic_ms();
+
+	put(lab, 1, "");
+	node_slow(lab, 1, 60000, 0);
+	ask_start(lab->queue, &(struct bmc_ask){.bmc_id = 1, .request = &status, .deadline_ms = 50},
+		  &slow);
+	ask_wait(&slow);
+	assert_int_equal(slow.rc, E_TIMEOUT);
+	node_slow(lab, 1, 1, 0);
+	assert_int_equal(ask_op(lab->loop, lab->queue, 1, BMC_POWER_STATUS).rc, 0);
+	assert_true(clock_monotonic_ms() - start_ms < 5000);
 }
 
 static void deadline_holds_and_says_what_was_done(void **state)
@@ -392,6 +450,39 @@ static void wrong_password_until_it_changes(void **state)
 	assert_int_equal(ask_op(lab->loop, lab->queue, 1, BMC_POWER_ON).rc, 0);
 }
 
+/* Corrected at the BMC itself: a person who looks gets through, once; polls do not. */
+static void a_person_may_try_a_refused_password(void **state)
+{
+	struct lab *lab = *state;
+	struct bmc_request status = {.op = BMC_POWER_STATUS};
+	const struct bmc_ask person = {.bmc_id = 1, .request = &status, .person = true};
+	struct answer answers[3] = {{.loop = lab->loop}, {.loop = lab->loop}, {.loop = lab->loop}};
+
+	put(lab, 1, "new");
+	node_fault(lab, 1, SIM_FAULT_REFUSES_PASSWORD);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ask_op(lab->loop, lab->queue, 1, BMC_POWER_STATUS).rc,
+				 E_AUTHENTICATION);
+	assert_int_equal(node_get(lab, 1).calls, 1);
+	for (int i = 0; i < 2; i++) {
+		ask_start(lab->queue, &person, &answers[i]);
+		ask_wait(&answers[i]);
+		assert_int_equal(answers[i].rc, E_AUTHENTICATION);
+	}
+	assert_int_equal(node_get(lab, 1).calls, 2); /* the second not asked */
+
+	put(lab, 2, "new");
+	node_fault(lab, 2, SIM_FAULT_REFUSES_PASSWORD);
+	assert_int_equal(ask_op(lab->loop, lab->queue, 2, BMC_POWER_STATUS).rc, E_AUTHENTICATION);
+	node_fault(lab, 2, 0);
+	assert_int_equal(ask_op(lab->loop, lab->queue, 2, BMC_POWER_STATUS).rc, E_AUTHENTICATION);
+	ask_start(lab->queue, &(struct bmc_ask){.bmc_id = 2, .request = &status, .person = true},
+		  &answers[2]);
+	ask_wait(&answers[2]);
+	assert_int_equal(answers[2].rc, 0);
+	assert_int_equal(ask_op(lab->loop, lab->queue, 2, BMC_POWER_STATUS).rc, 0);
+}
+
 static void cancelled_is_never_answered(void **state)
 {
 	struct lab *lab = *state;
@@ -406,10 +497,8 @@ static void cancelled_is_never_answered(void **state)
 					  &(struct bmc_ask){.bmc_id = 1, .request = &soft},
 					  answer_take, &answer, &ticket),
 			 0);
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 20; i++, (void)usleep(1000))
 		loop_run_once(lab->loop);
-		(void)usleep(1000);
-	}
 	bmc_queue_cancel(lab->queue, ticket);
 	bmc_queue_cancel(lab->queue, ticket);
 	node_fault(lab, 1, 0);
@@ -594,8 +683,11 @@ int main(void)
 		TEST(dead_bmc_opens_its_breaker),
 		TEST(the_dead_do_not_eat_the_pool),
 		TEST(failing_ones_share_few_workers),
+		TEST(without_threads_nobody_waits),
+		TEST(slow_look_is_not_waited_for),
 		TEST(deadline_holds_and_says_what_was_done),
 		TEST(wrong_password_until_it_changes),
+		TEST(a_person_may_try_a_refused_password),
 		TEST(cancelled_is_never_answered),
 		TEST(unknown_and_removed),
 		TEST(closing_answers_everybody),

@@ -1,7 +1,7 @@
-/* What a BMC can be asked, and the row each kind of BMC fills in. A driver does one plain call per
- * run(); reading back, retries, deadlines of whole operations and fairness are the queue's
- * (bmc_queue.h), so that every driver gets them alike. Words: IPMI 2.0 rev 1.1 chapters 20 (chassis
- * 28), 22, 23, 31-35. */
+/* What a BMC can be asked, and the row each kind of BMC fills in. A driver starts one plain call at
+ * a time and says later how it ended; reading back, retries, deadlines of whole operations and
+ * fairness are the queue's (bmc_queue.h), so that every driver gets them alike. Words: IPMI 2.0
+ * rev 1.1 chapters 20 (chassis 28), 22, 23, 31-35. */
 #pragma once
 
 #include <stdbool.h>
@@ -70,6 +70,8 @@ enum bmc_op {
 	BMC_INFO,     /* -> info */
 	BMC_SENSORS,  /* -> sensors */
 	BMC_SEL_LIST, /* -> sel */
+	BMC_SEL_NEW,  /* after -> sel. Only what was logged since; all of it when the log was
+			 cleared meanwhile */
 	BMC_SEL_CLEAR, /* -> nothing */
 	BMC_FRU,       /* -> fru */
 	BMC_USER_LIST, /* -> users */
@@ -100,10 +102,19 @@ enum bmc_confirm { BMC_CONFIRM_NOT_ASKED, BMC_CONFIRMED, BMC_UNVERIFIED };
 
 #define BMC_RAW_SIZE 255
 
+/* The newest entry of an event log that is known. Record ids alone do not tell: they begin anew
+ * when a log is cleared. Zero bytes: nothing is known, everything is new. */
+struct bmc_sel_mark {
+	bool known;
+	uint16_t id;
+	uint32_t stamp; /* as the BMC stamped it */
+};
+
 struct bmc_request {
 	enum bmc_op op;
 	union {
-		struct bmc_boot boot; /* BMC_BOOT_SET */
+		struct bmc_boot boot;      /* BMC_BOOT_SET */
+		struct bmc_sel_mark after; /* BMC_SEL_NEW */
 		struct {
 			uint8_t seconds; /* BMC_IDENTIFY; 0 = off */
 		} identify;
@@ -185,6 +196,8 @@ struct bmc_result {
 		struct {
 			struct bmc_sel_entry *rows;
 			size_t count;
+			struct bmc_sel_mark mark; /* BMC_SEL_NEW: what to ask after next time */
+			bool restarted; /* BMC_SEL_NEW: `after` is gone, the log was cleared */
 		} sel;
 		struct {
 			struct bmc_fru *rows;
@@ -227,30 +240,53 @@ const char *bmc_confirm_text(enum bmc_confirm confirm);
 
 /* --- a driver -------------------------------------------------------- */
 
+struct loop;
+struct rmcp_client;
+struct sim_rack;
+struct worker;
+
+/* What the queue gives to drivers; it outlives their sessions. */
+struct bmc_host {
+	struct loop *loop;
+	struct worker *worker;    /* for libraries that block: bmc_blocking.h */
+	struct sim_rack *sim;     /* what driver "sim" speaks to; NULL = no simulated nodes */
+	struct rmcp_client *rmcp; /* the sockets of driver "ipmi" */
+};
+
+/* A call has ended; from the loop, never from inside start(). It may start the next call, or close
+ * the session: the driver touches nothing of it afterwards. rc 0: what *result owns passes to the
+ * callee, and `problem` is NULL. Else `result` is NULL. Both are borrowed for the call. */
+typedef void (*bmc_call_fn)(void *context, int rc, struct bmc_result *result,
+			    const struct problem *problem);
+
 struct bmc_driver {
 	const char *name;
 	/* Makes the state kept for one BMC; no I/O. The endpoint is copied. -ENOMEM or -EINVAL with
-	 * a problem. `shared` is what the queue was given for this driver (sim: struct sim_rack);
-	 * NULL for ipmi. */
-	int (*open)(const struct bmc_endpoint *endpoint, void *shared, void **ret_session,
-		    struct problem *problem);
-	/* NULL: run() blocks and belongs in the worker. Else run() returns at once, in the loop,
-	 * and its answer counts as having arrived after so many milliseconds. */
-	int64_t (*latency_ms)(void *session, const struct bmc_request *request);
-	/* One call; may block until about `deadline_ms` (clock_monotonic_ms), not longer. Opens the
-	 * session when it is not, keeps it open after. *ret is written only on 0. Never two at once
-	 * for one session. Errors, always with a problem: E_AUTHENTICATION  wrong name, password or
-	 * privilege: do not ask again before the endpoint changed (lock-out) E_TIMEOUT         no
-	 * answer: dead, unreachable, or too slow. A command may or may not have been executed
-	 * E_UNSUPPORTED     the BMC does not know the command, or the cipher suite
-	 * -EBUSY            the BMC says node busy, or has no session free: ask later
+	 * a problem. */
+	int (*open)(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
+		    void **ret_session, struct problem *problem);
+	/* Will this call hold a thread of the worker? The queue shares those out fairly; what holds
+	 * none is started at once, however many are under way. NULL = never. */
+	bool (*blocks)(void *session, const struct bmc_request *request);
+	/* Starts one call; never two at once for one session. Opens a session at the BMC when there
+	 * is none, keeps it open after. Calls `fn` once, by about `deadline_ms`
+	 * (clock_monotonic_ms), unless cancelled or closed. -ENOMEM, -EAGAIN: not started. Errors
+	 * given to `fn`, always with a problem:
+	 * E_AUTHENTICATION  wrong name, password or privilege: do not ask again before the endpoint
+	 *                   changed (lock-out)
+	 * E_TIMEOUT         no answer: dead, unreachable, or too slow. A command may or may not
+	 * have been executed E_UNSUPPORTED     the BMC does not know the command, or the cipher
+	 * suite -EBUSY            the BMC says node busy, or has no session free: ask later
 	 * E_CONFLICT        the BMC refuses in its present state
 	 * E_DENIED          the user lacks the privilege for this command
 	 * E_PROTOCOL        anything else it answered */
-	int (*run)(void *session, const struct bmc_request *request, int64_t deadline_ms,
-		   struct bmc_result *ret, struct problem *problem);
-	/* Ends the session at the BMC (it has few) and frees; may block like run(). NULL is fine.
-	 */
+	int (*start)(void *session, const struct bmc_request *request, int64_t deadline_ms,
+		     bmc_call_fn fn, void *context);
+	/* Forgets the call under way: its `fn` will not be called, and the next call may start.
+	 * False: this one cannot be forgotten, wait for it. NULL = never. */
+	bool (*cancel)(void *session);
+	/* Forgets the call under way, ends the session at the BMC (it has few) in the background
+	 * and frees. NULL is fine. */
 	void (*close)(void *session);
 };
 

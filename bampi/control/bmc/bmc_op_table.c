@@ -23,6 +23,7 @@ const struct bmc_op_row bmc_op_table[BMC_OP_COUNT] = {
 	[BMC_INFO] = {"info", true, false, 15000},
 	[BMC_SENSORS] = {"sensors", true, false, 120000},
 	[BMC_SEL_LIST] = {"sel-list", true, false, 120000},
+	[BMC_SEL_NEW] = {"sel-new", true, false, 120000},
 	[BMC_SEL_CLEAR] = {"sel-clear", true, true, 30000},
 	[BMC_FRU] = {"fru", true, false, 120000},
 	[BMC_USER_LIST] = {"user-list", true, false, 60000},
@@ -68,7 +69,8 @@ void bmc_result_done(struct bmc_result *result)
 {
 	switch (result->op) {
 	case BMC_SENSORS: free(result->sensors.rows); break;
-	case BMC_SEL_LIST: free(result->sel.rows); break;
+	case BMC_SEL_LIST:
+	case BMC_SEL_NEW: free(result->sel.rows); break;
 	case BMC_FRU: free(result->fru.rows); break;
 	case BMC_USER_LIST: free(result->users.rows); break;
 	case BMC_POWER_STATUS:

@@ -20,7 +20,7 @@ int bmc_queue_new(struct loop *loop, const struct bmc_queue_options *options,
 	if (!queue)
 		return -ENOMEM;
 	queue->loop = loop;
-	queue->sim = options->sim;
+	queue->host = (struct bmc_host){.loop = loop, .sim = options->sim};
 	queue->workers = options->workers ? options->workers : WORKERS_DEFAULT;
 	queue->failing_workers =
 		options->failing_workers ? options->failing_workers : queue->workers / 4;
@@ -35,7 +35,7 @@ int bmc_queue_new(struct loop *loop, const struct bmc_queue_options *options,
 		rc = loop_timer_new(loop, finished_deliver, queue, &queue->deliver);
 	if (rc)
 		goto err_timer;
-	rc = worker_new(loop, queue->workers, CALLS_QUEUED_MAX, &queue->worker);
+	rc = worker_new(loop, queue->workers, CALLS_QUEUED_MAX, &queue->host.worker);
 	if (rc)
 		goto err_worker;
 	*ret = queue;
@@ -78,17 +78,13 @@ static struct bmc *bmc_new(struct bmc_queue *queue, int64_t id)
 	return bmc;
 }
 
-/* The session goes now, or with the call that uses it. */
 static void bmc_drop_session(struct bmc *bmc)
 {
-	if (bmc->in_flight) {
-		bmc->in_flight->bmc = NULL;
-		bmc->in_flight->operation = NULL;
-		bmc->in_flight = NULL;
-		bmc->session = (struct session){0};
-	} else {
-		session_close(bmc->queue, &bmc->session);
-	}
+	if (bmc->in_flight)
+		call_forget(bmc);
+	if (bmc->session.state)
+		bmc->session.driver->close(bmc->session.state);
+	bmc->session = (struct session){0};
 }
 
 static void bmc_free(struct bmc *bmc)
@@ -126,7 +122,7 @@ int bmc_queue_put(struct bmc_queue *queue, const struct bmc_endpoint *endpoint,
 		bmc->endpoint = *endpoint; /* the node may have a new name */
 		return 0;
 	}
-	rc = driver->open(endpoint, driver->latency_ms ? queue->sim : NULL, &state, problem);
+	rc = driver->open(endpoint, &queue->host, &state, problem);
 	if (rc)
 		return rc;
 	if (!bmc) {
@@ -198,8 +194,7 @@ void bmc_queue_free(struct bmc_queue *queue)
 		finish_all(bmc, E_UNAVAILABLE, &problem);
 		bmc_free(bmc);
 	}
-	timed_drop(queue);
-	worker_free(queue->worker);
+	worker_free(queue->host.worker);
 	finished_deliver(queue);
 	loop_timer_free(queue->deliver);
 	free(queue);
@@ -261,6 +256,7 @@ static int operation_new(struct bmc *bmc, const struct bmc_ask *ask, struct oper
 			operation->priority = ask->priority;
 			DL_APPEND(bmc->waiting[operation->priority], operation);
 		}
+		operation->person |= ask->person;
 		*ret = operation;
 		return 0;
 	}
@@ -271,6 +267,7 @@ static int operation_new(struct bmc *bmc, const struct bmc_ask *ask, struct oper
 	operation->bmc = bmc;
 	operation->request = *ask->request;
 	operation->priority = ask->priority;
+	operation->person = ask->person;
 	DL_APPEND(bmc->waiting[ask->priority], operation);
 	*ret = operation;
 	return 0;

@@ -1,8 +1,8 @@
 /* Every BMC operation of bampid goes through here. On the loop: one line of waiting operations and
- * one session per BMC, at most one call in flight per BMC, a bounded worker pool shared fairly,
- * retries with back-off, a deadline per operation, a circuit breaker. Effects are confirmed by
- * reading back (confirm_policy.h). Single-threaded like the loop; callbacks come from the loop,
- * never from inside the call that asked. */
+ * one session per BMC, at most one call in flight per BMC, a bounded worker pool shared fairly
+ * by those that block, retries with back-off, a deadline per operation, a circuit breaker. Effects
+ * are confirmed by reading back (confirm_policy.h). Single-threaded like the loop; callbacks come
+ * from the loop, never from inside the call that asked. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ struct bmc_queue;
 struct sim_rack;
 
 struct bmc_queue_options {
-	unsigned workers;         /* threads; 0 = 16 */
+	unsigned workers;         /* threads, for what blocks; 0 = 16 */
 	unsigned failing_workers; /* of them at most so many for BMCs that failed last time; 0 = a
 				     quarter, at least 1 */
 	struct sim_rack *sim; /* what driver "sim" speaks to; borrowed, NULL = no simulated nodes */
@@ -46,6 +46,8 @@ struct bmc_ask {
 	int64_t bmc_id;
 	const struct bmc_request *request; /* copied */
 	enum bmc_priority priority;
+	bool person; /* a person asks: one try in BREAKER_PERSON_MS is let through although the BMC
+			refused the password, for it may have been corrected there */
 	uint32_t deadline_ms; /* from now, for the whole operation with its retries and read-backs;
 				 0 = bmc_op_table */
 };

@@ -34,6 +34,7 @@ struct operation {
 	struct bmc *bmc; /* NULL once finished */
 	struct bmc_request request;
 	enum bmc_priority priority;
+	bool person;
 	struct ask *asks;
 	struct confirm confirm;
 	struct bmc_result result; /* when finished */
@@ -42,31 +43,20 @@ struct operation {
 	struct operation *prev, *next;
 };
 
-/* The driver's state of one BMC. Moves into a closing call when the BMC is replaced or removed
- * while a call is in flight. */
+/* The driver's state of one BMC. */
 struct session {
 	const struct bmc_driver *driver;
 	void *state;
 };
 
-/* One driver call on its way through a worker thread (or, for a driver that does not block, a
- * timer). */
+/* One driver call under way. */
 struct call {
-	struct bmc_queue *queue;
-	struct bmc *bmc;             /* NULL: removed meanwhile; close the session at the end */
+	struct bmc *bmc;
 	struct operation *operation; /* NULL: nobody waits for it any more */
-	struct session session;
-	bool closes;  /* not a call, only the end of a session */
-	bool failing; /* counted as a call to a failing BMC */
-	bool poll;    /* counted as polling */
-	bool ran;
+	bool blocks;                 /* it holds a thread */
+	bool failing;                /* counted as a thread of a failing BMC */
+	bool poll;                   /* counted as polling */
 	struct bmc_request request;
-	int64_t deadline_ms;
-	struct loop_timer *latency; /* of a driver that does not block */
-	struct call *prev, *next;   /* of queue->timed */
-	struct bmc_result result;
-	struct problem problem;
-	int rc;
 };
 
 enum ready_list {
@@ -97,14 +87,13 @@ struct bmc {
 
 struct bmc_queue {
 	struct loop *loop;
-	struct worker *worker;
-	struct sim_rack *sim;
+	struct bmc_host host; /* given to drivers; the worker is ours */
 	unsigned workers, failing_workers, poll_workers;
-	unsigned in_flight, in_flight_failing, in_flight_poll;
-	struct bmc *bmcs; /* by id */
-	struct ask *asks; /* by ticket */
+	unsigned in_flight;                              /* calls */
+	unsigned threads, threads_failing, threads_poll; /* of them those that hold a thread */
+	struct bmc *bmcs;                                /* by id */
+	struct ask *asks;                                /* by ticket */
 	struct bmc *ready[READY_COUNT];
-	struct call *timed;         /* calls that wait for their latency */
 	struct operation *finished; /* to be answered in the next turn of the loop */
 	struct loop_timer *deliver;
 	uint64_t next_ticket, next_version;
@@ -117,14 +106,13 @@ void bmc_pump(struct bmc *bmc);
 /* Takes the operation from its BMC; its asks are answered in the next turn. `problem` may be NULL
  * for rc 0. */
 void operation_finish(struct operation *operation, int rc, const struct problem *problem);
-/* Nobody waits any more: forget it (a call in flight goes on unheard). */
+/* Nobody waits any more: forget it. A call in flight goes on unheard when it may change something
+ * or the driver cannot cancel it. */
 void operation_drop(struct operation *operation);
-/* Ends `session` in a worker thread; it is zeroed. */
-void session_close(struct bmc_queue *queue, struct session *session);
+/* Forgets the call under way: its answer will not be heard, and threads are counted without it. */
+void call_forget(struct bmc *bmc);
 void ask_free(struct ask *ask);
 void finished_deliver(void *context); /* struct bmc_queue */
-/* Forgets the calls that wait for their latency, with their sessions. */
-void timed_drop(struct bmc_queue *queue);
 
 /* bmc_queue_text.c: what people are told. */
 void text_breaker_open(const struct bmc *bmc, int64_t now_ms, struct problem *ret);

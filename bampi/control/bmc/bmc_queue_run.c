@@ -12,6 +12,18 @@
 
 /* --- ends of operations ---------------------------------------------- */
 
+/* Nobody waits for the call under way. What only looks is not waited for either, so that a poll of
+ * a slow BMC does not hold up the command behind it. */
+static void call_orphan(struct bmc *bmc)
+{
+	struct call *call = bmc->in_flight;
+
+	call->operation = NULL;
+	if (!bmc_op_table[call->request.op].changes && bmc->session.driver->cancel &&
+	    bmc->session.driver->cancel(bmc->session.state))
+		call_forget(bmc);
+}
+
 static void operation_detach(struct operation *operation)
 {
 	struct bmc *bmc = operation->bmc;
@@ -20,7 +32,7 @@ static void operation_detach(struct operation *operation)
 	if (bmc->current == operation) {
 		bmc->current = NULL;
 		if (bmc->in_flight)
-			bmc->in_flight->operation = NULL;
+			call_orphan(bmc);
 	} else {
 		DL_DELETE(bmc->waiting[operation->priority], operation);
 	}
@@ -83,76 +95,63 @@ void finished_deliver(void *context)
 
 /* --- calls ----------------------------------------------------------- */
 
+static void dispatch(struct bmc_queue *queue);
+
 static void call_free(struct call *call)
 {
-	loop_timer_free(call->latency);
-	bmc_result_done(&call->result);
 	sodium_memzero(&call->request, sizeof(call->request));
 	free(call);
 }
 
-static void call_run(void *context)
+/* Out of the books. */
+static void call_uncount(struct bmc *bmc)
 {
-	struct call *call = context;
+	struct bmc_queue *queue = bmc->queue;
+	const struct call *call = bmc->in_flight;
 
-	call->ran = true;
-	if (call->closes) {
-		call->session.driver->close(call->session.state);
-		return;
-	}
-	call->rc = call->session.driver->run(call->session.state, &call->request, call->deadline_ms,
-					     &call->result, &call->problem);
+	queue->in_flight--;
+	queue->threads -= call->blocks;
+	queue->threads_failing -= call->blocks && call->failing;
+	queue->threads_poll -= call->blocks && call->poll;
+	bmc->in_flight = NULL;
 }
 
-static void close_done(void *context)
+void call_forget(struct bmc *bmc)
 {
-	struct call *call = context;
+	struct call *call = bmc->in_flight;
 
-	if (!call->ran)
-		call->session.driver->close(call->session.state);
+	call_uncount(bmc);
 	call_free(call);
 }
 
-void session_close(struct bmc_queue *queue, struct session *session)
-{
-	struct call *call;
+/* What a call has brought. */
+struct heard {
+	int rc;
+	struct bmc_result *result;     /* rc 0 */
+	const struct problem *problem; /* else */
+};
 
-	if (!session->state)
-		return;
-	call = session->driver->latency_ms ? NULL : calloc(1, sizeof(*call));
-	if (call) {
-		*call = (struct call){.queue = queue, .session = *session, .closes = true};
-		if (worker_submit(queue->worker, call_run, close_done, call) == 0) {
-			*session = (struct session){0};
-			return;
-		}
-		free(call);
-	}
-	session->driver->close(session->state);
-	*session = (struct session){0};
-}
-
-static void observe(struct bmc *bmc, const struct call *call)
+static void observe(struct bmc *bmc, const struct call *call, const struct heard *heard)
 {
 	struct bmc_observation *seen = &bmc->observation;
 	int64_t now_us = clock_wall_us();
 	int64_t now_ms = loop_now_ms(bmc->queue->loop);
 
-	if (call->rc == E_TIMEOUT || call->rc == E_AUTHENTICATION) {
-		seen->problem = call->problem;
+	if (heard->rc == E_TIMEOUT || heard->rc == E_AUTHENTICATION) {
+		seen->problem = *heard->problem;
 		seen->problem_at_us = now_us;
 	} else {
 		seen->problem = (struct problem){0};
 		seen->answered_at_us = now_us;
 	}
-	if (call->rc == 0 && call->request.op == BMC_POWER_STATUS) {
+	if (heard->rc == 0 && call->request.op == BMC_POWER_STATUS) {
 		seen->power_known = true;
-		seen->power_on = call->result.power.on;
+		seen->power_on = heard->result->power.on;
 		seen->power_at_us = now_us;
 		seen->power_by = call->operation ? call->operation->request.op : BMC_POWER_STATUS;
-	} else if (call->rc == 0 && call->request.op == BMC_BOOT_GET) {
+	} else if (heard->rc == 0 && call->request.op == BMC_BOOT_GET) {
 		seen->boot_known = true;
-		seen->boot = call->result.boot.flags;
+		seen->boot = heard->result->boot.flags;
 		seen->boot_at_us = now_us;
 	}
 	seen->breaker = bmc->breaker.open ? BMC_BREAKER_OPEN : BMC_BREAKER_CLOSED;
@@ -178,108 +177,63 @@ static void refuse_waiting(struct bmc *bmc)
 	}
 }
 
-static void call_heard(struct bmc *bmc, struct call *call)
+static void call_heard(struct bmc *bmc, struct call *call, const struct heard *heard)
 {
 	struct operation *operation = call->operation;
 	int64_t now_ms = loop_now_ms(bmc->queue->loop);
 
-	bmc->breaker = breaker_after(&bmc->breaker, call->rc,
+	bmc->breaker = breaker_after(&bmc->breaker, heard->rc,
 				     (unsigned)((uint64_t)bmc->id * 2654435761U % 100), now_ms);
-	observe(bmc, call);
+	observe(bmc, call, heard);
 	if (operation) {
-		if (call->rc)
-			operation->problem = call->problem;
-		confirm_heard(&operation->confirm, call->request.op, call->rc, &call->result,
+		if (heard->rc)
+			operation->problem = *heard->problem;
+		confirm_heard(&operation->confirm, call->request.op, heard->rc, heard->result,
 			      now_ms);
 		if (operation->confirm.phase != CONFIRM_END && bmc->breaker.open)
-			operation_finish(operation, call->rc, &operation->problem);
+			operation_finish(operation, heard->rc, &operation->problem);
 	}
 	if (bmc->breaker.open)
 		refuse_waiting(bmc);
 }
 
-static void dispatch(struct bmc_queue *queue);
-
-static void call_done(void *context)
+static void call_done(void *context, int rc, struct bmc_result *result,
+		      const struct problem *problem)
 {
 	struct call *call = context;
-	struct bmc_queue *queue = call->queue;
 	struct bmc *bmc = call->bmc;
+	const struct heard heard = {.rc = rc, .result = result, .problem = problem};
 
-	queue->in_flight--;
-	queue->in_flight_failing -= call->failing;
-	queue->in_flight_poll -= call->poll;
-	if (!call->ran)
-		call->rc = problem_set(&call->problem, E_UNAVAILABLE, "the BMC queue is closing");
-	queue->stats.failed_calls += call->rc != 0;
-	if (bmc) {
-		bmc->in_flight = NULL;
-		bmc->session = call->session;
-		call_heard(bmc, call);
-		bmc_pump(bmc);
-	} else {
-		session_close(queue, &call->session);
-	}
+	call_uncount(bmc);
+	bmc->queue->stats.failed_calls += rc != 0;
+	call_heard(bmc, call, &heard);
+	if (result)
+		bmc_result_done(result);
 	call_free(call);
-	dispatch(queue);
-}
-
-static void latency_over(void *context)
-{
-	struct call *call = context;
-
-	DL_DELETE(call->queue->timed, call);
-	call_run(call);
-	call_done(call);
-}
-
-void timed_drop(struct bmc_queue *queue)
-{
-	while (queue->timed) {
-		struct call *call = queue->timed;
-
-		DL_DELETE(queue->timed, call);
-		call->session.driver->close(call->session.state);
-		call_free(call);
-	}
-}
-
-/* Hands the call to a thread, or for a driver that never blocks to a timer. */
-static int call_start(struct call *call)
-{
-	const struct bmc_driver *driver = call->session.driver;
-	int rc;
-
-	if (!driver->latency_ms)
-		return worker_submit(call->queue->worker, call_run, call_done, call);
-	rc = loop_timer_new(call->queue->loop, latency_over, call, &call->latency);
-	if (rc)
-		return rc;
-	DL_APPEND(call->queue->timed, call);
-	loop_timer_arm(call->latency, driver->latency_ms(call->session.state, &call->request));
-	return 0;
+	bmc_pump(bmc);
+	dispatch(bmc->queue);
 }
 
 static void bmc_call(struct bmc *bmc, enum ready_list list)
 {
 	struct bmc_queue *queue = bmc->queue;
+	const struct bmc_driver *driver = bmc->session.driver;
 	struct operation *operation = bmc->current;
 	struct call *call = calloc(1, sizeof(*call));
 	int rc = call ? 0 : -ENOMEM;
 
 	if (call) {
 		*call = (struct call){
-			.queue = queue,
 			.bmc = bmc,
 			.operation = operation,
-			.session = bmc->session,
+			.blocks = list != READY_NONE,
 			.failing = list == READY_ACTION_FAILING || list == READY_POLL_FAILING,
 			.poll = list == READY_POLL || list == READY_POLL_FAILING,
 			.request = operation->request,
-			.deadline_ms = operation->confirm.deadline_ms,
 		};
 		call->request.op = bmc->next_call;
-		rc = call_start(call);
+		rc = driver->start(bmc->session.state, &call->request,
+				   operation->confirm.deadline_ms, call_done, call);
 	}
 	if (rc) {
 		problem_set(&operation->problem, E_UNAVAILABLE, "node %s: no room for a BMC call",
@@ -294,24 +248,25 @@ static void bmc_call(struct bmc *bmc, enum ready_list list)
 	queue->stats.retries +=
 		operation->confirm.failures[bmc_op_table[bmc->next_call].changes] > 0;
 	queue->in_flight++;
-	queue->in_flight_failing += call->failing;
-	queue->in_flight_poll += call->poll;
+	queue->threads += call->blocks;
+	queue->threads_failing += call->blocks && call->failing;
+	queue->threads_poll += call->blocks && call->poll;
 	if (bmc->breaker.open)
 		bmc->observation.breaker = BMC_BREAKER_HALF_OPEN;
 }
 
 /* --- who is next ----------------------------------------------------- */
 
-/* May a BMC of this list be served now? Order: actions before polling, within one list the longest
- * waiting first, so that everyone gets a turn (a BMC goes to the end after each call). */
+/* May a BMC of this list have a thread now? Order: actions before polling, within one list the
+ * longest waiting first, so that everyone gets a turn (a BMC goes to the end after each call). */
 static bool has_room(const struct bmc_queue *queue, enum ready_list list)
 {
 	bool failing = list == READY_ACTION_FAILING || list == READY_POLL_FAILING;
 	bool poll = list == READY_POLL || list == READY_POLL_FAILING;
 
-	return queue->in_flight < queue->workers &&
-	       (!failing || queue->in_flight_failing < queue->failing_workers) &&
-	       (!poll || queue->in_flight_poll < queue->poll_workers);
+	return queue->threads < queue->workers &&
+	       (!failing || queue->threads_failing < queue->failing_workers) &&
+	       (!poll || queue->threads_poll < queue->poll_workers);
 }
 
 static void bmc_unready(struct bmc *bmc)
@@ -375,6 +330,18 @@ static bool bmc_take_next(struct bmc *bmc)
 	return bmc->current != NULL;
 }
 
+static bool call_blocks(const struct bmc *bmc)
+{
+	const struct bmc_driver *driver = bmc->session.driver;
+	struct bmc_request request = bmc->current->request;
+	bool blocks;
+
+	request.op = bmc->next_call;
+	blocks = driver->blocks && driver->blocks(bmc->session.state, &request);
+	sodium_memzero(&request, sizeof(request));
+	return blocks;
+}
+
 void bmc_pump(struct bmc *bmc)
 {
 	int64_t now_ms = loop_now_ms(bmc->queue->loop);
@@ -394,15 +361,19 @@ void bmc_pump(struct bmc *bmc)
 			operation_finish(operation, operation->confirm.rc, &operation->problem);
 			continue;
 		}
-		if (breaker_ask(&bmc->breaker, now_ms) == BREAKER_REFUSE) {
+		if (breaker_ask(&bmc->breaker, operation->person, now_ms) == BREAKER_REFUSE) {
 			bmc->queue->stats.refused_open++;
 			text_breaker_open(bmc, now_ms, &operation->problem);
 			operation_finish(operation, operation->problem.code, &operation->problem);
 			continue;
 		}
 		bmc->next_call = next.call;
-		bmc_ready(bmc);
-		dispatch(bmc->queue);
+		if (call_blocks(bmc)) {
+			bmc_ready(bmc);
+			dispatch(bmc->queue);
+		} else {
+			bmc_call(bmc, READY_NONE);
+		}
 		return;
 	}
 }

@@ -2,11 +2,15 @@
 
 #include "common/base/error.h"
 
-enum breaker_answer breaker_ask(const struct breaker *breaker, int64_t now_ms)
+enum breaker_answer breaker_ask(const struct breaker *breaker, bool person, int64_t now_ms)
 {
 	if (!breaker->open)
 		return BREAKER_PASS;
-	return now_ms >= breaker->retry_ms ? BREAKER_PROBE : BREAKER_REFUSE;
+	if (now_ms >= breaker->retry_ms)
+		return BREAKER_PROBE;
+	if (person && breaker->refused && now_ms >= breaker->person_ms)
+		return BREAKER_PROBE;
+	return BREAKER_REFUSE;
 }
 
 static int64_t next_open_ms(const struct breaker *breaker, bool refused)
@@ -30,12 +34,18 @@ struct breaker breaker_after(const struct breaker *breaker, int rc, unsigned spr
 
 	if (next.failures++ == 0)
 		next.since_ms = now_ms;
+	if (breaker->open && breaker->refused && now_ms < breaker->retry_ms) {
+		/* That was a person's try: the beat of our own ones stays as it is. */
+		next.person_ms = now_ms + BREAKER_PERSON_MS;
+		return next;
+	}
 	if (!refused && !breaker->open && next.failures < BREAKER_FAILURES)
 		return next;
 
 	next.open_ms = next_open_ms(breaker, refused);
 	next.open = true;
 	next.refused = refused;
+	next.person_ms = now_ms;
 	next.retry_ms = now_ms + next.open_ms + next.open_ms * spread_percent / 500;
 	return next;
 }

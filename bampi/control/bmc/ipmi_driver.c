@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 
+#include "bampi/control/bmc/bmc_blocking.h"
 #include "bampi/control/bmc/ipmi_session.h"
 
 int ipmi_driver_setup(void)
@@ -178,6 +179,12 @@ RUN_WITHOUT_REQUEST(run_fru, ipmi_fru)
 RUN_WITHOUT_REQUEST(run_user_list, ipmi_user_list)
 RUN_WITHOUT_REQUEST(run_lan_get, ipmi_lan_get)
 
+static int run_sel_new(struct ipmi_session *session, const struct bmc_request *request,
+		       struct bmc_result *ret, struct problem *problem)
+{
+	return ipmi_sel_new(session, &request->after, ret, problem);
+}
+
 static int run_user_set(struct ipmi_session *session, const struct bmc_request *request,
 			struct bmc_result *ret, struct problem *problem)
 {
@@ -188,36 +195,32 @@ static int run_user_set(struct ipmi_session *session, const struct bmc_request *
 	return rc;
 }
 
-/* --- the driver's row ------------------------------------------------ */
+/* --- calls that block ------------------------------------------------ */
 
-static int driver_open(const struct bmc_endpoint *endpoint, void *shared, void **ret_session,
-		       struct problem *problem)
-{
-	struct ipmi_session *session = calloc(1, sizeof(*session));
-
-	(void)shared;
-	if (!session)
-		return ipmi_no_memory(problem);
-	session->endpoint = *endpoint;
-	session->sdr_cache = -1;
-	*ret_session = session;
-	return 0;
-}
-
-static int driver_run(void *state, const struct bmc_request *request, int64_t deadline_ms,
-		      struct bmc_result *ret, struct problem *problem)
+static int blocking_run(void *state, const struct bmc_request *request, int64_t deadline_ms,
+			struct bmc_result *ret, struct problem *problem)
 {
 	static int (*const runs[BMC_OP_COUNT])(struct ipmi_session *, const struct bmc_request *,
 					       struct bmc_result *, struct problem *) = {
-		[BMC_POWER_STATUS] = run_power_status, [BMC_POWER_ON] = run_power,
-		[BMC_POWER_OFF] = run_power,           [BMC_POWER_CYCLE] = run_power,
-		[BMC_POWER_RESET] = run_power,         [BMC_POWER_SOFT] = run_power,
-		[BMC_BOOT_GET] = run_boot_get,         [BMC_BOOT_SET] = run_boot_set,
-		[BMC_IDENTIFY] = run_identify,         [BMC_INFO] = run_info,
-		[BMC_SENSORS] = run_sensors,           [BMC_SEL_LIST] = run_sel_list,
-		[BMC_SEL_CLEAR] = run_sel_clear,       [BMC_FRU] = run_fru,
-		[BMC_USER_LIST] = run_user_list,       [BMC_USER_SET] = run_user_set,
-		[BMC_LAN_GET] = run_lan_get,           [BMC_RAW] = run_raw,
+		[BMC_POWER_STATUS] = run_power_status,
+		[BMC_POWER_ON] = run_power,
+		[BMC_POWER_OFF] = run_power,
+		[BMC_POWER_CYCLE] = run_power,
+		[BMC_POWER_RESET] = run_power,
+		[BMC_POWER_SOFT] = run_power,
+		[BMC_BOOT_GET] = run_boot_get,
+		[BMC_BOOT_SET] = run_boot_set,
+		[BMC_IDENTIFY] = run_identify,
+		[BMC_INFO] = run_info,
+		[BMC_SENSORS] = run_sensors,
+		[BMC_SEL_LIST] = run_sel_list,
+		[BMC_SEL_NEW] = run_sel_new,
+		[BMC_SEL_CLEAR] = run_sel_clear,
+		[BMC_FRU] = run_fru,
+		[BMC_USER_LIST] = run_user_list,
+		[BMC_USER_SET] = run_user_set,
+		[BMC_LAN_GET] = run_lan_get,
+		[BMC_RAW] = run_raw,
 	};
 	struct ipmi_session *session = state;
 	int rc;
@@ -229,12 +232,10 @@ static int driver_run(void *state, const struct bmc_request *request, int64_t de
 	return runs[request->op](session, request, ret, problem);
 }
 
-static void driver_close(void *state)
+static void blocking_close(void *state)
 {
 	struct ipmi_session *session = state;
 
-	if (!session)
-		return;
 	ipmi_session_drop(session);
 	if (session->sdr_cache >= 0)
 		(void)close(session->sdr_cache);
@@ -242,9 +243,51 @@ static void driver_close(void *state)
 	free(session);
 }
 
+static const struct bmc_blocking_face blocking_face = {.run = blocking_run,
+						       .close = blocking_close};
+
+/* --- the driver's row ------------------------------------------------ */
+
+static int driver_open(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
+		       void **ret_session, struct problem *problem)
+{
+	struct ipmi_session *session = calloc(1, sizeof(*session));
+	struct bmc_blocking *blocking = NULL;
+
+	if (!session)
+		return ipmi_no_memory(problem);
+	session->endpoint = *endpoint;
+	session->sdr_cache = -1;
+	if (bmc_blocking_new(host, &blocking_face, session, &blocking) != 0) {
+		blocking_close(session);
+		return ipmi_no_memory(problem);
+	}
+	*ret_session = blocking;
+	return 0;
+}
+
+static bool driver_blocks(void *session, const struct bmc_request *request)
+{
+	(void)session;
+	(void)request;
+	return true;
+}
+
+static int driver_start(void *session, const struct bmc_request *request, int64_t deadline_ms,
+			bmc_call_fn fn, void *context)
+{
+	return bmc_blocking_start(session, request, deadline_ms, fn, context);
+}
+
+static void driver_close(void *session)
+{
+	bmc_blocking_free(session);
+}
+
 const struct bmc_driver ipmi_driver = {
 	.name = "ipmi",
 	.open = driver_open,
-	.run = driver_run,
+	.blocks = driver_blocks,
+	.start = driver_start,
 	.close = driver_close,
 };

@@ -270,6 +270,7 @@ static void sel_entry(ipmi_sel_ctx_t sel, struct bmc_sel_entry *ret)
 	char event[96] = "";
 	unsigned flags = IPMI_SEL_STRING_FLAGS_IGNORE_UNAVAILABLE_FIELD;
 
+	*ret = (struct bmc_sel_entry){0};
 	(void)ipmi_sel_parse_read_record_id(sel, NULL, 0, &ret->id);
 	/* Stamps below 2000-01-01 are "seconds since the BMC started" (IPMI 37.1). */
 	if (ipmi_sel_parse_read_timestamp(sel, NULL, 0, &stamp) == 0 && stamp > 0x20000000 &&
@@ -285,12 +286,19 @@ static void sel_entry(ipmi_sel_ctx_t sel, struct bmc_sel_entry *ret)
 		       name[0] ? " " : "", name, event);
 }
 
-int ipmi_sel_list(struct ipmi_session *session, struct bmc_result *ret, struct problem *problem)
+static bool same_mark(const struct bmc_sel_mark *a, const struct bmc_sel_mark *b)
+{
+	return a->known && b->known && a->id == b->id && a->stamp == b->stamp;
+}
+
+/* The entries after `after`. */
+static int sel_read(struct ipmi_session *session, const struct bmc_sel_mark *after,
+		    struct bmc_result *ret, struct problem *problem)
 {
 	CLEANUP(sdr_freep) ipmi_sdr_ctx_t sdr = NULL;
 	CLEANUP(sel_freep) ipmi_sel_ctx_t sel = NULL;
-	struct bmc_sel_entry *rows;
-	size_t count = 0;
+	struct bmc_result result = {.op = BMC_SEL_LIST, .sel.restarted = after->known};
+	struct bmc_sel_mark *mark = &result.sel.mark;
 	int total;
 	int rc = sel_open(session, &sdr, &sel, problem);
 
@@ -306,16 +314,41 @@ int ipmi_sel_list(struct ipmi_session *session, struct bmc_result *ret, struct p
 	if (total > SEL_MAX)
 		return problem_set(problem, E_LIMIT, "node %s: %d event log entries are too many",
 				   session->endpoint.node, total);
-	rows = calloc(total ? (size_t)total : 1, sizeof(*rows));
-	if (!rows)
+	result.sel.rows = calloc(total ? (size_t)total : 1, sizeof(*result.sel.rows));
+	if (!result.sel.rows)
 		return ipmi_no_memory(problem);
 	if (total > 0 && ipmi_sel_parse_first(sel) == 0) {
-		do
-			sel_entry(sel, &rows[count++]);
-		while (count < (size_t)total && ipmi_sel_parse_next(sel) > 0);
+		do {
+			struct bmc_sel_entry *row = &result.sel.rows[result.sel.count++];
+
+			sel_entry(sel, row);
+			*mark = (struct bmc_sel_mark){.known = true, .id = row->id};
+			(void)ipmi_sel_parse_read_timestamp(sel, NULL, 0, &mark->stamp);
+			if (same_mark(mark, after)) {
+				result.sel.count = 0;
+				result.sel.restarted = false;
+			}
+		} while (result.sel.count < (size_t)total && ipmi_sel_parse_next(sel) > 0);
 	}
-	*ret = (struct bmc_result){.op = BMC_SEL_LIST, .sel = {.rows = rows, .count = count}};
+	*ret = result;
 	return 0;
+}
+
+int ipmi_sel_list(struct ipmi_session *session, struct bmc_result *ret, struct problem *problem)
+{
+	static const struct bmc_sel_mark nothing;
+
+	return sel_read(session, &nothing, ret, problem);
+}
+
+int ipmi_sel_new(struct ipmi_session *session, const struct bmc_sel_mark *after,
+		 struct bmc_result *ret, struct problem *problem)
+{
+	int rc = sel_read(session, after, ret, problem);
+
+	if (rc == 0)
+		ret->op = BMC_SEL_NEW;
+	return rc;
 }
 
 int ipmi_sel_clear(struct ipmi_session *session, struct bmc_result *ret, struct problem *problem)

@@ -37,6 +37,9 @@ MUST_USE int ipmi_sensors(struct ipmi_session *session, struct bmc_result *ret,
 			  struct problem *problem);
 MUST_USE int ipmi_sel_list(struct ipmi_session *session, struct bmc_result *ret,
 			   struct problem *problem);
+/* Entries after `after`; all of them when that one is gone. */
+MUST_USE int ipmi_sel_new(struct ipmi_session *session, const struct bmc_sel_mark *after,
+			  struct bmc_result *ret, struct problem *problem);
 MUST_USE int ipmi_sel_clear(struct ipmi_session *session, struct bmc_result *ret,
 			    struct problem *problem);
 MUST_USE int ipmi_fru(struct ipmi_session *session, struct bmc_result *ret,

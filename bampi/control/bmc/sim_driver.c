@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -12,9 +13,10 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/loop.h"
 
 enum { CAPACITY_DEFAULT = 4096, CAPACITY_MAX = 1 << 20 };
-#define SIM_MAGIC 0x73696d7261636b31ULL /* "simrack1" */
+#define SIM_MAGIC 0x73696d7261636b32ULL /* "simrack2" */
 
 struct sim_memory {
 	uint64_t magic;
@@ -186,14 +188,21 @@ struct sim_node *sim_rack_node(struct sim_rack *rack, const char *address, unsig
 struct sim_session {
 	struct sim_rack *rack;
 	struct bmc_endpoint endpoint;
+	struct loop_timer *latency;
+	struct bmc_request request; /* the call under way */
+	bmc_call_fn fn;             /* NULL: none is */
+	void *context;
 };
 
-static int sim_open(const struct bmc_endpoint *endpoint, void *shared, void **ret_session,
-		    struct problem *problem)
+static void sim_answer(void *context);
+static void sim_close(void *state);
+
+static int sim_open(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
+		    void **ret_session, struct problem *problem)
 {
 	struct sim_session *session;
 
-	if (!shared) {
+	if (!host->sim) {
 		problem_set(problem, -EINVAL, "node %s: no simulated rack is configured",
 			    endpoint->node);
 		problem_hint(problem, "driver sim is for rehearsals; a real BMC has driver ipmi");
@@ -202,8 +211,12 @@ static int sim_open(const struct bmc_endpoint *endpoint, void *shared, void **re
 	session = calloc(1, sizeof(*session));
 	if (!session)
 		return problem_set(problem, -ENOMEM, "no memory for a simulated BMC");
-	session->rack = shared;
+	session->rack = host->sim;
 	session->endpoint = *endpoint;
+	if (loop_timer_new(host->loop, sim_answer, session, &session->latency) != 0) {
+		sim_close(session);
+		return problem_set(problem, -ENOMEM, "no memory for a simulated BMC");
+	}
 	*ret_session = session;
 	return 0;
 }
@@ -214,6 +227,8 @@ static void sim_close(void *state)
 
 	if (!session)
 		return;
+	loop_timer_free(session->latency);
+	sodium_memzero(&session->request, sizeof(session->request));
 	bmc_endpoint_wipe(&session->endpoint);
 	free(session);
 }
@@ -224,9 +239,8 @@ static bool answer_is_lost(const struct sim_node *node, const struct bmc_request
 	       (node->faults & SIM_FAULT_LOSES_ANSWERS && bmc_op_table[request->op].changes);
 }
 
-static int64_t sim_latency_ms(void *state, const struct bmc_request *request)
+static int64_t sim_latency_ms(struct sim_session *session, const struct bmc_request *request)
 {
-	struct sim_session *session = state;
 	int64_t latency_ms = 0;
 	struct sim_node *node;
 
@@ -322,6 +336,7 @@ static int sim_execute(struct sim_node *node, const struct bmc_request *request,
 	case BMC_INFO:
 	case BMC_SENSORS:
 	case BMC_SEL_LIST:
+	case BMC_SEL_NEW:
 	case BMC_SEL_CLEAR:
 	case BMC_FRU: break; /* nothing to see: empty lists */
 	case BMC_POWER_CYCLE:
@@ -337,14 +352,12 @@ static int sim_execute(struct sim_node *node, const struct bmc_request *request,
 	return 0;
 }
 
-static int sim_run(void *state, const struct bmc_request *request, int64_t deadline_ms,
+static int sim_run(struct sim_session *session, const struct bmc_request *request,
 		   struct bmc_result *ret, struct problem *problem)
 {
-	struct sim_session *session = state;
 	struct sim_node *node;
 	int rc;
 
-	(void)deadline_ms;
 	sim_rack_lock(session->rack);
 	node = sim_rack_node(session->rack, session->endpoint.address, session->endpoint.port);
 	if (!node) {
@@ -364,10 +377,59 @@ static int sim_run(void *state, const struct bmc_request *request, int64_t deadl
 	return rc;
 }
 
+static void sim_answer(void *context)
+{
+	struct sim_session *session = context;
+	bmc_call_fn fn = session->fn;
+	struct bmc_result result = {0};
+	struct problem problem = {0};
+	int rc = sim_run(session, &session->request, &result, &problem);
+
+	session->fn = NULL;
+	fn(session->context, rc, rc ? NULL : &result, rc ? &problem : NULL);
+}
+
+static int sim_start(void *state, const struct bmc_request *request, int64_t deadline_ms,
+		     bmc_call_fn fn, void *context)
+{
+	struct sim_session *session = state;
+
+	(void)deadline_ms;
+	session->request = *request;
+	session->fn = fn;
+	session->context = context;
+	loop_timer_arm(session->latency, sim_latency_ms(session, request));
+	return 0;
+}
+
+static bool sim_blocks(void *state, const struct bmc_request *request)
+{
+	struct sim_session *session = state;
+	const struct sim_node *node;
+	bool blocks;
+
+	(void)request;
+	sim_rack_lock(session->rack);
+	node = sim_rack_node(session->rack, session->endpoint.address, session->endpoint.port);
+	blocks = node && node->blocks;
+	sim_rack_unlock(session->rack);
+	return blocks;
+}
+
+static bool sim_cancel(void *state)
+{
+	struct sim_session *session = state;
+
+	loop_timer_disarm(session->latency);
+	session->fn = NULL;
+	return true;
+}
+
 const struct bmc_driver sim_driver = {
 	.name = "sim",
 	.open = sim_open,
-	.latency_ms = sim_latency_ms,
-	.run = sim_run,
+	.blocks = sim_blocks,
+	.start = sim_start,
+	.cancel = sim_cancel,
 	.close = sim_close,
 };

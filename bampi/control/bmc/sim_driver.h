@@ -32,6 +32,7 @@ struct sim_node {
 	uint32_t power_delay_ms; /* from a power command to its effect */
 	uint32_t soft_delay_ms;  /* the same for the ACPI button; 0 = the OS ignores it */
 	char password[21];       /* "" = any */
+	bool blocks; /* its calls count as holding a thread, as those of a blocking library */
 	bool power_on;
 	bool power_pending; /* power becomes power_wanted at power_at_ms */
 	bool power_wanted;

@@ -211,7 +211,8 @@ json_t *action_result(const struct bmc_result *result)
 	case BMC_BOOT_GET:
 	case BMC_BOOT_SET: return boot(result);
 	case BMC_SENSORS: return sensors(result);
-	case BMC_SEL_LIST: return sel(result);
+	case BMC_SEL_LIST:
+	case BMC_SEL_NEW: return sel(result);
 	case BMC_FRU: return fru(result);
 	case BMC_USER_LIST: return users(result);
 	case BMC_LAN_GET: return lan(result);

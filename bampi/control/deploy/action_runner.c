@@ -154,7 +154,8 @@ static void start(struct action_runner *runner, struct action *action)
 	struct bmc_request request;
 	struct bmc_ask ask = {.bmc_id = action->row.node_id,
 			      .request = &request,
-			      .priority = BMC_PRIORITY_ACTION};
+			      .priority = BMC_PRIORITY_ACTION,
+			      .person = true};
 	int rc;
 
 	if (action->row.repeated && !action_is_repeatable(action->row.action)) {

@@ -89,6 +89,7 @@ static void note(struct bmc_job *job, const struct bmc_result *result)
 	case BMC_INFO:
 	case BMC_SENSORS:
 	case BMC_SEL_LIST:
+	case BMC_SEL_NEW:
 	case BMC_SEL_CLEAR:
 	case BMC_FRU:
 	case BMC_USER_LIST:
