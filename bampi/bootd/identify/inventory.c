@@ -9,7 +9,7 @@
 #include "common/base/enum_text.h"
 #include "common/base/error.h"
 
-#define ROWS_MAX (1U << 22) /* of one kind; a database that says more is not ours */
+#include "bampi/bootd/identify/rows.h"
 
 struct nic_row {
 	uint64_t mac; /* mac_key */
@@ -28,12 +28,6 @@ struct reservation_row {
 struct secret_row {
 	uint64_t hash;
 	const struct inventory_node *node;
-};
-
-struct rows {
-	void *data;
-	size_t count;
-	size_t room;
 };
 
 /* Everything read at one time; arrays sorted for binary search by their first words. */
@@ -68,14 +62,13 @@ static void picture_clear(struct picture *picture)
 
 static void picture_done(struct picture *picture)
 {
-	free(picture->nodes.data);
-	free(picture->nics.data);
-	free(picture->subnets.data);
-	free(picture->reservations.data);
-	free(picture->addresses.data);
-	free(picture->tokens.data);
-	free(picture->nonces.data);
-	*picture = (struct picture){0};
+	struct rows *all[] = {
+		&picture->nodes,     &picture->nics,   &picture->subnets, &picture->reservations,
+		&picture->addresses, &picture->tokens, &picture->nonces,
+	};
+
+	for (size_t i = 0; i < COUNT_OF(all); i++)
+		rows_done(all[i]);
 }
 
 int inventory_new(struct inventory **ret)
@@ -155,29 +148,18 @@ static int by_hash(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static const void *find(const struct rows *rows, size_t size, const void *key,
-			int (*compare)(const void *, const void *))
-{
-	return rows->count ? bsearch(key, rows->data, rows->count, size, compare) : NULL;
-}
-
-static void sort(struct rows *rows, size_t size, int (*compare)(const void *, const void *))
-{
-	if (rows->count)
-		qsort(rows->data, rows->count, size, compare);
-}
-
 const struct inventory_node *inventory_by_id(const struct inventory *inventory, int64_t id)
 {
 	struct inventory_node key = {.id = id};
 
-	return find(&inventory->current.nodes, sizeof(key), &key, by_node_id);
+	return rows_find(&inventory->current.nodes, sizeof(key), &key, by_node_id);
 }
 
 const struct inventory_node *inventory_by_mac(const struct inventory *inventory, struct mac mac)
 {
 	struct nic_row key = {.mac = mac_key(mac)};
-	const struct nic_row *row = find(&inventory->current.nics, sizeof(key), &key, by_nic_mac);
+	const struct nic_row *row =
+		rows_find(&inventory->current.nics, sizeof(key), &key, by_nic_mac);
 
 	return row ? row->node : NULL;
 }
@@ -202,8 +184,8 @@ static const struct inventory_node *by_secret(const struct inventory *inventory,
 
 	if (!secret || strlen(secret) != TOKEN_TEXT_SIZE - 1)
 		return NULL;
-	row = find(rows, sizeof(*row), &(struct secret_row){.hash = secret_hash(inventory, secret)},
-		   by_hash);
+	row = rows_find(rows, sizeof(*row),
+			&(struct secret_row){.hash = secret_hash(inventory, secret)}, by_hash);
 	if (!row || sodium_memcmp((const char *)&row->node->intent + offset, secret,
 				  TOKEN_TEXT_SIZE - 1) != 0)
 		return NULL;
@@ -281,7 +263,7 @@ uint32_t inventory_reservation(const struct inventory *inventory, int64_t subnet
 {
 	struct reservation_row key = {.mac = mac_key(mac), .subnet_id = subnet_id};
 	const struct reservation_row *row =
-		find(&inventory->current.reservations, sizeof(key), &key, by_reservation_mac);
+		rows_find(&inventory->current.reservations, sizeof(key), &key, by_reservation_mac);
 
 	return row ? row->address : 0;
 }
@@ -290,7 +272,7 @@ bool inventory_reserved_for(const struct inventory *inventory, uint32_t address,
 {
 	struct reservation_row key = {.address = address};
 	const struct reservation_row *row =
-		find(&inventory->current.addresses, sizeof(key), &key, by_reservation_address);
+		rows_find(&inventory->current.addresses, sizeof(key), &key, by_reservation_address);
 
 	if (row)
 		*ret = row->owner;
@@ -314,21 +296,6 @@ const struct inventory_subnet *inventory_subnet_at(const struct inventory *inven
 	return index < inventory->current.subnets.count ? &subnets[index] : NULL;
 }
 
-static int append(struct rows *rows, const void *row, size_t size)
-{
-	if (rows->count == rows->room) {
-		size_t room = rows->room ? rows->room * 2 : 64;
-		void *data = room <= ROWS_MAX ? reallocarray(rows->data, room, size) : NULL;
-
-		if (!data)
-			return room <= ROWS_MAX ? -ENOMEM : E_LIMIT;
-		rows->data = data;
-		rows->room = room;
-	}
-	memcpy((char *)rows->data + rows->count++ * size, row, size);
-	return 0;
-}
-
 int inventory_begin(struct inventory *inventory)
 {
 	picture_clear(&inventory->next);
@@ -337,19 +304,19 @@ int inventory_begin(struct inventory *inventory)
 
 int inventory_add_node(struct inventory *inventory, const struct inventory_node *node)
 {
-	return append(&inventory->next.nodes, node, sizeof(*node));
+	return rows_append(&inventory->next.nodes, node, sizeof(*node));
 }
 
 int inventory_add_nic(struct inventory *inventory, struct mac mac, int64_t node_id)
 {
 	struct nic_row row = {.mac = mac_key(mac), .node_id = node_id};
 
-	return append(&inventory->next.nics, &row, sizeof(row));
+	return rows_append(&inventory->next.nics, &row, sizeof(row));
 }
 
 int inventory_add_subnet(struct inventory *inventory, const struct inventory_subnet *subnet)
 {
-	return append(&inventory->next.subnets, subnet, sizeof(*subnet));
+	return rows_append(&inventory->next.subnets, subnet, sizeof(*subnet));
 }
 
 int inventory_add_reservation(struct inventory *inventory, struct mac mac, int64_t subnet_id,
@@ -357,9 +324,9 @@ int inventory_add_reservation(struct inventory *inventory, struct mac mac, int64
 {
 	struct reservation_row row = {
 		.mac = mac_key(mac), .subnet_id = subnet_id, .address = address, .owner = mac};
-	int rc = append(&inventory->next.reservations, &row, sizeof(row));
+	int rc = rows_append(&inventory->next.reservations, &row, sizeof(row));
 
-	return rc ? rc : append(&inventory->next.addresses, &row, sizeof(row));
+	return rc ? rc : rows_append(&inventory->next.addresses, &row, sizeof(row));
 }
 
 static int index_secrets(const struct inventory *inventory, struct picture *picture)
@@ -376,12 +343,12 @@ static int index_secrets(const struct inventory *inventory, struct picture *pict
 			continue;
 		token.hash = secret_hash(inventory, intent->token);
 		nonce.hash = secret_hash(inventory, intent->nonce);
-		rc = append(&picture->tokens, &token, sizeof(token));
+		rc = rows_append(&picture->tokens, &token, sizeof(token));
 		if (rc == 0)
-			rc = append(&picture->nonces, &nonce, sizeof(nonce));
+			rc = rows_append(&picture->nonces, &nonce, sizeof(nonce));
 	}
-	sort(&picture->tokens, sizeof(struct secret_row), by_hash);
-	sort(&picture->nonces, sizeof(struct secret_row), by_hash);
+	rows_sort(&picture->tokens, sizeof(struct secret_row), by_hash);
+	rows_sort(&picture->nonces, sizeof(struct secret_row), by_hash);
 	return rc;
 }
 
@@ -389,22 +356,29 @@ int inventory_commit(struct inventory *inventory)
 {
 	struct picture *next = &inventory->next;
 	struct nic_row *nics = next->nics.data;
+	struct inventory_node *nodes = next->nodes.data;
 	struct picture old = inventory->current;
 	int rc;
 
-	sort(&next->nodes, sizeof(struct inventory_node), by_node_id);
-	sort(&next->nics, sizeof(struct nic_row), by_nic_mac);
-	sort(&next->subnets, sizeof(struct inventory_subnet), by_prefix);
-	sort(&next->reservations, sizeof(struct reservation_row), by_reservation_mac);
-	sort(&next->addresses, sizeof(struct reservation_row), by_reservation_address);
+	rows_sort(&next->nodes, sizeof(struct inventory_node), by_node_id);
+	rows_sort(&next->nics, sizeof(struct nic_row), by_nic_mac);
+	rows_sort(&next->subnets, sizeof(struct inventory_subnet), by_prefix);
+	rows_sort(&next->reservations, sizeof(struct reservation_row), by_reservation_mac);
+	rows_sort(&next->addresses, sizeof(struct reservation_row), by_reservation_address);
 	rc = index_secrets(inventory, next);
 	if (rc)
 		return rc;
 	/* Pointers into the nodes are taken last, when the array no longer moves. A NIC whose node
 	 * was deleted between the two statements keeps NULL, so it is unknown. */
-	for (size_t i = 0; i < next->nics.count; i++)
-		nics[i].node = find(&next->nodes, sizeof(struct inventory_node),
-				    &(struct inventory_node){.id = nics[i].node_id}, by_node_id);
+	for (size_t i = 0; i < next->nics.count; i++) {
+		struct inventory_node key = {.id = nics[i].node_id};
+		size_t at = rows_first(&next->nodes, sizeof(key), &key, by_node_id);
+
+		if (at == next->nodes.count || nodes[at].id != key.id)
+			continue;
+		nics[i].node = &nodes[at];
+		nodes[at].nic_count++;
+	}
 
 	inventory->current = *next;
 	*next = old;

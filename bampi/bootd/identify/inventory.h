@@ -32,6 +32,7 @@ struct inventory_node {
 	enum node_arch arch;
 	enum node_state state;
 	bool dirty;
+	unsigned nic_count; /* counted by inventory_commit */
 	struct boot_intent intent;
 };
 
