@@ -1,0 +1,57 @@
+/* A link with clients: an interface as the configuration names it, and what the system says of it
+ * now. */
+#pragma once
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+#include "common/net/mac.h"
+
+#include "bampi/relay/dhcp/option82_wire.h"
+#include "bampi/relay/dhcp/rate.h"
+
+#define LINKS_MAX        256
+#define LINK_CIRCUIT_MAX 63
+#define OWN_ADDRESSES    512
+
+struct link {
+	/* from the configuration */
+	char name[IF_NAMESIZE];
+	char circuit[LINK_CIRCUIT_MAX + 1]; /* the interface's name when nothing else is said */
+	uint32_t wanted_address;            /* 0 = the first of the interface */
+	bool trusted;
+	/* from the system */
+	int index;        /* 0 = not there */
+	uint32_t address; /* 0 = none yet */
+	struct mac mac;
+	/* made of both */
+	uint8_t option[OPTION82_MAX];
+	size_t option_size;
+	struct rate_bucket bucket;
+};
+
+struct links {
+	struct link *links;
+	size_t count;
+	uint32_t own[OWN_ADDRESSES]; /* every address of this node, for the detection of loops */
+	size_t own_count;
+	uint32_t upstream_address; /* giaddr instead of the link's; 0 = the link's */
+	bool server_override;      /* RFC 5107 */
+};
+
+/* Words in a string: "eth1", "eth1 circuit=rack7-a address=10.2.0.2 trusted". The problem says what
+ * is wrong. */
+MUST_USE int link_parse(const char *spec, struct link *ret, struct problem *problem);
+/* `specs`: NULL-ended. E_LIMIT, E_MALFORMED, E_CONFLICT: an interface twice. */
+MUST_USE int links_init(struct links *links, const char *const *specs, struct problem *problem);
+void links_done(struct links *links);
+/* Asks the system again. -errno. */
+MUST_USE int links_refresh(struct links *links);
+/* NULL when it is no link of ours. */
+struct link *links_by_index(const struct links *links, int index);
+bool links_own_address(const struct links *links, uint32_t address);
+uint32_t links_giaddr(const struct links *links, const struct link *link);

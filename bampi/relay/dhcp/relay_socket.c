@@ -1,0 +1,198 @@
+#include "bampi/relay/dhcp/relay_socket.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/ethernet.h>
+#include <netinet/in.h>
+#include <netpacket/packet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/net/frame_wire.h"
+
+#define SERVER_PORT      67
+#define CLIENT_PORT      68
+#define PACKETS_PER_TURN 256
+#define RECEIVE_QUEUE    (4 << 20) /* a rack may power on in one second */
+
+struct relay_socket {
+	relay_arrival_fn fn;
+	void *context;
+	int udp_fd, frame_fd;
+	struct loop_watch *watch;
+	uint8_t data[RELAY_PACKET_ROOM];
+};
+
+static int interface_of(struct msghdr *header)
+{
+	for (struct cmsghdr *control = CMSG_FIRSTHDR(header); control;
+	     control = CMSG_NXTHDR(header, control)) {
+		struct in_pktinfo info;
+
+		if (control->cmsg_level != IPPROTO_IP || control->cmsg_type != IP_PKTINFO)
+			continue;
+		memcpy(&info, CMSG_DATA(control), sizeof(info));
+		return info.ipi_ifindex;
+	}
+	return 0;
+}
+
+static void on_readable(void *context, int events)
+{
+	struct relay_socket *sockets = context;
+
+	(void)events;
+	for (int i = 0; i < PACKETS_PER_TURN; i++) {
+		struct sockaddr_in peer;
+		struct iovec part = {sockets->data, sizeof(sockets->data)};
+		_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in_pktinfo))];
+		struct msghdr header = {.msg_name = &peer,
+					.msg_namelen = sizeof(peer),
+					.msg_iov = &part,
+					.msg_iovlen = 1,
+					.msg_control = control,
+					.msg_controllen = sizeof(control)};
+		struct relay_arrival arrival = {.data = sockets->data};
+		ssize_t size = recvmsg(sockets->udp_fd, &header, MSG_DONTWAIT);
+
+		if (size < 0) {
+			if (errno == EINTR || errno == ECONNREFUSED)
+				continue; /* a server answered an earlier packet with ICMP */
+			return;
+		}
+		arrival.size = (size_t)size;
+		arrival.interface = interface_of(&header);
+		arrival.source = ntohl(peer.sin_addr.s_addr);
+		arrival.source_port = ntohs(peer.sin_port);
+		if (arrival.interface && !(header.msg_flags & MSG_TRUNC))
+			sockets->fn(sockets->context, &arrival);
+	}
+}
+
+static int open_udp(struct loop *loop, struct relay_socket *sockets, struct problem *problem)
+{
+	const int on = 1;
+	const int queue = RECEIVE_QUEUE;
+	const struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(SERVER_PORT)};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	sockets->udp_fd = fd;
+	if (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on)) ||
+	    bind(fd, (const struct sockaddr *)&local, sizeof(local))) {
+		int rc = -errno;
+
+		(void)problem_set(problem, rc, "cannot listen on UDP port %d", SERVER_PORT);
+		problem_detail(problem, "%s", error_text(rc));
+		problem_hint(problem, rc == -EADDRINUSE
+					      ? "stop the DHCP server or other relay on this node"
+					      : "start as root, or with CAP_NET_BIND_SERVICE");
+		return rc;
+	}
+	/* Forced past the system's limit when we may, else as much as it allows. */
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue, sizeof(queue)))
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof(queue));
+	return loop_watch_new(loop, fd, LOOP_READ, on_readable, sockets, &sockets->watch);
+}
+
+/* SOCK_DGRAM: the kernel writes the Ethernet header. Protocol 0: it hears nothing. */
+static int open_frame(struct relay_socket *sockets, struct problem *problem)
+{
+	int rc;
+
+	sockets->frame_fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (sockets->frame_fd >= 0)
+		return 0;
+	rc = -errno;
+	(void)problem_set(problem, rc, "cannot open a packet socket");
+	problem_detail(problem, "%s", error_text(rc));
+	problem_hint(problem, "start as root, or with CAP_NET_RAW");
+	return rc;
+}
+
+int relay_socket_new(struct loop *loop, relay_arrival_fn fn, void *context,
+		     struct relay_socket **ret, struct problem *problem)
+{
+	struct relay_socket *sockets = calloc(1, sizeof(*sockets));
+	int rc;
+
+	if (!sockets)
+		return problem_set(problem, -ENOMEM, "out of memory");
+	sockets->fn = fn;
+	sockets->context = context;
+	sockets->udp_fd = -1;
+	sockets->frame_fd = -1;
+	rc = open_udp(loop, sockets, problem);
+	if (rc == 0)
+		rc = open_frame(sockets, problem);
+	if (rc) {
+		relay_socket_free(sockets);
+		return rc;
+	}
+	*ret = sockets;
+	return 0;
+}
+
+void relay_socket_free(struct relay_socket *sockets)
+{
+	if (!sockets)
+		return;
+	loop_watch_free(sockets->watch);
+	if (sockets->udp_fd >= 0)
+		close(sockets->udp_fd);
+	if (sockets->frame_fd >= 0)
+		close(sockets->frame_fd);
+	free(sockets);
+}
+
+int relay_socket_send_server(struct relay_socket *sockets, uint32_t server, uint32_t source,
+			     const void *data, size_t size)
+{
+	struct sockaddr_in peer = {.sin_family = AF_INET,
+				   .sin_port = htons(SERVER_PORT),
+				   .sin_addr.s_addr = htonl(server)};
+	const struct in_pktinfo info = {.ipi_spec_dst.s_addr = htonl(source)};
+	struct iovec part = {.iov_len = size};
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(info))] = {0};
+	struct msghdr header = {.msg_name = &peer,
+				.msg_namelen = sizeof(peer),
+				.msg_iov = &part,
+				.msg_iovlen = 1,
+				.msg_control = control,
+				.msg_controllen = sizeof(control)};
+	struct cmsghdr *first = CMSG_FIRSTHDR(&header);
+	uint8_t copy[RELAY_PACKET_ROOM];
+
+	if (size > sizeof(copy))
+		return -ENOBUFS;
+	memcpy(copy, data, size); /* an iovec cannot point to what is const */
+	part.iov_base = copy;
+	first->cmsg_level = IPPROTO_IP;
+	first->cmsg_type = IP_PKTINFO;
+	first->cmsg_len = CMSG_LEN(sizeof(info));
+	memcpy(CMSG_DATA(first), &info, sizeof(info));
+	return sendmsg(sockets->udp_fd, &header, MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int relay_socket_send_client(struct relay_socket *sockets, const struct relay_frame *frame,
+			     const void *data, size_t size)
+{
+	const struct frame_ends ends = {frame->source, frame->target, SERVER_PORT, CLIENT_PORT};
+	struct sockaddr_ll peer = {.sll_family = AF_PACKET,
+				   .sll_protocol = htons(ETHERTYPE_IP),
+				   .sll_ifindex = frame->interface,
+				   .sll_halen = sizeof(frame->mac.bytes)};
+	uint8_t packet[RELAY_PACKET_ROOM + FRAME_HEADERS_SIZE];
+	size_t packet_size;
+	int rc = frame_encode(&ends, data, size, packet, sizeof(packet), &packet_size);
+
+	if (rc)
+		return rc;
+	memcpy(peer.sll_addr, frame->mac.bytes, sizeof(frame->mac.bytes));
+	return sendto(sockets->frame_fd, packet, packet_size, MSG_DONTWAIT,
+		      (const struct sockaddr *)&peer, sizeof(peer)) < 0
+		       ? -errno
+		       : 0;
+}

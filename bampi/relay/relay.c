@@ -1,0 +1,93 @@
+#include "bampi/relay/relay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/http/metrics.h"
+#include "common/http/server.h"
+#include "common/io/process.h"
+
+#include "bampi/relay/dhcp/dhcp_relay.h"
+
+struct relay {
+	struct loop *loop;
+	const struct relay_conf *conf;
+	struct dhcp_relay *dhcp;
+	struct http_server *metrics;
+};
+
+static void answer_metrics(void *context, struct http_request *request)
+{
+	struct relay *relay = context;
+	struct text text = {0};
+	size_t count;
+	const struct metric_row *rows = dhcp_relay_metric_rows(&count);
+
+	if (relay->dhcp)
+		metrics_write(&text, rows, count, dhcp_relay_metric_values(relay->dhcp));
+	http_answer(request, text.failed ? 500 : 200, METRICS_CONTENT_TYPE, text_get(&text),
+		    text.size);
+	text_done(&text);
+}
+
+static int start_metrics(struct relay *relay, struct problem *problem)
+{
+	static const struct http_route routes[] = {{HTTP_GET, "/metrics", answer_metrics}};
+	struct http_server_options options = {
+		.routes = routes, .route_count = COUNT_OF(routes), .context = relay};
+	int rc;
+
+	if (relay->conf->metrics_socket[0] == '\0')
+		return 0;
+	rc = http_server_new(relay->loop, &options, &relay->metrics);
+	if (rc)
+		return problem_set(problem, rc, "cannot serve metrics: %s", error_text(rc));
+	return http_server_listen_unix(relay->metrics, relay->conf->metrics_socket, 0660, "haas",
+				       problem);
+}
+
+static int start_dhcp(struct relay *relay, struct problem *problem)
+{
+	const struct dhcp_relay_options options = relay_conf_dhcp(relay->conf);
+
+	if (!relay->conf->dhcp.servers[0])
+		return 0;
+	return dhcp_relay_new(relay->loop, &options, &relay->dhcp, problem);
+}
+
+static void relay_free(struct relay *relay)
+{
+	http_server_free(relay->metrics);
+	dhcp_relay_free(relay->dhcp);
+	free(relay);
+}
+
+int relay_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
+{
+	struct relay *relay = calloc(1, sizeof(*relay));
+	int rc;
+
+	if (!relay)
+		return problem_set(problem, -ENOMEM, "out of memory");
+	relay->loop = loop;
+	relay->conf = values;
+	rc = start_dhcp(relay, problem);
+	if (rc == 0)
+		rc = start_metrics(relay, problem);
+	if (rc == 0)
+		rc = process_drop_privileges(relay->conf->user, problem);
+	if (rc) {
+		relay_free(relay);
+		return rc;
+	}
+	*ret_state = relay;
+	return 0;
+}
+
+void relay_stop(void *state)
+{
+	relay_free(state);
+}

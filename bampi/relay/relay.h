@@ -1,0 +1,39 @@
+/* The program bampi-relay: its settings, and its parts wired together. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+#include "common/io/conf.h"
+#include "common/io/loop.h"
+
+#include "bampi/relay/dhcp/dhcp_relay.h"
+
+struct relay_conf {
+	char *user;   /* to become when the ports are bound; "" = stay */
+	char **links; /* link_parse */
+	struct {
+		char **servers; /* empty = no DHCP relay */
+		uint32_t upstream_address;
+		bool server_override;
+		int64_t hop_limit;
+		int64_t packet_limit;
+		int64_t client_rate, client_burst, link_rate, link_burst;
+	} dhcp;
+	char *metrics_socket; /* "" = none */
+};
+
+extern const struct conf_row relay_conf_rows[];
+extern const size_t relay_conf_row_count;
+/* daemon_spec.check. */
+int relay_conf_check(const void *values, struct problem *problem);
+/* The DHCP part of it; strings are borrowed from `conf`. */
+struct dhcp_relay_options relay_conf_dhcp(const struct relay_conf *conf);
+
+/* daemon_spec.start and .stop: state is a struct relay. */
+MUST_USE int relay_start(struct loop *loop, const void *values, void **ret_state,
+			 struct problem *problem);
+void relay_stop(void *state);

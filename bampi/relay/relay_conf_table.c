@@ -1,0 +1,65 @@
+#include "common/base/error.h"
+
+#include "bampi/relay/relay.h"
+
+#define AT(member) offsetof(struct relay_conf, member)
+
+const struct conf_row relay_conf_rows[] = {
+	{"user", CONF_STRING, AT(user), "haas-relay", 0, 0, NULL, NULL,
+	 "user to become when the ports are bound; empty = stay who we are"},
+	{"links", CONF_STRINGS, AT(links), "", 0, 0, NULL, NULL,
+	 "interfaces with nodes: \"eth1\" or \"eth1 circuit=rack7 address=10.2.0.2 trusted\"; "
+	 "trusted = relays and switches behind it may add option 82"},
+	{"dhcp.servers", CONF_STRINGS, AT(dhcp.servers), "", 0, 0, NULL, NULL,
+	 "addresses of bampi-bootd; each gets every request; empty = no DHCP relay"},
+	{"dhcp.upstream_address", CONF_ADDRESS, AT(dhcp.upstream_address), "0.0.0.0", 0, 0, NULL,
+	 NULL,
+	 "giaddr for all links, when servers cannot reach the links' own addresses (RFC 3527)"},
+	{"dhcp.server_override", CONF_BOOL, AT(dhcp.server_override), "false", 0, 0, NULL, NULL,
+	 "clients take us for the server, so that renewals pass here too (RFC 5107)"},
+	{"dhcp.hop_limit", CONF_INT, AT(dhcp.hop_limit), "4", 1, 16, NULL, "relays",
+	 "requests that passed so many relays are dropped"},
+	{"dhcp.packet_limit", CONF_INT, AT(dhcp.packet_limit), "1472", 576, 1472, NULL, "bytes",
+	 "a request that option 82 would make larger goes without it"},
+	{"dhcp.client_rate", CONF_INT, AT(dhcp.client_rate), "2", 0, 10000, NULL,
+	 "requests a second", "of one client; 0 = no limit"},
+	{"dhcp.client_burst", CONF_INT, AT(dhcp.client_burst), "12", 1, 10000, NULL, "requests",
+	 "of one client at once: firmware, iPXE and kernel of one boot, with retries"},
+	{"dhcp.link_rate", CONF_INT, AT(dhcp.link_rate), "1000", 0, 1000000, NULL,
+	 "requests a second", "of one link; 0 = no limit"},
+	{"dhcp.link_burst", CONF_INT, AT(dhcp.link_burst), "4000", 1, 1000000, NULL, "requests",
+	 "of one link at once: its nodes powered on together"},
+	{"metrics_socket", CONF_STRING, AT(metrics_socket), "", 0, 0, NULL, NULL,
+	 "Unix socket that serves GET /metrics; empty = none"},
+};
+const size_t relay_conf_row_count = COUNT_OF(relay_conf_rows);
+
+struct dhcp_relay_options relay_conf_dhcp(const struct relay_conf *conf)
+{
+	return (struct dhcp_relay_options){
+		.links = (const char *const *)conf->links,
+		.servers = (const char *const *)conf->dhcp.servers,
+		.upstream_address = conf->dhcp.upstream_address,
+		.server_override = conf->dhcp.server_override,
+		.hop_limit = (uint8_t)conf->dhcp.hop_limit,
+		.packet_limit = (size_t)conf->dhcp.packet_limit,
+		.client_rate = {.burst = (uint32_t)conf->dhcp.client_burst,
+				.per_second = (uint32_t)conf->dhcp.client_rate},
+		.link_rate = {.burst = (uint32_t)conf->dhcp.link_burst,
+			      .per_second = (uint32_t)conf->dhcp.link_rate},
+	};
+}
+
+int relay_conf_check(const void *values, struct problem *problem)
+{
+	const struct relay_conf *conf = values;
+	const struct dhcp_relay_options dhcp = relay_conf_dhcp(conf);
+
+	if (!conf->links[0]) {
+		(void)problem_set(problem, E_MALFORMED, "links is empty");
+		problem_hint(problem, "name the interfaces that nodes are on, as in links = "
+				      "[\"eth1\"]");
+		return E_MALFORMED;
+	}
+	return dhcp_relay_check(&dhcp, problem);
+}
