@@ -37,6 +37,8 @@ struct bootd {
 	struct ra_server *ra;
 	struct http_server *metrics;
 	const char *channels[CHANNELS_MAX];
+	uint32_t relays[BOOTD_RELAYS];
+	size_t relay_count;
 };
 
 static void on_db_state(void *context, bool connected)
@@ -151,6 +153,8 @@ static int start_boot(struct bootd *bootd, struct problem *problem)
 		.tftp_address_count = conf->tftp ? 1 : 0,
 		.http_address = conf->http_address,
 		.http_port = (uint16_t)conf->http_port,
+		.relays = bootd->relays,
+		.relay_count = bootd->relay_count,
 		.boot_dir = conf->boot_dir,
 		.image_dir = conf->image_dir,
 		.kernel_console = conf->kernel_console,
@@ -185,7 +189,9 @@ int bootd_start(struct loop *loop, const void *values, void **ret_state, struct 
 		return problem_set(problem, -ENOMEM, "out of memory");
 	bootd->loop = loop;
 	bootd->conf = values;
-	rc = start_ground(bootd, problem);
+	rc = bootd_conf_relays(bootd->conf, bootd->relays, &bootd->relay_count, problem);
+	if (rc == 0)
+		rc = start_ground(bootd, problem);
 	if (rc == 0)
 		rc = start_dhcp(bootd, problem);
 	if (rc == 0)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/macros.h"
@@ -16,6 +17,7 @@ struct bootd_conf {
 	int64_t quarantine_s;
 	int64_t lease_limit;
 	uint32_t http_address;
+	char **relays; /* bampi-relay's addresses */
 	int64_t http_port;
 	bool tftp;
 	char *boot_dir;
@@ -27,6 +29,11 @@ struct bootd_conf {
 
 extern const struct conf_row bootd_conf_rows[];
 extern const size_t bootd_conf_row_count;
+#define BOOTD_RELAYS 1024
+
+/* conf->relays as addresses. E_LIMIT, E_MALFORMED. */
+MUST_USE int bootd_conf_relays(const struct bootd_conf *conf, uint32_t ret[BOOTD_RELAYS],
+			       size_t *ret_count, struct problem *problem);
 /* daemon_spec.check. */
 int bootd_conf_check(const void *values, struct problem *problem);
 

@@ -1,4 +1,5 @@
 #include "common/base/error.h"
+#include "common/net/ipv4.h"
 
 #include "bampi/bootd/bootd.h"
 
@@ -20,6 +21,8 @@ const struct conf_row bootd_conf_rows[] = {
 	 "address that nodes fetch from; 0.0.0.0 = all"},
 	{"http_port", CONF_INT, AT(http_port), "8080", 1, 65535, NULL, "port",
 	 "port of the boot HTTP server, also in the URLs handed out"},
+	{"relays", CONF_STRINGS, AT(relays), "", 0, 0, NULL, NULL,
+	 "addresses that bampi-relay asks from; only they may ask in a node's name; empty = none"},
 	{"tftp", CONF_BOOL, AT(tftp), "true", 0, 0, NULL, NULL,
 	 "answer TFTP; firmware that cannot boot by HTTP needs it"},
 	{"boot_dir", CONF_STRING, AT(boot_dir), "/var/lib/haas/boot", 0, 0, NULL, NULL,
@@ -35,9 +38,28 @@ const struct conf_row bootd_conf_rows[] = {
 };
 const size_t bootd_conf_row_count = COUNT_OF(bootd_conf_rows);
 
+int bootd_conf_relays(const struct bootd_conf *conf, uint32_t ret[BOOTD_RELAYS], size_t *ret_count,
+		      struct problem *problem)
+{
+	size_t count = 0;
+
+	for (char **each = conf->relays; each && *each; each++) {
+		if (count == BOOTD_RELAYS)
+			return problem_set(problem, E_LIMIT, "more than %d relays", BOOTD_RELAYS);
+		if (ipv4_parse(*each, &ret[count]))
+			return problem_set(problem, E_MALFORMED,
+					   "\"%s\" is not the IPv4 address of a relay", *each);
+		count++;
+	}
+	*ret_count = count;
+	return 0;
+}
+
 int bootd_conf_check(const void *values, struct problem *problem)
 {
 	const struct bootd_conf *conf = values;
+	uint32_t relays[BOOTD_RELAYS];
+	size_t count;
 
 	if (conf->database[0] == '\0') {
 		(void)problem_set(problem, E_MALFORMED, "database is empty");
@@ -51,5 +73,5 @@ int bootd_conf_check(const void *values, struct problem *problem)
 				  "boot_dir and image_dir must be absolute paths");
 		return E_MALFORMED;
 	}
-	return 0;
+	return bootd_conf_relays(conf, relays, &count, problem);
 }

@@ -69,6 +69,8 @@ MUST_USE int http_server_listen_unix(struct http_server *server, const char *pat
 				     const char *group, struct problem *problem);
 
 enum http_method http_request_method(const struct http_request *request);
+/* The request target as it came, for passing it on: "/a%20b?c=d". */
+const char *http_request_raw_target(const struct http_request *request);
 const char *http_request_path(const struct http_request *request);  /* decoded, without query */
 const char *http_request_route(const struct http_request *request); /* the pattern that matched */
 /* Value of {name} in the pattern, decoded; never empty, never with '/' inside, never "." or "..".
@@ -104,7 +106,8 @@ void http_answer_problem(struct http_request *request, int status, const struct 
  * E_UNAVAILABLE and -ENOMEM 503, E_TIMEOUT 504, E_PROTOCOL 502, E_UNSUPPORTED 501, -ENOSPC 507,
  * else 500. */
 int http_status_of(int rc);
-/* Sends a file with Range, If-Range none, HEAD, sendfile. 404 when it is not a regular file. */
+/* Sends a file with Range, If-Range none, HEAD, sendfile, and an ETag that changes with the file.
+ * 404 when it is not a regular file. */
 void http_answer_file(struct http_request *request, const char *path, const char *content_type);
 
 /* A stream without end (SSE, console): headers now, chunks later. */
@@ -115,3 +118,14 @@ MUST_USE int http_stream_send(struct http_request *request, const void *data, si
 /* Bytes that the client has not taken yet: a sender with more to say waits until they are few. */
 size_t http_stream_waiting(const struct http_request *request);
 void http_stream_end(struct http_request *request);
+/* A body of `length` bytes that come later. Ended short of that, the connection is cut, so that no
+ * client takes a part for the whole. Not for HEAD. */
+void http_stream_begin_sized(struct http_request *request, int status, const char *content_type,
+			     uint64_t length);
+/* Bytes of a file, by sendfile. `fd` is borrowed. -EPIPE as http_stream_send. */
+MUST_USE int http_stream_send_file(struct http_request *request, int fd, uint64_t first,
+				   uint64_t length);
+/* fn is called whenever the client has taken all that was sent. NULL removes. */
+void http_stream_on_drain(struct http_request *request, loop_fn fn, void *context);
+/* Cuts the connection; the pointer is dead then. */
+void http_stream_abort(struct http_request *request);

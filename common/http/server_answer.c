@@ -192,6 +192,17 @@ static void add_file(struct http_request *request, int fd, uint64_t first, uint6
 	evbuffer_file_segment_free(segment); /* the buffer holds it now */
 }
 
+/* RFC 9110 8.8.3: another file, or other content of it, has another tag. */
+static void add_entity_tag(struct http_request *request, const struct stat *status)
+{
+	char tag[80];
+
+	(void)text_format(tag, sizeof(tag), "\"%jx-%jx-%jx.%lx\"", (uintmax_t)status->st_ino,
+			  (uintmax_t)status->st_size, (uintmax_t)status->st_mtim.tv_sec,
+			  (unsigned long)status->st_mtim.tv_nsec);
+	http_answer_header(request, "ETag", tag);
+}
+
 /* Takes `fd`. */
 static void send_file(struct http_request *request, int fd, uint64_t size, const char *content_type)
 {
@@ -240,6 +251,7 @@ void http_answer_file(struct http_request *request, const char *path, const char
 	if (rc == 0 && fstat(fd, &status) != 0)
 		rc = -errno;
 	if (rc == 0 && S_ISREG(status.st_mode)) {
+		add_entity_tag(request, &status);
 		send_file(request, fd, (uint64_t)status.st_size, content_type);
 		return;
 	}
@@ -290,6 +302,10 @@ int http_stream_send(struct http_request *request, const void *data, size_t size
 		http_connection_abort(request->connection);
 		return -EPIPE;
 	}
+	if (request->sized && size > request->to_go) {
+		http_stream_abort(request); /* it would be read as the next answer */
+		return -EPIPE;
+	}
 	if (request->chunked)
 		rc = evbuffer_add_printf(output, "%zx\r\n", size) < 0 ? -1 : 0;
 	if (rc == 0)
@@ -301,13 +317,61 @@ int http_stream_send(struct http_request *request, const void *data, size_t size
 		http_connection_abort(request->connection);
 		return -EPIPE;
 	}
+	request->to_go -= request->sized ? size : 0;
 	return 0;
+}
+
+void http_stream_begin_sized(struct http_request *request, int status, const char *content_type,
+			     uint64_t length)
+{
+	if (request->status)
+		return;
+	request->sized = true;
+	request->to_go = length;
+	(void)send_head(request, status, content_type, (int64_t)length);
+}
+
+int http_stream_send_file(struct http_request *request, int fd, uint64_t first, uint64_t length)
+{
+	int own = -1;
+
+	if (request->ended || request->connection->abort) {
+		request->ended = true;
+		return -EPIPE;
+	}
+	if (length == 0)
+		return 0;
+	if (request->sized && length <= request->to_go)
+		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (own < 0) {
+		http_stream_abort(request);
+		return -EPIPE;
+	}
+	request->to_go -= length;
+	add_file(request, own, first, length);
+	return 0;
+}
+
+void http_stream_on_drain(struct http_request *request, loop_fn fn, void *context)
+{
+	request->on_drain = fn;
+	request->on_drain_context = context;
+}
+
+void http_stream_abort(struct http_request *request)
+{
+	request->ended = true;
+	http_connection_abort(request->connection);
 }
 
 void http_stream_end(struct http_request *request)
 {
 	if (request->ended)
 		return;
+	if (request->sized && request->to_go > 0) {
+		http_stream_abort(request);
+		return;
+	}
 	if (request->chunked && evbuffer_add(output_of(request), "0\r\n\r\n", 5) != 0)
 		http_connection_abort(request->connection);
 	end_answer(request);

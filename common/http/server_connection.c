@@ -234,7 +234,11 @@ static void linger(struct http_connection *connection)
 static void on_written(struct bufferevent *bev, void *context)
 {
 	struct http_connection *connection = context;
+	const struct http_request *request = connection->request;
 
+	if (connection->state == CONNECTION_HANDLING && request && request->on_drain &&
+	    !request->ended)
+		request->on_drain(request->on_drain_context);
 	if (connection->state != CONNECTION_DRAINING)
 		return;
 	end_request(connection);

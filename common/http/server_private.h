@@ -64,6 +64,10 @@ struct http_request {
 	struct text headers; /* of the answer */
 	int status;          /* 0 until answered or streaming */
 	bool chunked, ended;
+	bool sized;     /* a stream of known length */
+	uint64_t to_go; /* of it */
+	loop_fn on_drain;
+	void *on_drain_context;
 };
 
 struct http_listener {

@@ -205,6 +205,11 @@ enum http_method http_request_method(const struct http_request *request)
 	return request->method;
 }
 
+const char *http_request_raw_target(const struct http_request *request)
+{
+	return skip_authority(request->head.target);
+}
+
 const char *http_request_path(const struct http_request *request)
 {
 	return request->path ? request->path : "";

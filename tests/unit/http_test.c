@@ -272,6 +272,64 @@ static void test_stream(void **state)
 	assert_int_equal(f->stream_rc, -EPIPE);
 }
 
+static void count_drain(void *context)
+{
+	(*(unsigned *)context)++;
+}
+
+static void test_sized_stream(void **state)
+{
+	struct fixture *f = *state;
+	char answer[4096];
+	char path[256];
+	unsigned drained = 0;
+	int fd = raw_connect(f);
+	int file;
+
+	write_file(f, "small", 10, NULL);
+	(void)text_format(path, sizeof(path), "%s/small", f->folder);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(file >= 0);
+	raw_send(fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+	while (!f->waiting)
+		turn(f);
+	http_stream_begin_sized(f->waiting, 206, "a/b", 6);
+	http_stream_on_drain(f->waiting, count_drain, &drained);
+	assert_int_equal(http_stream_send_file(f->waiting, file, 2, 3), 0);
+	assert_true(raw_read(f, fd, "\r\n\r\novc", answer, sizeof(answer)));
+	assert_holds(answer, "Content-Length: 6\r\n");
+	assert_null(strstr(answer, "chunked"));
+	assert_true(drained >= 1);
+	assert_int_equal(http_stream_send(f->waiting, "xyz", 3), 0);
+	http_stream_end(f->waiting);
+	assert_true(raw_read(f, fd, "xyz", answer, sizeof(answer)));
+	/* The connection goes on; a stream that ends short does not. */
+	f->waiting = NULL;
+	raw_send(fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+	while (!f->waiting)
+		turn(f);
+	http_stream_begin_sized(f->waiting, 200, "a/b", 6);
+	assert_int_equal(http_stream_send_file(f->waiting, file, 0, 5), 0);
+	http_stream_end(f->waiting);
+	assert_true(raw_read(f, fd, NULL, answer, sizeof(answer)));
+	assert_holds(answer, "Content-Length: 6\r\n");
+	assert_null(strstr(answer, "ahovc"));
+	assert_int_equal(f->closed, 0);
+	close(fd);
+	/* More than was announced would be read as the next answer. */
+	f->waiting = NULL;
+	fd = raw_connect(f);
+	raw_send(fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+	while (!f->waiting)
+		turn(f);
+	http_stream_begin_sized(f->waiting, 200, "a/b", 6);
+	assert_int_equal(http_stream_send_file(f->waiting, file, 0, 7), -EPIPE);
+	assert_true(raw_read(f, fd, NULL, answer, sizeof(answer)));
+	close(fd);
+	close(file);
+	f->waiting = NULL;
+}
+
 static void test_files(void **state)
 {
 	static const struct {
@@ -306,6 +364,7 @@ static void test_files(void **state)
 		assert_holds(answer, rows[i].header);
 		assert_holds(answer, rows[i].body);
 		assert_holds(answer, "Accept-Ranges: bytes\r\n");
+		assert_holds(answer, "ETag: \"");
 	}
 	answer = raw(f, "HEAD /file/small HTTP/1.1\r\n" CLOSE "\r\n");
 	assert_holds(answer, "Content-Length: 10\r\n");
@@ -408,6 +467,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_client_gone, start, stop),
 		cmocka_unit_test_setup_teardown(test_slow_client, start, stop),
 		cmocka_unit_test_setup_teardown(test_stream, start, stop),
+		cmocka_unit_test_setup_teardown(test_sized_stream, start, stop),
 		cmocka_unit_test_setup_teardown(test_files, start, stop),
 		cmocka_unit_test_setup_teardown(test_cap, start, stop),
 		cmocka_unit_test_setup_teardown(test_listen, start, stop),

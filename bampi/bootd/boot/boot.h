@@ -40,6 +40,9 @@ struct boot_options {
 	unsigned http_header_s; /* a client that does not finish its header in this time is closed;
 				   15 */
 
+	const uint32_t *relays; /* whose Forwarded header counts; borrowed */
+	size_t relay_count;
+
 	const char *boot_dir;       /* vmlinuz, agent.img, undionly.kpxe, snponly.efi; copied */
 	const char *image_dir;      /* <stored_digest>; copied */
 	const char *kernel_console; /* console= of the agent's kernel; "ttyS0"; copied */

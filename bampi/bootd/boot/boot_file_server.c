@@ -1,5 +1,6 @@
 #include "bampi/bootd/boot/boot_file_server.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -7,6 +8,7 @@
 #include "common/io/served_file.h"
 
 #include "bampi/bootd/boot/boot_answer.h"
+#include "bampi/bootd/boot/boot_client.h"
 #include "bampi/bootd/boot/boot_range_wire.h"
 #include "bampi/bootd/boot/script_table.h"
 
@@ -66,6 +68,22 @@ bool boot_file_send(struct boot_counters *counters, struct http_request *request
 	return true;
 }
 
+/* What a relay sent from its cache, as it tells; at most the whole. */
+static bool told_by_relay(const struct boot_options *options, const struct http_request *request,
+			  uint64_t size, uint64_t *ret)
+{
+	const char *fetched = http_request_header(request, BOOT_FETCHED_FIELD);
+	char *end = NULL;
+	unsigned long long bytes;
+
+	if (!fetched || fetched[0] < '0' || fetched[0] > '9' ||
+	    !boot_client_is_relayed(options, request))
+		return false;
+	bytes = strtoull(fetched, &end, 10);
+	*ret = bytes < size ? bytes : size;
+	return *end == '\0';
+}
+
 static void observe(const struct boot_options *options, const struct http_request *request,
 		    const struct inventory_node *node, enum observation_kind kind,
 		    const char *folder, const char *name)
@@ -73,11 +91,16 @@ static void observe(const struct boot_options *options, const struct http_reques
 	CLEANUP(closep) int fd = -1;
 	struct boot_range range;
 	uint64_t size;
+	uint64_t fetched = 0;
 
 	if (!node || served_file_open(folder, name, &fd, &size))
 		return;
 	range = boot_range_decode(http_request_header(request, "Range"), size);
-	observation_record(options->observations, node, kind, name, range.first + range.size);
+	if (http_request_method(request) == HTTP_GET)
+		fetched = range.first + range.size;
+	else if (!told_by_relay(options, request, size, &fetched))
+		return;
+	observation_record(options->observations, node, kind, name, fetched);
 }
 
 void boot_file_observe(const struct boot_options *options, const struct http_request *request,
@@ -85,10 +108,10 @@ void boot_file_observe(const struct boot_options *options, const struct http_req
 {
 	const char *route = http_request_route(request);
 	const char *token = http_request_bearer(request);
-	uint32_t client = http_request_peer(request)->address;
+	uint32_t client = boot_client_address(options, request);
 	const char *name;
 
-	if (!route || (status != 200 && status != 206) || http_request_method(request) != HTTP_GET)
+	if (!route || (status != 200 && status != 206))
 		return;
 	if (strcmp(route, BOOT_ROUTE_IMAGE) == 0 && token) {
 		observe(options, request, inventory_by_token(options->inventory, token),

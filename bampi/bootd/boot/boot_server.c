@@ -15,6 +15,7 @@
 #include "common/net/mac.h"
 
 #include "bampi/bootd/boot/boot_answer.h"
+#include "bampi/bootd/boot/boot_client.h"
 #include "bampi/bootd/boot/boot_file_server.h"
 #include "bampi/bootd/boot/script_table.h"
 #include "bampi/bootd/identify/target_policy.h"
@@ -38,7 +39,7 @@ static void log_refusal(struct boot_server *server, const struct http_request *r
 
 	if (log_allowed(&server->refusals, loop_now_ms(server->loop)))
 		log_warn(SUBJECT, "%s refused: %s (address=%s)", http_request_route(request), why,
-			 ipv4_text(http_request_peer(request)->address, address));
+			 ipv4_text(boot_client_address(server->options, request), address));
 }
 
 /* --- scripts --- */
@@ -125,7 +126,7 @@ static void script(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
 	const struct inventory *inventory = server->options->inventory;
-	uint32_t client = http_request_peer(request)->address;
+	uint32_t client = boot_client_address(server->options, request);
 	const char *asked = http_request_query(request, "mac");
 	char url[URL_SIZE];
 	struct mac mac;
