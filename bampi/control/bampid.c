@@ -14,6 +14,7 @@
 #include "common/io/process.h"
 
 #include "bampi/control/bampid_private.h"
+#include "bampi/control/health_feed.h"
 
 #define SUBJECT "bampid"
 
@@ -30,6 +31,7 @@ static void on_db_state(void *context, bool connected)
 	if (!bampid->runner)
 		return;
 	endpoints_db_state(bampid->endpoints, connected);
+	health_db_state(bampid->health, connected);
 	runner_db_state(bampid->runner, connected);
 	action_runner_db_state(bampid->actions, connected);
 }
@@ -127,6 +129,25 @@ static int start_endpoints(struct bampid *bampid, struct problem *problem)
 	return endpoints_new(bampid->loop, &options, &bampid->endpoints, problem);
 }
 
+/* A deployment may have to stop, or may go on. */
+static void on_health_changed(void *context)
+{
+	struct bampid *bampid = context;
+
+	notify_mark(bampid->notify, NOTIFY_EVENT);
+	if (bampid->runner)
+		runner_wake(bampid->runner);
+}
+
+static int start_health(struct bampid *bampid)
+{
+	const struct health_options options = {
+		.db = bampid->db, .changed = on_health_changed, .context = bampid};
+	int rc = health_new(bampid->loop, &options, &bampid->health);
+
+	return rc ? rc : health_feed(bampid->endpoints, bampid->health);
+}
+
 static int start_runners(struct bampid *bampid)
 {
 	const struct runner_options runner = {
@@ -174,6 +195,8 @@ static int start_parts(struct bampid *bampid, struct problem *problem)
 		rc = notify_new(bampid->loop, bampid->db, &bampid->notify);
 	if (rc == 0)
 		rc = start_endpoints(bampid, problem);
+	if (rc == 0)
+		rc = start_health(bampid);
 	if (rc == 0)
 		rc = start_runners(bampid);
 	if (rc && !problem_is_set(problem))
@@ -242,6 +265,7 @@ void bampid_stop(void *state)
 	runner_free(bampid->runner);
 	consoles_free(bampid->consoles);
 	endpoints_free(bampid->endpoints);
+	health_free(bampid->health);
 	notify_free(bampid->notify);
 	bmc_queue_free(bampid->queue);
 	sim_rack_free(bampid->rack);

@@ -14,6 +14,7 @@
 #include "bampi/control/deploy/notify.h"
 #include "bampi/control/deploy/runner.h"
 #include "bampi/control/endpoints.h"
+#include "bampi/control/health/health.h"
 #include "bampi/control/image/image_trust.h"
 
 struct bampid {
@@ -29,6 +30,7 @@ struct bampid {
 	struct bmc_queue *queue;
 	struct notify *notify;
 	struct endpoints *endpoints;
+	struct health *health;
 	struct consoles *consoles;
 	struct runner *runner;
 	struct action_runner *actions;

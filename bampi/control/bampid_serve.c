@@ -13,6 +13,7 @@
 struct numbers {
 	struct runner_stats runner;
 	struct action_runner_stats actions;
+	struct health_stats health;
 	uint64_t bmcs, bmc_waiting, bmc_in_flight, bmc_breakers_open, bmc_calls, bmc_failed_calls,
 		bmc_retries;
 	uint64_t console_viewers, database_up;
@@ -41,6 +42,11 @@ static const struct metric_row metric_rows[] = {
 	{"haas_bmc_calls_total",                 METRIC_COUNTER, NULL,                 AT(bmc_calls),                    "calls made"},
 	{"haas_bmc_failed_calls_total",          METRIC_COUNTER, NULL,                 AT(bmc_failed_calls),             "calls that failed"},
 	{"haas_bmc_retries_total",               METRIC_COUNTER, NULL,                 AT(bmc_retries),                  "calls made again"},
+	{"haas_health_readings_total",           METRIC_COUNTER, NULL,                 AT(health.readings),              "BMCs whose sensors were read"},
+	{"haas_health_log_entries_total",        METRIC_COUNTER, NULL,                 AT(health.entries),               "new entries of event logs"},
+	{"haas_health_decided_total",            METRIC_COUNTER, NULL,                 AT(health.decided),               "nodes whose labels were decided"},
+	{"haas_health_changes_total",            METRIC_COUNTER, NULL,                 AT(health.changes),               "health labels that came or went"},
+	{"haas_health_dropped_total",            METRIC_COUNTER, NULL,                 AT(health.dropped),               "readings lost while PostgreSQL was away"},
 	{"haas_console_viewers",                 METRIC_GAUGE,   NULL,                 AT(console_viewers),              "console streams open"},
 	{"haas_database_up",                     METRIC_GAUGE,   NULL,                 AT(database_up),                  "1 = PostgreSQL is there"},
 };
@@ -57,6 +63,7 @@ static void get_metrics(void *context, struct http_request *request)
 	numbers = (struct numbers){
 		.runner = *runner_stats(bampid->runner),
 		.actions = *action_runner_stats(bampid->actions),
+		.health = *health_stats(bampid->health),
 		.bmcs = queue.bmcs,
 		.bmc_waiting = queue.waiting,
 		.bmc_in_flight = queue.in_flight,

@@ -26,8 +26,8 @@ create table node_health (
 	sensors jsonb not null default '[]',  -- [{name, number, type, unit, reading, state}]
 	sensors_at timestamptz,
 	alarms jsonb not null default '[]',   -- the sensors that are not nominal: only when these change is there something to decide
-	sel_record integer,                   -- of the newest entry that was read; null = read all
-	sel_time_s bigint,
+	sel_record integer,                   -- the newest entry that was read, and how the BMC stamped it; null = read all
+	sel_stamp bigint,
 	sel_at timestamptz,
 	bmc_failing_since timestamptz,
 	memo jsonb not null default '{}',     -- hysteresis: label -> {bad|good: ms since 1970}
@@ -157,15 +157,15 @@ $$;
 create function health_sensors_put(p_rows jsonb)
 returns void language sql security definer set search_path = haas, pg_temp as $$
 	insert into node_health as h (node_id, sensors, sensors_at, alarms, due_at)
-	select x.node_id, x.sensors, to_timestamp(x.at_us / 1e6), x.alarms, case when x.alarms <> '[]' then now() end
+	select distinct on (x.node_id) x.node_id, x.sensors, to_timestamp(x.at_us / 1e6), x.alarms, case when x.alarms <> '[]' then now() end
 	from jsonb_to_recordset(p_rows) as x (node_id bigint, at_us bigint, sensors jsonb, alarms jsonb)
-	join node n on n.id = x.node_id
+	join node n on n.id = x.node_id order by x.node_id, x.at_us desc
 	on conflict (node_id) do update set sensors = excluded.sensors, sensors_at = excluded.sensors_at, alarms = excluded.alarms,
 		due_at = case when h.alarms is distinct from excluded.alarms then now() else h.due_at end
 	where h.sensors_at is null or h.sensors_at <= excluded.sensors_at
 $$;
 
--- [{node_id, record, time_s, entries: [{record, time_s, type, sensor, event, asserted}]}], entries oldest first; record and time_s name the newest
+-- [{node_id, record, stamp, entries: [{record, time_s, type, sensor, event, asserted}]}], entries oldest first; record and stamp name the newest
 -- entry of the log, null when it is empty. What is known is passed over, what is too old for the bound goes. Returns how many were new.
 create function health_sel_put(p_rows jsonb)
 returns bigint language plpgsql security definer set search_path = haas, pg_temp as $$
@@ -183,11 +183,11 @@ begin
 		on conflict do nothing returning node_id
 	)
 	select array_agg(node_id) into v_new from made;
-	insert into node_health as h (node_id, sel_record, sel_time_s, sel_at, due_at)
-	select x.node_id, x.record, x.time_s, now(), case when x.node_id = any (v_new) then now() end
-	from jsonb_to_recordset(p_rows) as x (node_id bigint, record integer, time_s bigint)
-	join node n on n.id = x.node_id
-	on conflict (node_id) do update set sel_record = excluded.sel_record, sel_time_s = excluded.sel_time_s, sel_at = excluded.sel_at,
+	insert into node_health as h (node_id, sel_record, sel_stamp, sel_at, due_at)
+	select distinct on (x.node_id) x.node_id, x.record, x.stamp, now(), case when x.node_id = any (v_new) then now() end
+	from rows from (jsonb_to_recordset(p_rows) as (node_id bigint, record integer, stamp bigint)) with ordinality as x (node_id, record, stamp, place)
+	join node n on n.id = x.node_id order by x.node_id, x.place desc
+	on conflict (node_id) do update set sel_record = excluded.sel_record, sel_stamp = excluded.sel_stamp, sel_at = excluded.sel_at,
 		due_at = least(excluded.due_at, h.due_at);
 	delete from sel_entry s using (select distinct unnest(v_new) as node_id) x
 	where s.node_id = x.node_id
@@ -220,7 +220,11 @@ begin
 					  jsonb_build_object('label', l.label, 'reason', l.reason, 'since', l.since));
 		end loop;
 		for l in insert into health_label as o (node_id, label, source, severity, effects, reason, hint, actor, since)
-			 select r.node_id, w.label, 'rule', w.severity, w.effects, w.reason, coalesce(w.hint, ''), 'health', to_timestamp(w.since_ms / 1e3)
+			 select r.node_id, w.label, 'rule', w.severity, w.effects,
+				-- nothing new was seen: it stays as it was
+				coalesce(nullif(w.reason, ''), (select k.reason from health_label k
+								where k.node_id = r.node_id and k.label = w.label and k.source = 'rule'), w.label),
+				coalesce(w.hint, ''), 'health', to_timestamp(w.since_ms / 1e3)
 			 from jsonb_to_recordset(r.labels) as w (label text, severity text, effects text[], reason text, hint text, since_ms bigint)
 			 on conflict (node_id, label, source) do update
 				set severity = excluded.severity, effects = excluded.effects, reason = excluded.reason, hint = excluded.hint
@@ -233,10 +237,6 @@ begin
 					  jsonb_build_object('label', l.label, 'severity', l.severity, 'effects', l.effects, 'since', l.since));
 		end loop;
 	end loop;
-	if v_changed > 0 then
-		perform pg_notify('deployment', '');
-		perform pg_notify('event', '');
-	end if;
 	return v_changed;
 end
 $$;
@@ -265,10 +265,6 @@ begin
 		perform event_add('health', 'health.expired', 'node', l.name, l.tenant_id, format('the silence of health label %s has ended', l.label),
 				  jsonb_build_object('label', l.label, 'effects', l.effects));
 	end loop;
-	if v_changed > 0 then
-		perform pg_notify('deployment', '');
-		perform pg_notify('event', '');
-	end if;
 	return v_changed;
 end
 $$;

@@ -150,6 +150,11 @@ struct bmc_sel_entry {
 	int64_t time_s; /* seconds since 1970 of the BMC's clock; 0 = not stamped or before the BMC
 			   knew the time */
 	char text[192]; /* "Temperature MBTemp: Upper Non-critical - going high" */
+	/* The parts of it; "" where a driver has no parts. */
+	char type[48];   /* "Temperature" */
+	char sensor[64]; /* "MBTemp" */
+	char event[96];
+	bool ended; /* a deassertion: what it tells is over */
 };
 
 struct bmc_fru {

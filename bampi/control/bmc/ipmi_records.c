@@ -265,9 +265,7 @@ static int sel_open(struct ipmi_session *session, ipmi_sdr_ctx_t *ret_sdr, ipmi_
 static void sel_entry(ipmi_sel_ctx_t sel, struct bmc_sel_entry *ret)
 {
 	uint32_t stamp = 0;
-	char type[64] = "";
-	char name[80] = "";
-	char event[96] = "";
+	uint8_t direction = 0;
 	unsigned flags = IPMI_SEL_STRING_FLAGS_IGNORE_UNAVAILABLE_FIELD;
 
 	*ret = (struct bmc_sel_entry){0};
@@ -276,14 +274,19 @@ static void sel_entry(ipmi_sel_ctx_t sel, struct bmc_sel_entry *ret)
 	if (ipmi_sel_parse_read_timestamp(sel, NULL, 0, &stamp) == 0 && stamp > 0x20000000 &&
 	    stamp != UINT32_MAX)
 		ret->time_s = stamp;
-	(void)ipmi_sel_parse_read_record_string(sel, "%T", NULL, 0, type, sizeof(type), flags);
-	(void)ipmi_sel_parse_read_record_string(sel, "%s", NULL, 0, name, sizeof(name), flags);
-	(void)ipmi_sel_parse_read_record_string(sel, "%E", NULL, 0, event, sizeof(event), flags);
-	if (event[0] == '\0')
-		(void)ipmi_sel_parse_read_record_string(sel, "%o", NULL, 0, event, sizeof(event),
-							flags);
-	(void)snprintf(ret->text, sizeof(ret->text), "%.50s%s%.60s: %.75s", type,
-		       name[0] ? " " : "", name, event);
+	if (ipmi_sel_parse_read_event_direction(sel, NULL, 0, &direction) == 0)
+		ret->ended = direction == IPMI_SEL_RECORD_DEASSERTION_EVENT;
+	(void)ipmi_sel_parse_read_record_string(sel, "%T", NULL, 0, ret->type, sizeof(ret->type),
+						flags);
+	(void)ipmi_sel_parse_read_record_string(sel, "%s", NULL, 0, ret->sensor,
+						sizeof(ret->sensor), flags);
+	(void)ipmi_sel_parse_read_record_string(sel, "%E", NULL, 0, ret->event, sizeof(ret->event),
+						flags);
+	if (ret->event[0] == '\0')
+		(void)ipmi_sel_parse_read_record_string(sel, "%o", NULL, 0, ret->event,
+							sizeof(ret->event), flags);
+	(void)snprintf(ret->text, sizeof(ret->text), "%s%s%.60s: %.75s", ret->type,
+		       ret->sensor[0] ? " " : "", ret->sensor, ret->event);
 }
 
 static bool same_mark(const struct bmc_sel_mark *a, const struct bmc_sel_mark *b)

@@ -7,19 +7,19 @@ select node_put(format('{"name":"n%s","nics":[{"name":"eth0","mac":"52:54:00:00:
 		false, 'ann') ->> 'result' from generate_series(1, 3) i;
 select node_request(format('n%s', i), 'accept', 'ann', '') from generate_series(1, 3) i;
 \echo two readings of the log: what is known is passed over, an id that comes again after the log was cleared is new
-select health_sel_put('[{"node_id":1,"record":2,"time_s":1700000100,"entries":[
+select health_sel_put('[{"node_id":1,"record":2,"stamp":1700000100,"entries":[
  {"record":1,"time_s":1700000000,"type":"Fan","sensor":"Fan 1","event":"Lower Critical - going low"},
  {"record":2,"time_s":1700000100,"type":"Memory","sensor":"DIMM A1","event":"Uncorrectable memory error"}]},
- {"node_id":99,"record":1,"time_s":0,"entries":[{"record":1,"event":"a node that is gone"}]}]');
-select health_sel_put('[{"node_id":1,"record":1,"time_s":1700000300,"entries":[
+ {"node_id":99,"record":1,"stamp":0,"entries":[{"record":1,"event":"a node that is gone"}]}]');
+select health_sel_put('[{"node_id":1,"record":1,"stamp":1700000300,"entries":[
  {"record":2,"time_s":1700000100,"type":"Memory","sensor":"DIMM A1","event":"Uncorrectable memory error"},
  {"record":1,"time_s":1700000300,"type":"Fan","sensor":"Fan 1","event":"Lower Critical - going low","asserted":false}]}]');
 select record, bmc_time_s, type, sensor, event, asserted from sel_entry order by id;
-select sel_record, sel_time_s, due_at is not null from node_health where node_id = 1;
+select sel_record, sel_stamp, due_at is not null from node_health where node_id = 1;
 \echo an empty log moves the position, too; 512 entries of a node are kept
-select health_sel_put('[{"node_id":1,"record":null,"time_s":null,"entries":[]}]');
+select health_sel_put('[{"node_id":1,"record":null,"stamp":null,"entries":[]}]');
 select sel_record is null from node_health where node_id = 1;
-select health_sel_put(jsonb_build_array(jsonb_build_object('node_id', 2, 'record', 700, 'time_s', 1700000700, 'entries',
+select health_sel_put(jsonb_build_array(jsonb_build_object('node_id', 2, 'record', 700, 'stamp', 1700000700, 'entries',
 	(select jsonb_agg(jsonb_build_object('record', i, 'time_s', 1700000000 + i, 'event', 'e' || i)) from generate_series(1, 700) i))));
 select count(*), min(record), max(record) from sel_entry where node_id = 2;
 \echo sensors: one row per node, due only when what is not nominal changes
