@@ -16,9 +16,13 @@
 #include "bampi/bootd/boot/boot.h"
 #include "bampi/bootd/dhcp/dhcp.h"
 #include "bampi/bootd/dhcp/ra_server.h"
+#include "bampi/bootd/identify/cable.h"
+#include "bampi/bootd/identify/identity.h"
 #include "bampi/bootd/identify/inventory.h"
 #include "bampi/bootd/identify/inventory_store.h"
 #include "bampi/bootd/identify/observation.h"
+#include "bampi/bootd/identify/sighting.h"
+#include "bampi/bootd/identify/unknown_circuit.h"
 
 #define STOP_WAIT_MS 1000 /* for what is on its way to the database */
 #define CHANNELS_MAX 8
@@ -30,7 +34,11 @@ struct bootd {
 	const struct bootd_conf *conf;
 	struct db *db;
 	struct inventory *inventory;
+	struct cable *cable;
 	struct inventory_store *inventory_store;
+	struct sightings *sightings;
+	struct unknown_circuits *circuits;
+	struct identities *identities;
 	struct observations *observations;
 	struct dhcp *dhcp;
 	struct boot *boot;
@@ -45,8 +53,10 @@ static void on_db_state(void *context, bool connected)
 {
 	struct bootd *bootd = context;
 
-	if (connected)
+	if (connected) {
 		inventory_store_wake(bootd->inventory_store);
+		sightings_connected(bootd->sightings);
+	}
 	if (bootd->boot)
 		boot_db_state(bootd->boot, connected);
 }
@@ -114,12 +124,29 @@ static int start_ground(struct bootd *bootd, struct problem *problem)
 	bootd->channels[count++] = BOOT_CHANNEL;
 	rc = inventory_new(&bootd->inventory);
 	if (rc == 0)
+		rc = cable_new(&bootd->cable);
+	if (rc == 0)
 		rc = db_new(bootd->loop, &db, &bootd->db);
 	if (rc == 0)
-		rc = inventory_store_new(bootd->loop, bootd->db, bootd->inventory, NULL, NULL,
-					 &bootd->inventory_store);
+		rc = inventory_store_new(bootd->loop, bootd->db, bootd->inventory, bootd->cable,
+					 NULL, NULL, &bootd->inventory_store);
 	if (rc == 0)
 		rc = observations_new(bootd->loop, bootd->db, &bootd->observations);
+	return rc ? problem_set(problem, rc, "cannot start: %s", error_text(rc)) : 0;
+}
+
+/* Who asks, by MAC, UUID and cable. */
+static int start_identities(struct bootd *bootd, struct problem *problem)
+{
+	struct identities_options options = {.inventory = bootd->inventory, .cable = bootd->cable};
+	int rc = sightings_new(bootd->loop, bootd->db, &bootd->sightings);
+
+	if (rc == 0)
+		rc = unknown_circuits_new(bootd->loop, bootd->db, &bootd->circuits);
+	options.sightings = bootd->sightings;
+	options.circuits = bootd->circuits;
+	if (rc == 0)
+		rc = identities_new(bootd->loop, &options, &bootd->identities);
 	return rc ? problem_set(problem, rc, "cannot start: %s", error_text(rc)) : 0;
 }
 
@@ -134,6 +161,7 @@ static int start_dhcp(struct bootd *bootd, struct problem *problem)
 		.lease_limit = (size_t)conf->lease_limit,
 		.inventory = bootd->inventory,
 		.observations = bootd->observations,
+		.identities = bootd->identities,
 		.db = bootd->db,
 	};
 	int rc = dhcp_new(bootd->loop, &options, &bootd->dhcp, problem);
@@ -174,8 +202,12 @@ static void bootd_free(struct bootd *bootd)
 	db_free(bootd->db);
 	boot_free(bootd->boot);
 	dhcp_free(bootd->dhcp);
+	identities_free(bootd->identities);
+	unknown_circuits_free(bootd->circuits);
+	sightings_free(bootd->sightings);
 	observations_free(bootd->observations);
 	inventory_store_free(bootd->inventory_store);
+	cable_free(bootd->cable);
 	inventory_free(bootd->inventory);
 	free(bootd);
 }
@@ -192,6 +224,8 @@ int bootd_start(struct loop *loop, const void *values, void **ret_state, struct 
 	rc = bootd_conf_relays(bootd->conf, bootd->relays, &bootd->relay_count, problem);
 	if (rc == 0)
 		rc = start_ground(bootd, problem);
+	if (rc == 0)
+		rc = start_identities(bootd, problem);
 	if (rc == 0)
 		rc = start_dhcp(bootd, problem);
 	if (rc == 0)
@@ -214,6 +248,7 @@ void bootd_stop(void *state)
 	int64_t until_ms = clock_monotonic_ms() + STOP_WAIT_MS;
 
 	observations_flush(bootd->observations);
+	sightings_flush(bootd->sightings);
 	while (!dhcp_flush(bootd->dhcp) ||
 	       (db_connected(bootd->db) && db_in_flight(bootd->db) > 0)) {
 		if (clock_monotonic_ms() >= until_ms) {

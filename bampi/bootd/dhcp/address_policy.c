@@ -71,6 +71,8 @@ static bool usable(const struct address_facts *facts, uint32_t address)
 	if (subnet->prefix.length < 31 &&
 	    (address == subnet->prefix.address || address == (subnet->prefix.address | ~mask)))
 		return false;
+	if (facts->cable && address != facts->port_address && cable_gives(facts->cable, address))
+		return false; /* that of a port where this client is not */
 	return !inventory_reserved_for(facts->inventory, address, &owner) ||
 	       mac_equal(owner, facts->mac);
 }
@@ -138,7 +140,7 @@ static struct address_choice reserved(const struct address_facts *facts, uint32_
 		return (struct address_choice){.refusal = ADDRESS_QUARANTINED};
 	if (lease->state == LEASE_BOUND && (lease->expires_at > facts->now_s || lease->flying ||
 					    !lease->committed || !facts->may_reclaim))
-		return (struct address_choice){.refusal = ADDRESS_HELD};
+		return (struct address_choice){.refusal = ADDRESS_HELD, .holder = lease->mac};
 	choice.victim = lease;
 	return choice;
 }
@@ -167,25 +169,48 @@ static struct address_choice dynamic(const struct address_facts *facts)
 	return from_pool(facts);
 }
 
+/* May it stay where it is? Bindings are permanent, also outside a pool that was changed since;
+ * unless the address is now reserved for somebody else, or a port's and the client at another. */
+static bool stays(const struct address_facts *facts, uint32_t address)
+{
+	struct mac owner;
+
+	if (facts->cable && facts->located && address != facts->port_address &&
+	    cable_gives(facts->cable, address))
+		return false;
+	return !inventory_reserved_for(facts->inventory, address, &owner) ||
+	       mac_equal(owner, facts->mac);
+}
+
+static struct address_choice by_port(const struct address_facts *facts, const struct lease *bound)
+{
+	struct address_choice choice = reserved(facts, facts->port_address);
+
+	/* Two clients for one port: neither is guessed to be the right one, but whoever has an
+	 * address that no port gives keeps it. */
+	choice.port_taken =
+		choice.refusal == ADDRESS_HELD && !(bound && stays(facts, bound->address));
+	return choice;
+}
+
 static struct address_choice choose(const struct address_facts *facts, const struct lease *bound)
 {
 	uint32_t reservation =
 		inventory_reservation(facts->inventory, facts->subnet->id, facts->mac);
+	bool port = !reservation && facts->port_address &&
+		    ipv4_in_prefix(facts->port_address, facts->subnet->prefix) &&
+		    usable(facts, facts->port_address);
 	struct address_choice choice = {.source = ADDRESS_NONE};
-	struct mac owner;
 
-	if (reservation) {
-		choice = reserved(facts, reservation);
-		if (choice.source != ADDRESS_NONE || !bound)
+	if (reservation || port) {
+		choice = reservation ? reserved(facts, reservation) : by_port(facts, bound);
+		if (choice.source != ADDRESS_NONE || !bound || choice.port_taken)
 			return choice;
 		/* Better where it is than nowhere, until its reserved address is free. */
 	}
-	/* Permanent, also outside a pool that was changed since; unless the address is now reserved
-	 * for somebody else. */
-	if (bound && (!inventory_reserved_for(facts->inventory, bound->address, &owner) ||
-		      mac_equal(owner, facts->mac)))
+	if (bound && stays(facts, bound->address))
 		return (struct address_choice){.source = ADDRESS_BOUND, .address = bound->address};
-	return reservation ? choice : dynamic(facts);
+	return reservation || port ? choice : dynamic(facts);
 }
 
 struct address_choice address_policy(const struct address_facts *facts)

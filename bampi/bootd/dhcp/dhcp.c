@@ -62,6 +62,7 @@ struct handling {
 	struct dhcp_client who;
 	const struct inventory_node *node;
 	const struct inventory_subnet *subnet;
+	struct identity identity;
 	uint32_t server; /* option 54 */
 	struct dhcp_facts facts;
 	struct dhcp_decision decision;
@@ -104,7 +105,10 @@ static void gather_facts(struct dhcp *dhcp, struct handling *handling)
 		.subnet = subnet,
 		.leases = dhcp->bindings.leases,
 		.offers = dhcp->bindings.offers,
+		.cable = identities_cable(dhcp->options.identities),
 		.mac = handling->who.mac,
+		.located = handling->identity.place.port[0] != '\0',
+		.port_address = handling->identity.address,
 		.requested = dhcp_claimed_address(&dhcp->request),
 		.now_s = wall_s(),
 		.now_ms = now_ms,
@@ -119,8 +123,13 @@ static void gather_facts(struct dhcp *dhcp, struct handling *handling)
 	};
 	if (!subnet || !handling->facts.ready)
 		return;
-	known = known || inventory_reservation(inventory, subnet->id, handling->who.mac) != 0;
+	known = known || inventory_reservation(inventory, subnet->id, handling->who.mac) != 0 ||
+		(handling->identity.address &&
+		 ipv4_in_prefix(handling->identity.address, subnet->prefix));
 	handling->facts.known = known;
+	handling->facts.conflict = handling->identity.decision.answer == IDENTITY_ANSWER_NOTHING;
+	if (handling->facts.conflict)
+		return; /* it gets nothing, so nothing is searched for it */
 	if (subnet->reserved_only && !known)
 		return; /* it gets nothing, so nothing is searched for it */
 
@@ -129,6 +138,34 @@ static void gather_facts(struct dhcp *dhcp, struct handling *handling)
 	handling->facts.choice = address_policy(&facts);
 	if (handling->facts.choice.refusal == ADDRESS_EXHAUSTED && !facts.exhausted)
 		remember_exhausted(dhcp, subnet->id);
+	if (handling->facts.choice.port_taken) {
+		identity_taken(dhcp->options.identities, &handling->identity,
+			       handling->facts.choice.holder);
+		handling->facts.conflict = true;
+	}
+}
+
+/* Who asks, by all that it claims. A BMC may share the cable of its node, and says no UUID of its
+ * own: it is known by its MAC alone. */
+static void conclude(struct dhcp *dhcp, struct handling *handling)
+{
+	const struct dhcp_message *request = &dhcp->request;
+	struct identity_evidence evidence = {.mac = handling->who.mac, .relay = request->giaddr};
+
+	handling->node = inventory_by_mac(dhcp->options.inventory, handling->who.mac);
+	handling->identity.decision.answer = IDENTITY_ANSWER_NODE;
+	if (handling->subnet && handling->who.kind != CLIENT_BMC &&
+	    inventory_ready(dhcp->options.inventory)) {
+		evidence.sample.circuit = dhcp_relay_option(request, DHCP_RELAY_CIRCUIT_ID,
+							    &evidence.sample.circuit_size);
+		evidence.sample.remote = dhcp_relay_option(request, DHCP_RELAY_REMOTE_ID,
+							   &evidence.sample.remote_size);
+		evidence.uuid = dhcp_option(request, DHCP_OPTION_UUID, &evidence.uuid_size);
+		identify(dhcp->options.identities, &evidence, &handling->identity);
+		handling->node = handling->identity.node;
+		dhcp->counters.identities[handling->identity.decision.outcome]++;
+	}
+	handling->who.node_id = handling->node ? handling->node->id : 0;
 }
 
 /* Builds the reply into dhcp->reply and its bytes into `data`. */
@@ -342,8 +379,6 @@ static void on_packet(void *context, const struct dhcp_arrival *arrival)
 	handling.who.kind = client_policy(request);
 	(void)dhcp_option_text(request, DHCP_OPTION_VENDOR_CLASS, handling.who.text,
 			       sizeof(handling.who.text));
-	handling.node = inventory_by_mac(dhcp->options.inventory, handling.who.mac);
-	handling.who.node_id = handling.node ? handling.node->id : 0;
 	handling.subnet = subnet_policy(dhcp->options.inventory, request, arrival->local);
 	if (handling.subnet) {
 		/* A relay may stand in for us (RFC 5107): then the client's unicasts pass it too.
@@ -352,7 +387,9 @@ static void on_packet(void *context, const struct dhcp_arrival *arrival)
 		if (!handling.server)
 			handling.server = handling.subnet->boot_server;
 	}
+	conclude(dhcp, &handling);
 	gather_facts(dhcp, &handling);
+	dhcp_report_identity(dhcp->report, &handling.identity);
 	if (arrival->port == DHCP_PXE_PORT) {
 		on_pxe(dhcp, &handling);
 		return;
@@ -433,6 +470,8 @@ const void *dhcp_metric_values(struct dhcp *dhcp)
 	counters->commit_batches = lease_store_batches(dhcp->bindings.store);
 	counters->committed_leases = lease_store_written(dhcp->bindings.store);
 	counters->database_up = lease_store_connected(dhcp->bindings.store);
+	counters->unknown_circuits_dropped = identities_dropped(dhcp->options.identities);
+	counters->sightings = identities_sightings(dhcp->options.identities);
 	counters->send_failures = dhcp_server_send_failures(dhcp->server);
 	return counters;
 }

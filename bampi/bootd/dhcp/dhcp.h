@@ -12,6 +12,7 @@
 #include "common/http/metrics.h"
 #include "common/io/loop.h"
 
+#include "bampi/bootd/identify/identity.h"
 #include "bampi/bootd/identify/inventory.h"
 #include "bampi/bootd/identify/observation.h"
 
@@ -26,6 +27,7 @@ struct dhcp_options {
 	/* Borrowed, must outlive it. */
 	struct inventory *inventory; /* dhcp names itself as its lease source */
 	struct observations *observations;
+	struct identities *identities;
 	struct db *db; /* for events */
 };
 

@@ -15,6 +15,7 @@ static const char *const reason_words[DHCP_REASONS] = {
 	[REASON_WRONG_ADDRESS] = "wrong address",
 	[REASON_NO_BINDING] = "no binding",
 	[REASON_MALFORMED] = "malformed",
+	[REASON_CONFLICT] = "conflict",
 	[REASON_NOT_FOR_SERVERS] = "not for servers",
 };
 
@@ -174,6 +175,8 @@ struct dhcp_decision dhcp_policy(const struct dhcp_message *request, const struc
 		return silence(REASON_NOT_READY);
 	if (!facts->subnet)
 		return silence(REASON_NO_SUBNET);
+	if (facts->conflict)
+		return silence(REASON_CONFLICT);
 	if (facts->subnet->reserved_only && !facts->known)
 		return silence(REASON_UNKNOWN_CLIENT);
 	return by_type[dhcp_type(request)](request, facts);

@@ -33,14 +33,16 @@ enum dhcp_reason { /* why; for logs, counters and events */
 		   REASON_WRONG_ADDRESS,
 		   REASON_NO_BINDING,
 		   REASON_MALFORMED,
+		   REASON_CONFLICT,        /* who asks cannot be told; see its identity */
 		   REASON_NOT_FOR_SERVERS, /* OFFER, ACK, NAK: other servers' words */
 };
-#define DHCP_REASONS 12
+#define DHCP_REASONS 13
 const char *dhcp_reason_text(enum dhcp_reason reason);
 
 struct dhcp_facts {
 	bool ready;
 	bool database; /* connected */
+	bool conflict; /* two answers to who asks: no guess */
 	bool known;    /* MAC of a node, or with a reservation in this subnet */
 	const struct inventory_subnet *subnet;
 	uint32_t server; /* how this client knows us: option 54 */

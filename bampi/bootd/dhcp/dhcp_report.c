@@ -9,6 +9,7 @@
 #include "common/net/ipv4.h"
 
 #include "bampi/bootd/dhcp/event_store.h"
+#include "bampi/bootd/identify/identity_text.h"
 
 #define SUBJECT      "dhcp"
 #define SUBJECT_SIZE 96
@@ -28,6 +29,7 @@ struct dhcp_report {
 	struct observations *observations;
 	struct event_store *events;
 	struct log_limit strangers;               /* log lines about clients that are no nodes */
+	struct log_limit identities;              /* who asked: line and event */
 	struct log_limit by_reason[DHCP_REASONS]; /* refusals: line and event */
 	struct told told[TOLD_MAX];
 	size_t told_next; /* the oldest, which makes room */
@@ -219,6 +221,32 @@ void dhcp_report_silence(struct dhcp_report *report, const struct dhcp_client *c
 			       address_refusal_text(refusal));
 }
 
+static void tell_story(struct dhcp_report *report, struct identity_story *story)
+{
+	char subject[SUBJECT_SIZE];
+
+	(void)text_format(subject, sizeof(subject), "%s %s", story->subject_kind, story->subject);
+	log_line(LOG_LEVEL_WARN, subject, "%s (%s)", story->message, story->hint);
+	event_store_add(report->events, story->kind, story->subject_kind, story->subject,
+			story->message, text_get(&story->detail));
+}
+
+void dhcp_report_identity(struct dhcp_report *report, const struct identity *identity)
+{
+	int64_t now_ms = loop_now_ms(report->loop);
+	CLEANUP(identity_story_done) struct identity_story story = {0};
+	CLEANUP(identity_story_done) struct identity_story unknown = {0};
+
+	if (identity->telling && log_allowed(&report->identities, now_ms)) {
+		identity_story(identity, &story);
+		tell_story(report, &story);
+	}
+	if (identity->unknown_circuit && log_allowed(&report->identities, now_ms)) {
+		identity_story_unknown(identity, &unknown);
+		tell_story(report, &unknown);
+	}
+}
+
 void dhcp_report_database(struct dhcp_report *report, bool connected)
 {
 	char what[160];
@@ -257,6 +285,7 @@ int dhcp_report_new(struct loop *loop, struct db *db, const struct inventory *in
 		.inventory = inventory,
 		.observations = observations,
 		.strangers = {.burst = 50, .per_minute = 300},
+		.identities = {.burst = 50, .per_minute = 60},
 	};
 	for (size_t i = 0; i < DHCP_REASONS; i++)
 		report->by_reason[i] = (struct log_limit){.burst = 5, .per_minute = 6};

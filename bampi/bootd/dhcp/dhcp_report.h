@@ -12,6 +12,7 @@
 
 #include "bampi/bootd/dhcp/client_policy.h"
 #include "bampi/bootd/dhcp/dhcp_policy.h"
+#include "bampi/bootd/identify/identity.h"
 #include "bampi/bootd/identify/inventory.h"
 #include "bampi/bootd/identify/observation.h"
 
@@ -48,4 +49,6 @@ void dhcp_report_conflict(struct dhcp_report *report, const struct dhcp_client *
 void dhcp_report_silence(struct dhcp_report *report, const struct dhcp_client *client,
 			 const struct inventory_subnet *subnet, enum dhcp_reason reason,
 			 enum address_refusal refusal);
+/* What is worth telling of who asked; nothing when it is not. */
+void dhcp_report_identity(struct dhcp_report *report, const struct identity *identity);
 void dhcp_report_database(struct dhcp_report *report, bool connected);

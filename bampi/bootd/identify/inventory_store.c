@@ -17,13 +17,22 @@
 const char *const inventory_channels[] = {"inventory", "deployment", "boot_intent", "address",
 					  NULL};
 
-enum part { PART_NODES, PART_NICS, PART_SUBNETS, PART_RESERVATIONS, PARTS };
+enum part {
+	PART_NODES,
+	PART_NICS,
+	PART_SUBNETS,
+	PART_RESERVATIONS,
+	PART_RULES,
+	PART_SWITCHES,
+	PART_PORTS,
+	PARTS
+};
 
 static const struct db_query queries[PARTS] = {
 	[PART_NODES] =
 		{"inventory_nodes",
 		 "select n.id, n.name, n.firmware, n.arch, n.state, n.dirty, i.target, i.deployment_id, i.token, "
-		 "i.nonce, i.stored_digest from haas.node n left join haas.boot_intent i on i.node_id = n.id",
+		 "i.nonce, i.stored_digest, n.uuid from haas.node n left join haas.boot_intent i on i.node_id = n.id",
 		 0},
 	[PART_NICS] = {"inventory_nics", "select mac, node_id from haas.nic", 0},
 	[PART_SUBNETS] =
@@ -33,12 +42,28 @@ static const struct db_query queries[PARTS] = {
 		 0},
 	[PART_RESERVATIONS] = {"inventory_reservations",
 			       "select mac, subnet_id, host(address) from haas.reservation", 0},
+	/* The narrowest rule first: by relay, then by remote-id. */
+	[PART_RULES] =
+		{"inventory_circuit_rules",
+		 "select name, relay, family, circuit, remote, switch, port, port_offset from "
+		 "haas.circuit_rule order by masklen(relay) desc nulls last, remote = '', name",
+		 0},
+	[PART_SWITCHES] =
+		{"inventory_switches",
+		 "select name, ports, host(base), port_low, port_high, moved = 'silence', "
+		 "swapped = 'silence' from haas.switch",
+		 0},
+	[PART_PORTS] = {"inventory_ports",
+			"select s.name, p.name, p.node_id, host(p.address) from haas.port p "
+			"join haas.switch s on s.id = p.switch_id",
+			0},
 };
 
 struct inventory_store {
 	struct loop *loop;
 	struct db *db;
 	struct inventory *inventory;
+	struct cable *cable;
 	inventory_change_fn fn;
 	void *context;
 	struct loop_timer *timer;
@@ -62,7 +87,15 @@ static int word(const char *const words[], size_t count, const PGresult *result,
 	return 0;
 }
 
-static int read_node(struct inventory *inventory, const PGresult *result, int row)
+static int add_uuid(struct cable *cable, const char *text, int64_t node_id)
+{
+	struct uuid uuid = {0};
+	int rc = text ? uuid_parse(text, &uuid) : 0;
+
+	return rc || uuid_none(uuid) ? rc : cable_add_uuid(cable, uuid, node_id);
+}
+
+static int read_node(struct inventory_store *store, const PGresult *result, int row)
 {
 	struct inventory_node node = {.id = db_int(result, row, 0, 0),
 				      .dirty = db_bool(result, row, 5)};
@@ -87,15 +120,17 @@ static int read_node(struct inventory *inventory, const PGresult *result, int ro
 	    !text_copy(node.intent.stored_digest, sizeof(node.intent.stored_digest),
 		       db_text(result, row, 10, "")))
 		return E_MALFORMED;
-	return inventory_add_node(inventory, &node);
+	return add_uuid(store->cable, db_text(result, row, 11, NULL), node.id)
+		       ? E_MALFORMED
+		       : inventory_add_node(store->inventory, &node);
 }
 
-static int read_nic(struct inventory *inventory, const PGresult *result, int row)
+static int read_nic(struct inventory_store *store, const PGresult *result, int row)
 {
 	struct mac mac;
 	int rc = mac_parse(db_text(result, row, 0, ""), &mac);
 
-	return rc ? rc : inventory_add_nic(inventory, mac, db_int(result, row, 1, 0));
+	return rc ? rc : inventory_add_nic(store->inventory, mac, db_int(result, row, 1, 0));
 }
 
 /* NULL is 0. */
@@ -128,7 +163,7 @@ static int read_dns(char *list, struct inventory_subnet *subnet)
 	return 0;
 }
 
-static int read_subnet(struct inventory *inventory, const PGresult *result, int row)
+static int read_subnet(struct inventory_store *store, const PGresult *result, int row)
 {
 	struct inventory_subnet subnet = {.id = db_int(result, row, 0, 0),
 					  .reserved_only = db_bool(result, row, 8),
@@ -150,10 +185,10 @@ static int read_subnet(struct inventory *inventory, const PGresult *result, int 
 		rc = read_address(result, row, 6, &subnet.pool_low);
 	if (rc == 0)
 		rc = read_address(result, row, 7, &subnet.pool_high);
-	return rc ? rc : inventory_add_subnet(inventory, &subnet);
+	return rc ? rc : inventory_add_subnet(store->inventory, &subnet);
 }
 
-static int read_reservation(struct inventory *inventory, const PGresult *result, int row)
+static int read_reservation(struct inventory_store *store, const PGresult *result, int row)
 {
 	struct mac mac;
 	uint32_t address;
@@ -162,7 +197,61 @@ static int read_reservation(struct inventory *inventory, const PGresult *result,
 	if (rc == 0)
 		rc = read_address(result, row, 2, &address);
 	return rc ? rc
-		  : inventory_add_reservation(inventory, mac, db_int(result, row, 1, 0), address);
+		  : inventory_add_reservation(store->inventory, mac, db_int(result, row, 1, 0),
+					      address);
+}
+
+/* A rule that this build cannot read is left out and said: the others still hold. */
+static int read_rule(struct inventory_store *store, const PGresult *result, int row)
+{
+	const struct circuit_rule_text text = {
+		.family = db_text(result, row, 2, ""),
+		.circuit = db_text(result, row, 3, ""),
+		.remote = db_text(result, row, 4, ""),
+		.switch_name = db_text(result, row, 5, ""),
+		.port = db_text(result, row, 6, ""),
+		.port_offset = (int32_t)db_int(result, row, 7, 0),
+	};
+	const char *relay = db_text(result, row, 1, NULL);
+	struct ipv4_prefix prefix = {0};
+	struct circuit_rule rule;
+	const char *why = "";
+
+	if (relay && ipv4_prefix_parse(relay, &prefix))
+		return E_MALFORMED;
+	if (circuit_rule_compile(&text, &rule, &why)) {
+		log_warn(SUBJECT, "circuit rule %s is left out: %s", db_text(result, row, 0, ""),
+			 why);
+		return 0;
+	}
+	return cable_add_rule(store->cable, prefix, &rule);
+}
+
+static int read_switch(struct inventory_store *store, const PGresult *result, int row)
+{
+	struct cable_switch read = {.port_low = (uint32_t)db_int(result, row, 3, 0),
+				    .port_high = (uint32_t)db_int(result, row, 4, 0),
+				    .moved_silent = db_bool(result, row, 5),
+				    .swapped_silent = db_bool(result, row, 6)};
+	int rc = read_address(result, row, 2, &read.base);
+
+	if (rc || !text_copy(read.name, sizeof(read.name), db_text(result, row, 0, "")) ||
+	    !text_copy(read.ports, sizeof(read.ports), db_text(result, row, 1, "")))
+		return E_MALFORMED;
+	return cable_add_switch(store->cable, &read);
+}
+
+static int read_port(struct inventory_store *store, const PGresult *result, int row)
+{
+	struct cable_port port = {.node_id = db_int(result, row, 2, 0)};
+	int rc = read_address(result, row, 3, &port.address);
+
+	if (rc ||
+	    !text_copy(port.place.switch_name, sizeof(port.place.switch_name),
+		       db_text(result, row, 0, "")) ||
+	    !text_copy(port.place.port, sizeof(port.place.port), db_text(result, row, 1, "")))
+		return E_MALFORMED;
+	return cable_add_port(store->cable, &port);
 }
 
 /* From the start of one read to the start of the next. */
@@ -178,6 +267,8 @@ static void ended(struct inventory_store *store)
 	store->took_ms = loop_now_ms(store->loop) - store->started_ms;
 	if (store->rc == 0)
 		store->rc = inventory_commit(store->inventory);
+	if (store->rc == 0)
+		cable_commit(store->cable);
 	if (store->rc && store->rc != E_UNAVAILABLE)
 		log_warn(SUBJECT, "not read, the last picture stays (%s)", error_text(store->rc));
 	if (store->rc == 0 && store->fn)
@@ -188,12 +279,12 @@ static void ended(struct inventory_store *store)
 }
 
 static void take(struct inventory_store *store, int rc, const PGresult *result,
-		 int (*read_row)(struct inventory *, const PGresult *, int))
+		 int (*read_row)(struct inventory_store *, const PGresult *, int))
 {
 	int count = rc ? 0 : PQntuples(result);
 
 	for (int row = 0; rc == 0 && row < count; row++)
-		rc = read_row(store->inventory, result, row);
+		rc = read_row(store, result, row);
 	if (store->rc == 0)
 		store->rc = rc;
 	if (--store->reading == 0)
@@ -225,11 +316,30 @@ static void on_reservations(void *context, int rc, const PGresult *result,
 	take(context, rc, result, read_reservation);
 }
 
+static void on_rules(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	(void)problem;
+	take(context, rc, result, read_rule);
+}
+
+static void on_switches(void *context, int rc, const PGresult *result,
+			const struct problem *problem)
+{
+	(void)problem;
+	take(context, rc, result, read_switch);
+}
+
+static void on_ports(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	(void)problem;
+	take(context, rc, result, read_port);
+}
+
 static const db_result_fn readers[PARTS] = {
-	[PART_NODES] = on_nodes,
-	[PART_NICS] = on_nics,
-	[PART_SUBNETS] = on_subnets,
-	[PART_RESERVATIONS] = on_reservations,
+	[PART_NODES] = on_nodes,     [PART_NICS] = on_nics,
+	[PART_SUBNETS] = on_subnets, [PART_RESERVATIONS] = on_reservations,
+	[PART_RULES] = on_rules,     [PART_SWITCHES] = on_switches,
+	[PART_PORTS] = on_ports,
 };
 
 static void start(void *context)
@@ -245,6 +355,7 @@ static void start(void *context)
 	store->started_ms = loop_now_ms(store->loop);
 	store->again = false;
 	store->rc = inventory_begin(store->inventory);
+	cable_begin(store->cable);
 	store->reading = PARTS;
 	if (db_submit_all(store->db, calls, PARTS)) {
 		store->reading = 0;
@@ -265,15 +376,20 @@ void inventory_store_wake(struct inventory_store *store)
 }
 
 int inventory_store_new(struct loop *loop, struct db *db, struct inventory *inventory,
-			inventory_change_fn fn, void *context, struct inventory_store **ret)
+			struct cable *cable, inventory_change_fn fn, void *context,
+			struct inventory_store **ret)
 {
 	struct inventory_store *store = calloc(1, sizeof(*store));
 	int rc;
 
 	if (!store)
 		return -ENOMEM;
-	*store = (struct inventory_store){
-		.loop = loop, .db = db, .inventory = inventory, .fn = fn, .context = context};
+	*store = (struct inventory_store){.loop = loop,
+					  .db = db,
+					  .inventory = inventory,
+					  .cable = cable,
+					  .fn = fn,
+					  .context = context};
 	store->started_ms = loop_now_ms(loop) - PERIOD_MS;
 	rc = loop_timer_new(loop, start, store, &store->timer);
 	if (rc) {

@@ -1,11 +1,12 @@
-/* Keeps the inventory equal to PostgreSQL: a full read on connect, on NOTIFY (at most one per 100
- * ms) and every 30 s. */
+/* Keeps inventory and cable equal to PostgreSQL: a full read on connect, on NOTIFY (at most one per
+ * 100 ms) and every 30 s. */
 #pragma once
 
 #include "common/base/macros.h"
 #include "common/db/db.h"
 #include "common/io/loop.h"
 
+#include "bampi/bootd/identify/cable.h"
 #include "bampi/bootd/identify/inventory.h"
 
 struct inventory_store;
@@ -18,7 +19,7 @@ extern const char *const inventory_channels[];
 
 /* All borrowed. fn may be NULL. */
 MUST_USE int inventory_store_new(struct loop *loop, struct db *db, struct inventory *inventory,
-				 inventory_change_fn fn, void *context,
+				 struct cable *cable, inventory_change_fn fn, void *context,
 				 struct inventory_store **ret);
 /* After db_free, which calls back what is in flight. */
 void inventory_store_free(struct inventory_store *store);

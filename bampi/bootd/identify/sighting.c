@@ -1,0 +1,459 @@
+#include "bampi/bootd/identify/sighting.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/db/array.h"
+#include "common/io/log.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define FLUSH_MS 1000
+#define READ_MS  30000 /* what the other server saw */
+#define REPEAT_S 60    /* a sighting that says nothing new is written this seldom */
+#define SEEN_MAX (1U << 18)
+#define BUCKETS  8192
+#define SUBJECT  "sighting"
+
+/* What an entry is found by. */
+enum chain { CHAIN_MAC, CHAIN_PORT, CHAIN_UUID, CHAINS };
+
+struct entry {
+	struct sighting seen;
+	struct entry *next[CHAINS];
+	struct entry *next_waiting;
+	int64_t written_s; /* seen_s as the database has it */
+	bool changed;      /* since then, in more than the time */
+	bool waiting;
+	bool flying;
+};
+
+struct sightings {
+	struct db *db;
+	struct loop_timer *flush, *read;
+	struct entry *chains[CHAINS][BUCKETS];
+	struct entry *first_waiting;
+	size_t count;
+	bool armed;
+	bool urgent;
+	bool flying; /* a statement is under way */
+	bool reading;
+};
+
+static const struct db_query read_query = {
+	"sighting_read",
+	"select mac, node_id, switch, port, uuid, extract(epoch from since)::bigint, "
+	"extract(epoch from seen_at)::bigint from haas.sighting",
+	0};
+static const struct db_query put_query = {
+	"sighting_put",
+	"select haas.sighting_put($1::macaddr[], $2::bigint[], $3::text[], $4::text[], $5::uuid[], "
+	"$6::bigint[], $7::bigint[])",
+	7};
+
+enum column {
+	COLUMN_MAC,
+	COLUMN_NODE,
+	COLUMN_SWITCH,
+	COLUMN_PORT,
+	COLUMN_UUID,
+	COLUMN_SINCE,
+	COLUMN_SEEN,
+	COLUMNS
+};
+
+/* FNV-1a: the keys are names and numbers of our own network, and the table is bounded. */
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ at[i]) * 0x100000001b3ULL;
+	return hash;
+}
+
+static size_t bucket_of(const struct sighting *seen, enum chain chain)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	switch (chain) {
+	case CHAIN_MAC: hash = hash_bytes(hash, seen->mac.bytes, sizeof(seen->mac.bytes)); break;
+	case CHAIN_PORT:
+		hash = hash_bytes(hash, seen->place.switch_name, strlen(seen->place.switch_name));
+		hash = hash_bytes(hash, seen->place.port, strlen(seen->place.port) + 1);
+		break;
+	case CHAIN_UUID: hash = hash_bytes(hash, seen->uuid.bytes, sizeof(seen->uuid.bytes)); break;
+	case CHAINS: break;
+	}
+	return (size_t)((hash >> 20) % BUCKETS);
+}
+
+static bool same_place(const struct circuit_place *a, const struct circuit_place *b)
+{
+	return strcmp(a->port, b->port) == 0 && strcmp(a->switch_name, b->switch_name) == 0;
+}
+
+static bool in_chain(const struct sighting *seen, enum chain chain)
+{
+	return chain == CHAIN_MAC || (chain == CHAIN_PORT && seen->place.port[0]) ||
+	       (chain == CHAIN_UUID && !uuid_none(seen->uuid));
+}
+
+static void link_entry(struct sightings *sightings, struct entry *entry, enum chain chain)
+{
+	struct entry **bucket = &sightings->chains[chain][bucket_of(&entry->seen, chain)];
+
+	if (!in_chain(&entry->seen, chain))
+		return;
+	entry->next[chain] = *bucket;
+	*bucket = entry;
+}
+
+static void unlink_entry(struct sightings *sightings, struct entry *entry, enum chain chain)
+{
+	struct entry **at = &sightings->chains[chain][bucket_of(&entry->seen, chain)];
+
+	while (*at && *at != entry)
+		at = &(*at)->next[chain];
+	if (*at)
+		*at = entry->next[chain];
+}
+
+static struct entry *find(const struct sightings *sightings, struct mac mac)
+{
+	struct sighting key = {.mac = mac};
+	struct entry *at = sightings->chains[CHAIN_MAC][bucket_of(&key, CHAIN_MAC)];
+
+	while (at && !mac_equal(at->seen.mac, mac))
+		at = at->next[CHAIN_MAC];
+	return at;
+}
+
+const struct sighting *sighting_of(const struct sightings *sightings, struct mac mac)
+{
+	const struct entry *entry = find(sightings, mac);
+
+	return entry ? &entry->seen : NULL;
+}
+
+const struct sighting *sighting_at(const struct sightings *sightings,
+				   const struct circuit_place *place)
+{
+	struct sighting key = {.place = *place};
+	const struct entry *at = sightings->chains[CHAIN_PORT][bucket_of(&key, CHAIN_PORT)];
+	const struct sighting *latest = NULL;
+
+	for (; at; at = at->next[CHAIN_PORT]) {
+		if (same_place(&at->seen.place, place) &&
+		    (!latest || at->seen.seen_s > latest->seen_s))
+			latest = &at->seen;
+	}
+	return latest;
+}
+
+size_t sighting_nodes_of_uuid(const struct sightings *sightings, struct uuid uuid, int64_t *ret_id)
+{
+	struct sighting key = {.uuid = uuid};
+	const struct entry *at = sightings->chains[CHAIN_UUID][bucket_of(&key, CHAIN_UUID)];
+	int64_t first = 0;
+
+	for (; at; at = at->next[CHAIN_UUID]) {
+		if (!uuid_equal(at->seen.uuid, uuid) || at->seen.node_id == first)
+			continue;
+		if (first)
+			return 2;
+		first = at->seen.node_id;
+	}
+	if (first)
+		*ret_id = first;
+	return first ? 1 : 0;
+}
+
+size_t sightings_count(const struct sightings *sightings)
+{
+	return sightings->count;
+}
+
+/* --- changes --- */
+
+static struct entry *make(struct sightings *sightings, const struct sighting *seen)
+{
+	struct entry *entry = sightings->count < SEEN_MAX ? calloc(1, sizeof(*entry)) : NULL;
+
+	if (!entry)
+		return NULL;
+	entry->seen = *seen;
+	for (enum chain chain = CHAIN_MAC; chain < CHAINS; chain++)
+		link_entry(sightings, entry, chain);
+	sightings->count++;
+	return entry;
+}
+
+static void set_place(struct sightings *sightings, struct entry *entry,
+		      const struct circuit_place *place, int64_t since_s)
+{
+	unlink_entry(sightings, entry, CHAIN_PORT);
+	entry->seen.place = *place;
+	entry->seen.since_s = since_s;
+	link_entry(sightings, entry, CHAIN_PORT);
+}
+
+static void set_uuid(struct sightings *sightings, struct entry *entry, struct uuid uuid)
+{
+	unlink_entry(sightings, entry, CHAIN_UUID);
+	entry->seen.uuid = uuid;
+	link_entry(sightings, entry, CHAIN_UUID);
+}
+
+/* Takes over what is new in `seen`; true when more than the time is. */
+static bool update(struct sightings *sightings, struct entry *entry, const struct sighting *seen)
+{
+	bool changed = entry->seen.node_id != seen->node_id;
+
+	entry->seen.node_id = seen->node_id;
+	entry->seen.seen_s = seen->seen_s;
+	if (seen->place.port[0] && !same_place(&seen->place, &entry->seen.place)) {
+		set_place(sightings, entry, &seen->place, seen->since_s);
+		changed = true;
+	}
+	if (!uuid_none(seen->uuid) && !uuid_equal(seen->uuid, entry->seen.uuid)) {
+		set_uuid(sightings, entry, seen->uuid);
+		changed = true;
+	}
+	return changed;
+}
+
+static void arm(struct sightings *sightings)
+{
+	if (sightings->armed || !sightings->first_waiting)
+		return;
+	loop_timer_arm(sightings->flush, FLUSH_MS);
+	sightings->armed = true;
+}
+
+static void wait(struct sightings *sightings, struct entry *entry)
+{
+	if (!entry->waiting) {
+		entry->waiting = true;
+		entry->next_waiting = sightings->first_waiting;
+		sightings->first_waiting = entry;
+	}
+	arm(sightings);
+}
+
+void sighting_record(struct sightings *sightings, const struct sighting *seen, bool urgent)
+{
+	struct entry *entry = find(sightings, seen->mac);
+
+	if (!entry) {
+		entry = make(sightings, seen);
+		if (!entry)
+			return;
+		entry->changed = true;
+	} else if (update(sightings, entry, seen)) {
+		entry->changed = true;
+	}
+	if (!entry->changed && !urgent && seen->seen_s - entry->written_s < REPEAT_S)
+		return;
+	wait(sightings, entry);
+	if (urgent) {
+		sightings->urgent = true;
+		sightings_flush(sightings);
+	}
+}
+
+/* --- the database --- */
+
+static void on_put(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct sightings *sightings = context;
+
+	(void)result;
+	sightings->flying = false;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (struct entry *each = sightings->chains[CHAIN_MAC][i]; each;
+		     each = each->next[CHAIN_MAC]) {
+			if (!each->flying)
+				continue;
+			each->flying = false;
+			if (!rc)
+				continue;
+			/* It did not arrive; whether it was new is no longer known. */
+			each->changed = true;
+			wait(sightings, each);
+		}
+	}
+	if (rc == 0 && sightings->urgent)
+		sightings_flush(sightings);
+	else
+		arm(sightings);
+}
+
+static void add_row(const struct sighting *seen, struct text columns[COLUMNS])
+{
+	char mac[MAC_TEXT_SIZE];
+	char uuid[UUID_TEXT_SIZE];
+
+	array_add(&columns[COLUMN_MAC], mac_text(seen->mac, mac));
+	array_add_int(&columns[COLUMN_NODE], seen->node_id);
+	array_add(&columns[COLUMN_SWITCH], seen->place.switch_name);
+	array_add(&columns[COLUMN_PORT], seen->place.port);
+	array_add(&columns[COLUMN_UUID],
+		  uuid_none(seen->uuid) ? NULL : uuid_text(seen->uuid, uuid));
+	array_add_int(&columns[COLUMN_SINCE], seen->since_s);
+	array_add_int(&columns[COLUMN_SEEN], seen->seen_s);
+}
+
+/* All that waits becomes one statement. */
+static int submit(struct sightings *sightings)
+{
+	struct text columns[COLUMNS] = {0};
+	const char *params[COLUMNS];
+	bool failed = false;
+	int rc = -ENOMEM;
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		array_begin(&columns[i]);
+	for (struct entry *each = sightings->first_waiting; each; each = each->next_waiting)
+		add_row(&each->seen, columns);
+	for (size_t i = 0; i < COLUMNS; i++) {
+		array_end(&columns[i]);
+		params[i] = text_get(&columns[i]);
+		failed |= columns[i].failed;
+	}
+	if (!failed)
+		rc = db_submit(sightings->db, &put_query, params, on_put, sightings);
+	for (size_t i = 0; i < COLUMNS; i++)
+		text_done(&columns[i]);
+	return rc;
+}
+
+void sightings_flush(struct sightings *sightings)
+{
+	struct entry *each;
+
+	if (sightings->flying || !sightings->first_waiting)
+		return;
+	if (!db_connected(sightings->db) || submit(sightings)) {
+		arm(sightings);
+		return;
+	}
+	sightings->flying = true;
+	sightings->urgent = false;
+	while ((each = sightings->first_waiting)) {
+		sightings->first_waiting = each->next_waiting;
+		each->waiting = false;
+		each->changed = false;
+		each->flying = true;
+		each->written_s = each->seen.seen_s;
+	}
+}
+
+static void on_flush(void *context)
+{
+	struct sightings *sightings = context;
+
+	sightings->armed = false;
+	sightings_flush(sightings);
+}
+
+static int read_row(struct sightings *sightings, const PGresult *result, int row)
+{
+	struct sighting seen = {.node_id = db_int(result, row, 1, 0),
+				.since_s = db_int(result, row, 5, 0),
+				.seen_s = db_int(result, row, 6, 0)};
+	const char *uuid = db_text(result, row, 4, NULL);
+	struct entry *entry;
+	int rc = mac_parse(db_text(result, row, 0, ""), &seen.mac);
+
+	if (rc == 0 && uuid)
+		rc = uuid_parse(uuid, &seen.uuid);
+	if (rc ||
+	    !text_copy(seen.place.switch_name, sizeof(seen.place.switch_name),
+		       db_text(result, row, 2, "")) ||
+	    !text_copy(seen.place.port, sizeof(seen.place.port), db_text(result, row, 3, "")))
+		return E_MALFORMED;
+	entry = find(sightings, seen.mac);
+	if (!entry)
+		entry = make(sightings, &seen);
+	else if (seen.seen_s > entry->seen.seen_s)
+		(void)update(sightings, entry, &seen);
+	if (entry && seen.seen_s > entry->written_s)
+		entry->written_s = seen.seen_s;
+	return entry ? 0 : E_LIMIT;
+}
+
+static void on_read(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct sightings *sightings = context;
+	int count = rc ? 0 : PQntuples(result);
+
+	sightings->reading = false;
+	loop_timer_arm(sightings->read, READ_MS);
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+	for (int row = 0; rc == 0 && row < count; row++)
+		rc = read_row(sightings, result, row);
+	if (rc && rc != E_UNAVAILABLE)
+		log_warn(SUBJECT, "not all of them could be read (%s)", error_text(rc));
+}
+
+static void read_all(void *context)
+{
+	struct sightings *sightings = context;
+
+	loop_timer_arm(sightings->read, READ_MS);
+	if (sightings->reading || !db_connected(sightings->db))
+		return;
+	sightings->reading = db_submit(sightings->db, &read_query, NULL, on_read, sightings) == 0;
+}
+
+void sightings_connected(struct sightings *sightings)
+{
+	read_all(sightings);
+	sightings_flush(sightings);
+}
+
+int sightings_new(struct loop *loop, struct db *db, struct sightings **ret)
+{
+	struct sightings *sightings = calloc(1, sizeof(*sightings));
+	int rc;
+
+	if (!sightings)
+		return -ENOMEM;
+	sightings->db = db;
+	rc = loop_timer_new(loop, on_flush, sightings, &sightings->flush);
+	if (rc == 0)
+		rc = loop_timer_new(loop, read_all, sightings, &sightings->read);
+	if (rc) {
+		sightings_free(sightings);
+		return rc;
+	}
+	loop_timer_arm(sightings->read, READ_MS);
+	*ret = sightings;
+	return 0;
+}
+
+void sightings_free(struct sightings *sightings)
+{
+	if (!sightings)
+		return;
+	for (size_t i = 0; i < BUCKETS; i++) {
+		struct entry *each = sightings->chains[CHAIN_MAC][i];
+
+		while (each) {
+			struct entry *next = each->next[CHAIN_MAC];
+
+			free(each);
+			each = next;
+		}
+	}
+	loop_timer_free(sightings->flush);
+	loop_timer_free(sightings->read);
+	free(sightings);
+}

@@ -1,0 +1,304 @@
+#include "bampi/bootd/identify/unknown_circuit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/hex.h"
+#include "common/base/text.h"
+#include "common/db/array.h"
+#include "common/io/log.h"
+#include "common/net/ipv4.h"
+
+#define FLUSH_MS         1000
+#define REPEAT_MS        60000 /* one that is known already is counted in the table this seldom */
+#define TOLD_MS          3600000
+#define KEPT             512 /* in memory, so that what comes again costs nothing */
+#define WAYS             8
+#define RELAYS           64
+#define RELAY_BURST      32 /* new ones: as many as a switch has ports, then slowly */
+#define RELAY_PER_MINUTE 30
+#define ALL_BURST        256
+#define ALL_PER_MINUTE   300
+#define SUBJECT          "circuit"
+
+struct kept {
+	uint32_t relay;
+	uint8_t circuit_size, remote_size;
+	uint8_t circuit[CIRCUIT_BYTES_MAX];
+	uint8_t remote[CIRCUIT_BYTES_MAX];
+	struct mac mac;
+	uint32_t seen; /* since it was last written; 0 and never written = free */
+	int64_t written_ms;
+	int64_t used_ms; /* 0 = free */
+};
+
+struct bucket {
+	uint32_t tokens;
+	int64_t last_ms; /* 0 = full */
+};
+
+/* Two relays that share a place take it from each other; the limit of all holds all the same. */
+struct relay_limit {
+	uint32_t relay;
+	struct bucket fresh;
+	int64_t told_ms; /* 0 = never */
+};
+
+struct unknown_circuits {
+	struct loop *loop;
+	struct db *db;
+	struct loop_timer *timer;
+	struct kept kept[KEPT];
+	struct relay_limit relays[RELAYS];
+	struct bucket fresh;
+	struct log_limit lines;
+	uint64_t dropped;
+	bool armed;
+	bool flying;
+};
+
+static const struct db_query put_query = {
+	"circuit_unknown_put",
+	"select haas.circuit_unknown_put($1::inet[], $2::text[], $3::text[], $4::macaddr[], "
+	"$5::bigint[])",
+	5};
+
+enum column { COLUMN_RELAY, COLUMN_CIRCUIT, COLUMN_REMOTE, COLUMN_MAC, COLUMN_SEEN, COLUMNS };
+
+static uint64_t hash_of(uint32_t relay, const struct circuit_sample *sample)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL ^ relay;
+
+	for (size_t i = 0; i < sample->circuit_size; i++)
+		hash = (hash ^ sample->circuit[i]) * 0x100000001b3ULL;
+	for (size_t i = 0; i < sample->remote_size; i++)
+		hash = (hash ^ sample->remote[i]) * 0x100000001b3ULL;
+	return hash >> 20;
+}
+
+static bool is(const struct kept *kept, uint32_t relay, const struct circuit_sample *sample)
+{
+	return kept->used_ms && kept->relay == relay &&
+	       kept->circuit_size == sample->circuit_size &&
+	       kept->remote_size == sample->remote_size &&
+	       (sample->circuit_size == 0 ||
+		memcmp(kept->circuit, sample->circuit, sample->circuit_size) == 0) &&
+	       (sample->remote_size == 0 ||
+		memcmp(kept->remote, sample->remote, sample->remote_size) == 0);
+}
+
+static bool due(const struct kept *kept, int64_t now_ms)
+{
+	return kept->seen > 0 && (!kept->written_ms || now_ms - kept->written_ms >= REPEAT_MS);
+}
+
+/* Its place, or one for it: free, else the one not seen for longest among those that wait for
+ * nothing. */
+static struct kept *place_of(struct unknown_circuits *circuits, uint32_t relay,
+			     const struct circuit_sample *sample, bool *ret_known)
+{
+	size_t set = (size_t)(hash_of(relay, sample) % (KEPT / WAYS)) * WAYS;
+	struct kept *best = NULL;
+
+	for (struct kept *each = &circuits->kept[set]; each < &circuits->kept[set + WAYS]; each++) {
+		*ret_known = is(each, relay, sample);
+		if (*ret_known)
+			return each;
+		if (each->seen > 0 && !each->written_ms)
+			continue; /* not written yet */
+		if (!best || each->used_ms < best->used_ms)
+			best = each;
+	}
+	return best;
+}
+
+static struct relay_limit *limit_of(struct unknown_circuits *circuits, uint32_t relay)
+{
+	struct relay_limit *limit = &circuits->relays[(relay * 2654435761U >> 8) % RELAYS];
+
+	if (limit->relay != relay)
+		*limit = (struct relay_limit){.relay = relay};
+	return limit;
+}
+
+static bool allowed(struct bucket *bucket, uint32_t burst, uint32_t per_minute, int64_t now_ms)
+{
+	int64_t gained = (now_ms - bucket->last_ms) * per_minute / 60000;
+
+	if (bucket->last_ms == 0 || gained >= burst - bucket->tokens)
+		*bucket = (struct bucket){burst, now_ms > 0 ? now_ms : 1};
+	else if (gained > 0)
+		*bucket = (struct bucket){bucket->tokens + (uint32_t)gained,
+					  bucket->last_ms + gained * 60000 / per_minute};
+	if (bucket->tokens == 0)
+		return false;
+	bucket->tokens--;
+	return true;
+}
+
+static void arm(struct unknown_circuits *circuits)
+{
+	if (circuits->armed)
+		return;
+	loop_timer_arm(circuits->timer, FLUSH_MS);
+	circuits->armed = true;
+}
+
+static void fill(struct kept *kept, uint32_t relay, const struct circuit_sample *sample)
+{
+	*kept = (struct kept){.relay = relay,
+			      .circuit_size = (uint8_t)sample->circuit_size,
+			      .remote_size = (uint8_t)sample->remote_size};
+	if (sample->circuit_size > 0)
+		memcpy(kept->circuit, sample->circuit, sample->circuit_size);
+	if (sample->remote_size > 0)
+		memcpy(kept->remote, sample->remote, sample->remote_size);
+}
+
+static void drop(struct unknown_circuits *circuits, uint32_t relay, int64_t now_ms)
+{
+	char text[IPV4_TEXT_SIZE];
+
+	circuits->dropped++;
+	if (log_allowed(&circuits->lines, now_ms))
+		log_warn(SUBJECT, "more unknown circuits than are kept (relay=%s)",
+			 ipv4_text(relay, text));
+}
+
+bool unknown_circuit_record(struct unknown_circuits *circuits, uint32_t relay,
+			    const struct circuit_sample *sample, struct mac mac)
+{
+	struct relay_limit *limit = limit_of(circuits, relay);
+	int64_t now_ms = loop_now_ms(circuits->loop);
+	bool known = false;
+	struct kept *kept;
+
+	if (sample->circuit_size > CIRCUIT_BYTES_MAX || sample->remote_size > CIRCUIT_BYTES_MAX)
+		return false;
+	kept = place_of(circuits, relay, sample, &known);
+	if (!known) {
+		if (!kept || !allowed(&limit->fresh, RELAY_BURST, RELAY_PER_MINUTE, now_ms) ||
+		    !allowed(&circuits->fresh, ALL_BURST, ALL_PER_MINUTE, now_ms)) {
+			drop(circuits, relay, now_ms);
+			return false;
+		}
+		fill(kept, relay, sample);
+	}
+	kept->mac = mac;
+	kept->used_ms = now_ms;
+	kept->seen++;
+	if (due(kept, now_ms))
+		arm(circuits);
+	if (limit->told_ms && now_ms - limit->told_ms < TOLD_MS)
+		return false;
+	limit->told_ms = now_ms;
+	return true;
+}
+
+uint64_t unknown_circuits_dropped(const struct unknown_circuits *circuits)
+{
+	return circuits->dropped;
+}
+
+/* What does not arrive is lost: a machine that boots asks again. */
+static void on_put(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct unknown_circuits *circuits = context;
+
+	(void)result;
+	circuits->flying = false;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+}
+
+static void add_row(const struct kept *kept, struct text columns[COLUMNS])
+{
+	char text[2 * CIRCUIT_BYTES_MAX + 1];
+
+	array_add(&columns[COLUMN_RELAY], ipv4_text(kept->relay, text));
+	hex_encode(kept->circuit, kept->circuit_size, text);
+	array_add(&columns[COLUMN_CIRCUIT], text);
+	hex_encode(kept->remote, kept->remote_size, text);
+	array_add(&columns[COLUMN_REMOTE], text);
+	array_add(&columns[COLUMN_MAC], mac_text(kept->mac, text));
+	array_add_int(&columns[COLUMN_SEEN], kept->seen);
+}
+
+static size_t build(struct unknown_circuits *circuits, struct text columns[COLUMNS])
+{
+	int64_t now_ms = loop_now_ms(circuits->loop);
+	size_t count = 0;
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		array_begin(&columns[i]);
+	for (size_t i = 0; i < KEPT; i++) {
+		if (!due(&circuits->kept[i], now_ms))
+			continue;
+		add_row(&circuits->kept[i], columns);
+		circuits->kept[i].seen = 0;
+		circuits->kept[i].written_ms = now_ms;
+		count++;
+	}
+	for (size_t i = 0; i < COLUMNS; i++)
+		array_end(&columns[i]);
+	return count;
+}
+
+void unknown_circuits_flush(struct unknown_circuits *circuits)
+{
+	struct text columns[COLUMNS] = {0};
+	const char *params[COLUMNS];
+	bool failed = false;
+
+	if (circuits->flying || !db_connected(circuits->db)) {
+		arm(circuits);
+		return;
+	}
+	if (build(circuits, columns) > 0) {
+		for (size_t i = 0; i < COLUMNS; i++) {
+			params[i] = text_get(&columns[i]);
+			failed |= columns[i].failed;
+		}
+		circuits->flying = !failed && db_submit(circuits->db, &put_query, params, on_put,
+							circuits) == 0;
+	}
+	for (size_t i = 0; i < COLUMNS; i++)
+		text_done(&columns[i]);
+}
+
+static void on_timer(void *context)
+{
+	struct unknown_circuits *circuits = context;
+
+	circuits->armed = false;
+	unknown_circuits_flush(circuits);
+}
+
+int unknown_circuits_new(struct loop *loop, struct db *db, struct unknown_circuits **ret)
+{
+	struct unknown_circuits *circuits = calloc(1, sizeof(*circuits));
+	int rc;
+
+	if (!circuits)
+		return -ENOMEM;
+	circuits->loop = loop;
+	circuits->db = db;
+	circuits->lines = (struct log_limit){.burst = 1, .per_minute = 1};
+	rc = loop_timer_new(loop, on_timer, circuits, &circuits->timer);
+	if (rc) {
+		free(circuits);
+		return rc;
+	}
+	*ret = circuits;
+	return 0;
+}
+
+void unknown_circuits_free(struct unknown_circuits *circuits)
+{
+	if (!circuits)
+		return;
+	loop_timer_free(circuits->timer);
+	free(circuits);
+}

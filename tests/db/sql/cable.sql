@@ -1,0 +1,46 @@
+insert into node (name) values ('n1'), ('n2');
+\echo what a switch and a port may be
+insert into switch (name, base) values ('sw2', '10.2.0.0');
+insert into switch (name) values ('a"b');
+insert into switch (name) values ('a/b');
+insert into switch (name, base) values ('net', '10.2.0.0/24');
+insert into switch (name, port_low, port_high) values ('x', 5, 4);
+insert into port (switch_id, name, address) select id, '14', '10.2.0.14' from switch where name = 'sw2';
+insert into port (switch_id, name, address) select id, '15', '10.2.0.14' from switch where name = 'sw2';
+insert into port (switch_id, name, node_id) select s.id, '1/16', n.id from switch s, node n where s.name = 'sw2' and n.name = 'n2';
+delete from node where name = 'n2';
+select name, node_id from port order by name;
+\echo unknown circuits are bounded per relay, and what is asked for again stays
+set role bampi_bootd;
+select circuit_unknown_put(array['10.0.0.1', '10.0.0.1']::inet[], array['0004', '0004ff'], array['', ''], array['02:00:00:00:00:01', '02:00:00:00:00:02']::macaddr[], array[3, 1]);
+select circuit_unknown_put(array['10.0.0.1']::inet[], array['0004'], array[''], array['02:00:00:00:00:03']::macaddr[], array[2]);
+select circuit_unknown_put(array_agg('10.0.0.1'::inet), array_agg(lpad(to_hex(i), 8, '0')), array_agg(''::text), array_agg('02:00:00:00:00:09'::macaddr), array_agg(1)) from generate_series(1, 200) i;
+select circuit_unknown_put(array['10.0.0.2']::inet[], array['xx'], array[''], array['02:00:00:00:00:03']::macaddr[], array[1]);
+reset role;
+select count(*), count(*) filter (where seen > 2) from circuit_unknown;
+select encode(circuit, 'hex'), mac, seen from circuit_unknown where seen > 1;
+set role bampi_bootd;
+select circuit_unknown_put(array_agg(('10.9.' || i / 250 || '.' || i % 250)::inet), array_agg('00'::text), array_agg(''::text), array_agg('02:00:00:00:00:09'::macaddr), array_agg(1)) > 0 from generate_series(1, 5000) i;
+reset role;
+select count(*) from circuit_unknown;
+select encode(circuit, 'hex') from circuit_unknown where seen > 1;
+\echo who may what
+set role bampi_bootd;
+insert into sighting values ('02:00:00:00:00:01', 1, 'sw2', '14', null, now(), now());
+delete from sighting;
+select sighting_put(array['02:00:00:00:00:01', '02:00:00:00:00:07']::macaddr[], array[1, 1], array['sw2', 'sw2'], array['14', '14'], array[null, null]::uuid[], array[1000, 1000], array[1000, 1000]);
+select sighting_put(array['02:00:00:00:00:01']::macaddr[], array[1], array['sw9'], array['1'], array[null]::uuid[], array[900], array[900]);
+select mac, node_id, switch, port from sighting order by mac;
+select mac, node_id, name, boot from nic;
+insert into circuit_rule (name) values ('x');
+insert into switch (name) values ('x');
+select count(*) from circuit_unknown;
+reset role;
+set role portald;
+insert into sighting values ('02:00:00:00:00:02', 1, 'sw2', '14', null, now(), now());
+select circuit_unknown_put('{}', '{}', '{}', '{}', '{}');
+insert into circuit_unknown (relay, circuit, remote, mac) values ('10.0.0.1', '', '', '02:00:00:00:00:01');
+reset role;
+set role bampid;
+update port set address = null;
+reset role;
