@@ -3,6 +3,9 @@
 #define TIMEOUT_MS     500
 #define TIMEOUT_MAX_MS 8000
 #define SILENT_MAX     6 /* 0.5 + 1 + 2 + 4 + 8 + 8 + 8 s: longer than a firmware's own patience */
+/* For one that never said more than its request, whose address may be forged: the first packet and
+ * three more. A real client asks again by itself. */
+#define UNHEARD_MAX 3
 
 struct tftp_terms tftp_terms(const struct tftp_options *asked, uint64_t file_size,
 			     const struct tftp_limits *limits)
@@ -92,12 +95,14 @@ enum tftp_action tftp_flow_ack(struct tftp_flow *flow, uint16_t block, int64_t n
 		if (block != 0)
 			return TFTP_WAIT;
 		flow->opening = false;
+		flow->heard = true;
 	} else if (moved == 0) {
 		return duplicate(flow, now_ms);
 	} else if (moved > flow->highest - flow->acked) {
 		return TFTP_WAIT; /* an old one, or of a block that was never sent */
 	} else {
 		flow->acked += moved;
+		flow->heard = true;
 		if (flow->acked == flow->blocks)
 			return TFTP_FINISHED;
 		/* Inside the window: what follows was lost and goes again, and duplicates of this
@@ -116,7 +121,7 @@ enum tftp_action tftp_flow_timeout(struct tftp_flow *flow, int64_t now_ms)
 {
 	if (now_ms < flow->deadline_ms)
 		return TFTP_WAIT;
-	if (++flow->silent > SILENT_MAX)
+	if (++flow->silent > (flow->heard ? SILENT_MAX : UNHEARD_MAX))
 		return TFTP_GIVE_UP;
 	flow->deadline_ms = now_ms + patience_ms(flow);
 	if (flow->opening)

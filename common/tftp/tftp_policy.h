@@ -40,6 +40,7 @@ struct tftp_flow {
 			  it */
 	uint64_t highest; /* ever sent; what is not above it goes out again; the sender raises it */
 	bool opening;     /* the OACK is not acknowledged yet */
+	bool heard;       /* something was acknowledged: the client is where it says */
 	bool may_repeat;  /* a duplicate ACK may cause one resend */
 	bool doubtful;    /* a duplicate or partial ACK came since the last whole window */
 	unsigned silent;  /* time-outs in a row */

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -13,11 +14,25 @@
 #include "common/base/text.h"
 #include "common/io/served_file.h"
 #include "common/net/ipv4.h"
+#include "common/net/source_rate.h"
+#include "common/tftp/tftp_file.h"
 #include "common/tftp/tftp_policy.h"
+#include "common/tftp/tftp_port.h"
 #include "common/tftp/tftp_wire.h"
+
+LEAKS_LEFT_TO_SANITIZER
 
 #define REQUEST_SIZE  1024 /* of a packet; RFC 2347 allows 512 */
 #define LISTENERS_MAX 16
+/* The ports that transfers are answered from. Few, so that much goes with each system call; more
+ * than one, because a client that begins anew must see another port (RFC 1350 4). */
+#define PORTS   4
+#define BUCKETS 1024
+/* Requests: one boot is half a dozen (EDK2 asks for each file twice), a rack is some hundred. */
+#define SOURCE_PER_SECOND 8
+#define SOURCE_BURST      64
+#define ALL_PER_SECOND    2000
+#define ALL_BURST         4000
 
 struct listener {
 	struct tftp_server *server;
@@ -28,8 +43,16 @@ struct listener {
 struct slot { /* a transfer under way */
 	struct tftp_server *server;
 	struct tftp_transfer *transfer;
+	struct tftp_port *port;
+	struct tftp_file *file;
 	struct sockaddr_in client;
-	struct slot *prev, *next;
+	struct slot *prev, *next;     /* of the same bucket, oldest first */
+	struct slot *older, *younger; /* of all */
+};
+
+struct bucket { /* of the addresses that share a hash */
+	struct slot *slots;
+	uint8_t turn; /* the port that the next transfer gets */
 };
 
 struct tftp_server {
@@ -39,7 +62,11 @@ struct tftp_server {
 	struct tftp_limits limits;
 	struct listener listeners[LISTENERS_MAX];
 	size_t listener_count;
-	struct slot *slots;
+	struct tftp_port *ports[PORTS];
+	struct tftp_file *files;
+	struct source_rate rate;
+	struct bucket buckets[BUCKETS];
+	struct slot *all;
 	unsigned slot_count;
 };
 
@@ -58,28 +85,11 @@ static void send_error(const struct listener *listener, const struct arrival *ar
 		       enum tftp_error code, const char *text)
 {
 	uint8_t packet[TFTP_HEAD_SIZE + TFTP_MESSAGE_MAX + 1];
-	struct sockaddr_in client = arrival->client;
-	struct iovec piece = {packet, tftp_error_encode(code, text, packet)};
-	union {
-		struct cmsghdr head;
-		uint8_t room[CMSG_SPACE(sizeof(struct in_pktinfo))];
-	} control = {0};
-	struct msghdr message = {
-		.msg_name = &client,
-		.msg_namelen = sizeof(client),
-		.msg_iov = &piece,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
-	struct in_pktinfo info = {.ipi_spec_dst.s_addr = htonl(arrival->local)};
+	size_t size = tftp_error_encode(code, text, packet);
+	struct tftp_path path;
 
-	cmsg->cmsg_level = IPPROTO_IP;
-	cmsg->cmsg_type = IP_PKTINFO;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(info));
-	memcpy(CMSG_DATA(cmsg), &info, sizeof(info));
-	(void)!sendmsg(listener->fd, &message, MSG_DONTWAIT);
+	tftp_path_init(&path, &arrival->client, arrival->local, 0);
+	tftp_path_send(&path, listener->fd, packet, size);
 }
 
 static void refuse(const struct listener *listener, const struct arrival *arrival,
@@ -95,14 +105,38 @@ static void refuse(const struct listener *listener, const struct arrival *arriva
 
 /* --- transfers --- */
 
+static struct bucket *bucket_of(struct tftp_server *server, const struct sockaddr_in *client)
+{
+	uint64_t mixed = (uint64_t)client->sin_addr.s_addr * server->rate.salt;
+
+	return &server->buckets[(mixed ^ mixed >> 32) % BUCKETS];
+}
+
+static bool same_client(const struct sockaddr_in *a, const struct sockaddr_in *b)
+{
+	return a->sin_addr.s_addr == b->sin_addr.s_addr && a->sin_port == b->sin_port;
+}
+
+/* NULL when this client has no transfer. */
+static struct slot *slot_of(struct tftp_server *server, const struct sockaddr_in *client)
+{
+	struct slot *slot = bucket_of(server, client)->slots;
+
+	while (slot && !same_client(&slot->client, client))
+		slot = slot->next;
+	return slot;
+}
+
 static void slot_free(struct slot *slot)
 {
 	struct tftp_server *server = slot->server;
 
-	DL_DELETE(server->slots, slot);
+	DL_DELETE(bucket_of(server, &slot->client)->slots, slot);
+	DL_DELETE2(server->all, slot, older, younger);
 	server->slot_count--;
 	server->counters->open--;
 	tftp_transfer_free(slot->transfer);
+	tftp_file_leave(&server->files, slot->file);
 	free(slot);
 }
 
@@ -125,73 +159,156 @@ static void ended(void *context, struct tftp_transfer *transfer, enum tftp_outco
 	slot_free(slot);
 }
 
-static bool same_client(const struct sockaddr_in *a, const struct sockaddr_in *b)
-{
-	return a->sin_addr.s_addr == b->sin_addr.s_addr && a->sin_port == b->sin_port;
-}
-
 /* The same port again is a request that was repeated, or a client that started over. True when
  * there is nothing left to do. */
 static bool repeated(struct tftp_server *server, const struct arrival *arrival,
 		     const struct tftp_request *request, const char *name)
 {
-	struct slot *slot;
-	struct slot *next;
+	struct slot *slot = slot_of(server, &arrival->client);
 
-	DL_FOREACH_SAFE(server->slots, slot, next)
-	{
-		if (!same_client(&slot->client, &arrival->client))
-			continue;
-		if (tftp_transfer_again(slot->transfer, &request->options, name))
-			return true;
-		ended(slot, slot->transfer, TFTP_OUTCOME_LOST);
+	if (!slot)
 		return false;
+	if (tftp_transfer_again(slot->transfer, &request->options, name))
+		return true;
+	ended(slot, slot->transfer, TFTP_OUTCOME_LOST);
+	return false;
+}
+
+static void evict(struct slot *slot)
+{
+	slot->server->counters->evicted++;
+	ended(slot, slot->transfer, TFTP_OUTCOME_LOST);
+}
+
+/* Room for one more: at the limits, a transfer whose client never said more than its request, which
+ * may be forged, gives way, the oldest first. False when all of them are real. */
+static bool make_room(struct tftp_server *server, const struct arrival *arrival)
+{
+	struct slot *unheard = NULL;
+	unsigned of_client = 0;
+	struct slot *slot;
+
+	DL_FOREACH(bucket_of(server, &arrival->client)->slots, slot)
+	{
+		if (slot->client.sin_addr.s_addr != arrival->client.sin_addr.s_addr)
+			continue;
+		of_client++;
+		if (!unheard && !tftp_transfer_is_heard(slot->transfer))
+			unheard = slot;
+	}
+	if (of_client >= server->options.client_max) {
+		if (unheard)
+			evict(unheard);
+		return unheard;
+	}
+	if (server->slot_count < server->options.transfers_max)
+		return true;
+	DL_FOREACH2(server->all, slot, younger)
+	{
+		if (tftp_transfer_is_heard(slot->transfer))
+			continue;
+		evict(slot);
+		return true;
 	}
 	return false;
 }
 
-static bool crowded(const struct tftp_server *server, const struct arrival *arrival)
-{
-	unsigned of_client = 0;
-	const struct slot *slot;
-
-	if (server->slot_count >= server->options.transfers_max)
-		return true;
-	DL_FOREACH(server->slots, slot)
-	of_client += slot->client.sin_addr.s_addr == arrival->client.sin_addr.s_addr;
-	return of_client >= server->options.client_max;
-}
-
-/* Takes `fd` over on success. */
+/* Takes `fd`. */
 static int begin(struct tftp_server *server, const struct arrival *arrival,
 		 const struct tftp_request *request, const char *name, int fd, uint64_t size)
 {
+	struct bucket *bucket = bucket_of(server, &arrival->client);
 	struct slot *slot = calloc(1, sizeof(*slot));
 	struct tftp_transfer_options options = {
 		.local = arrival->local,
 		.client = arrival->client,
 		.name = name,
-		.fd = fd,
-		.size = size,
 		.terms = tftp_terms(&request->options, size, &server->limits),
 		.on_end = ended,
 		.context = slot,
 	};
 	int rc;
 
-	if (!slot)
+	if (!slot) {
+		close(fd);
 		return -ENOMEM;
-	*slot = (struct slot){.server = server, .client = arrival->client};
-	rc = tftp_transfer_new(server->loop, &options, &slot->transfer);
+	}
+	*slot = (struct slot){
+		.server = server,
+		.client = arrival->client,
+		.port = server->ports[bucket->turn++ % PORTS],
+	};
+	rc = tftp_file_use(&server->files, fd, size, &slot->file);
 	if (rc) {
+		close(fd);
 		free(slot);
 		return rc;
 	}
-	DL_APPEND(server->slots, slot);
+	options.port = slot->port;
+	options.file = slot->file;
+	rc = tftp_transfer_new(server->loop, &options, &slot->transfer);
+	if (rc) {
+		tftp_file_leave(&server->files, slot->file); /* closes `fd` */
+		free(slot);
+		return rc;
+	}
+	DL_APPEND(bucket->slots, slot);
+	DL_APPEND2(server->all, slot, older, younger);
 	server->slot_count++;
 	server->counters->open++;
 	server->counters->started++;
+	tftp_port_flush(slot->port);
 	return 0;
+}
+
+/* What comes in at the ports of transfers: from a client that has none there, nothing is due. */
+
+static void on_packet(void *context, struct tftp_port *port, const struct sockaddr_in *from,
+		      const uint8_t *packet, size_t size)
+{
+	struct tftp_server *server = context;
+	struct slot *slot = slot_of(server, from);
+
+	if (slot && slot->port == port)
+		tftp_transfer_take(slot->transfer, packet, size, loop_now_ms(server->loop));
+}
+
+static void on_gone(void *context, struct tftp_port *port, const struct sockaddr_in *client)
+{
+	struct slot *slot = slot_of(context, client);
+
+	if (slot && slot->port == port)
+		tftp_transfer_lose(slot->transfer);
+}
+
+static void on_unreadable(void *context, struct tftp_transfer *owner)
+{
+	(void)context;
+	tftp_transfer_break(owner);
+}
+
+static void on_room(void *context, struct tftp_port *port)
+{
+	const struct tftp_server *server = context;
+	struct slot *slot;
+	struct slot *next;
+
+	for (slot = server->all; slot; slot = next) {
+		next = slot->younger;
+		if (slot->port == port && tftp_transfer_is_waiting(slot->transfer))
+			tftp_transfer_resume(slot->transfer);
+	}
+}
+
+/* --- requests --- */
+
+static bool allowed(struct tftp_server *server, const struct arrival *arrival)
+{
+	bool known = server->options.is_known &&
+		     server->options.is_known(server->options.context, &arrival->client);
+
+	return source_rate_allows(&server->rate, ntohl(arrival->client.sin_addr.s_addr), known,
+				  loop_now_ms(server->loop));
 }
 
 static void serve(const struct listener *listener, const struct arrival *arrival)
@@ -205,6 +322,10 @@ static void serve(const struct listener *listener, const struct arrival *arrival
 
 	if (rc == E_UNSUPPORTED)
 		return; /* a late packet of a transfer that is over, or none of TFTP */
+	if (!allowed(server, arrival)) {
+		server->counters->throttled++; /* silence: an answer may be what a flood is for */
+		return;
+	}
 	if (rc) {
 		refuse(listener, arrival, TFTP_ERROR_ILLEGAL, "malformed request", "");
 		return;
@@ -225,11 +346,6 @@ static void serve(const struct listener *listener, const struct arrival *arrival
 	}
 	if (repeated(server, arrival, &request, name))
 		return;
-	if (crowded(server, arrival)) {
-		/* Silence: the client asks again, and by then there may be room. */
-		server->counters->crowded++;
-		return;
-	}
 	rc = server->options.open(server->options.context, &arrival->client, name, &fd, &size);
 	if (rc == -EAGAIN) {
 		server->counters->postponed++;
@@ -240,11 +356,15 @@ static void serve(const struct listener *listener, const struct arrival *arrival
 		       rc == E_NOT_FOUND ? "no such file" : "file cannot be read", name);
 		return;
 	}
+	if (!make_room(server, arrival)) {
+		/* Silence: the client asks again, and by then there may be room. */
+		server->counters->crowded++;
+		return;
+	}
 	rc = begin(server, arrival, &request, name, fd, size);
+	fd = -1;
 	if (rc)
 		refuse(listener, arrival, TFTP_ERROR_OTHER, "no resources", name);
-	else
-		fd = -1;
 }
 
 /* --- listening --- */
@@ -346,6 +466,25 @@ static int listen_at(struct tftp_server *server, uint32_t address, struct proble
 	return rc ? problem_set(problem, rc, "no memory for TFTP") : 0;
 }
 
+static int open_ports(struct tftp_server *server, struct problem *problem)
+{
+	const struct tftp_port_events events = {
+		.on_packet = on_packet,
+		.on_gone = on_gone,
+		.on_unreadable = on_unreadable,
+		.on_room = on_room,
+		.context = server,
+	};
+	uint64_t salt;
+	int rc = getrandom(&salt, sizeof(salt), 0) == sizeof(salt) ? 0 : -EIO;
+
+	source_rate_init(&server->rate, (struct rate_limit){SOURCE_PER_SECOND, SOURCE_BURST},
+			 (struct rate_limit){ALL_PER_SECOND, ALL_BURST}, salt);
+	for (size_t i = 0; i < PORTS && !rc; i++)
+		rc = tftp_port_new(server->loop, &events, &server->ports[i]);
+	return rc ? problem_set(problem, rc, "no ports for TFTP: %s", error_text(rc)) : 0;
+}
+
 static void set_defaults(struct tftp_server_options *options)
 {
 	if (!options->port)
@@ -378,6 +517,7 @@ int tftp_server_new(struct loop *loop, const struct tftp_server_options *options
 	set_defaults(&server->options);
 	server->limits = (struct tftp_limits){.block_size = server->options.block_max,
 					      .window_size = server->options.window_max};
+	rc = open_ports(server, problem);
 	for (size_t i = 0; i < options->address_count && !rc; i++)
 		rc = listen_at(server, options->addresses[i], problem);
 	if (rc) {
@@ -396,10 +536,12 @@ void tftp_server_free(struct tftp_server *server)
 
 	if (!server)
 		return;
-	DL_FOREACH_SAFE(server->slots, slot, next)
-	{
+	for (slot = server->all; slot; slot = next) {
+		next = slot->younger;
 		slot_free(slot);
 	}
+	for (size_t i = 0; i < PORTS; i++)
+		tftp_port_free(server->ports[i]);
 	for (size_t i = 0; i < server->listener_count; i++) {
 		if (server->listeners[i].watch)
 			loop_watch_free(server->listeners[i].watch);

@@ -16,8 +16,13 @@ struct tftp_server;
 
 /* Since the start, but for `open`. Every transfer that started ends as done, aborted or lost. */
 struct tftp_counters {
-	uint64_t started, done, aborted, lost, refused, crowded, postponed;
-	uint64_t bytes; /* acknowledged */
+	uint64_t started, done, aborted, lost;
+	uint64_t refused;   /* with an ERROR */
+	uint64_t postponed; /* -EAGAIN of the file source */
+	uint64_t throttled; /* requests beyond the rate limits: silence */
+	uint64_t crowded;   /* requests beyond the numbers at once: silence */
+	uint64_t evicted;   /* ended as lost for a new one, never heard */
+	uint64_t bytes;     /* acknowledged */
 	uint64_t blocks_resent;
 	uint64_t open;
 };
@@ -39,6 +44,9 @@ struct tftp_server_options {
 	 * an error that the client hears of. */
 	int (*open)(void *context, const struct sockaddr_in *client, const char *name, int *ret_fd,
 		    uint64_t *ret_size);
+	/* A client that is somebody: it shares no rate limit with strangers. May be NULL: nobody
+	 * is. */
+	bool (*is_known)(void *context, const struct sockaddr_in *client);
 	/* After each transfer; may be NULL. */
 	void (*on_end)(void *context, const struct tftp_summary *summary,
 		       enum tftp_outcome outcome);

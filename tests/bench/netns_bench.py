@@ -94,9 +94,13 @@ class Pair:
         run(ROOT / "tests/support/pg", "start", self.pg_folder, stdout=subprocess.DEVNULL)
         return self.pg_folder
 
+    def inside(self, side):
+        """The words before a command of one side."""
+        return ["ip", "netns", "exec", self.server if side == "server" else self.client]
+
     def start(self, command):
         log = open(self.folder / "server.log", "ab")
-        process = subprocess.Popen(["ip", "netns", "exec", self.server, *map(str, command)], stdin=subprocess.DEVNULL, stdout=log,
+        process = subprocess.Popen([*self.inside("server"), *map(str, command)], stdin=subprocess.DEVNULL, stdout=log,
                                    stderr=log)
         self.processes.append(process)
         return process

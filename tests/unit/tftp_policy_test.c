@@ -318,10 +318,51 @@ static void whole_files(void **state)
 	}
 }
 
+/* Whoever never acknowledged anything may have a forged address: what he gets is bounded. */
+static void never_heard(void **state)
+{
+	static const struct {
+		struct tftp_options asked;
+		bool heard;
+		unsigned packets;
+	} cases[] = {
+		{{0}, false, 4},
+		{{.has_block_size = true,
+		  .block_size = 1468,
+		  .has_window_size = true,
+		  .window_size = 64},
+		 false,
+		 4},
+		{{.has_timeout = true, .timeout_s = 255}, false, 4},
+		{{0}, true, 7},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct tftp_terms terms = tftp_terms(&cases[i].asked, 1000000, &limits);
+		struct tftp_flow flow;
+		enum tftp_action action = tftp_flow_begin(&flow, &terms, 1000000, 0);
+		unsigned packets = 0;
+
+		if (cases[i].heard) {
+			assert_int_equal(send_all(&flow), 1);
+			action = tftp_flow_ack(&flow, 1, 0);
+		}
+		while (action != TFTP_GIVE_UP) {
+			assert_true(action == TFTP_SEND_OACK || action == TFTP_SEND);
+			packets += action == TFTP_SEND_OACK ? 1 : send_all(&flow);
+			assert_true(packets <= cases[i].packets);
+			action = tftp_flow_timeout(&flow, flow.deadline_ms);
+		}
+		assert_int_equal(packets, cases[i].packets);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(terms_granted),
+		cmocka_unit_test(never_heard),
 		cmocka_unit_test(block_counts),
 		cmocka_unit_test(single_blocks_are_never_doubled),
 		cmocka_unit_test(windows),

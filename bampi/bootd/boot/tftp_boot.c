@@ -33,6 +33,14 @@ static int open_file(void *context, const struct sockaddr_in *client, const char
 	return served_file_open(tftp->options->boot_dir, name, ret_fd, ret_size);
 }
 
+/* Who holds a lease of a node. */
+static bool is_known(void *context, const struct sockaddr_in *client)
+{
+	const struct tftp_boot *tftp = context;
+
+	return inventory_by_address(tftp->options->inventory, ntohl(client->sin_addr.s_addr));
+}
+
 static void refused(void *context, const struct sockaddr_in *client, const char *name,
 		    const char *why)
 {
@@ -93,6 +101,7 @@ int tftp_boot_new(struct loop *loop, const struct boot_options *options,
 		.transfers_max = options->tftp_transfers_max,
 		.client_max = options->tftp_client_max,
 		.open = open_file,
+		.is_known = is_known,
 		.on_end = ended,
 		.on_refusal = refused,
 		.context = tftp,
