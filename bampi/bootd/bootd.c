@@ -25,7 +25,7 @@
 #include "bampi/bootd/identify/unknown_circuit.h"
 
 #define STOP_WAIT_MS 1000 /* for what is on its way to the database */
-#define CHANNELS_MAX 8
+#define CHANNELS_MAX 10
 #define METRICS_END  "# EOF\n"
 #define SUBJECT      "bampi-bootd"
 
@@ -122,6 +122,7 @@ static int start_ground(struct bootd *bootd, struct problem *problem)
 	for (const char *const *each = inventory_channels; *each; each++)
 		bootd->channels[count++] = *each;
 	bootd->channels[count++] = BOOT_CHANNEL;
+	bootd->channels[count++] = DHCP_CHANNEL;
 	rc = inventory_new(&bootd->inventory);
 	if (rc == 0)
 		rc = cable_new(&bootd->cable);
@@ -159,6 +160,8 @@ static int start_dhcp(struct bootd *bootd, struct problem *problem)
 		.http_port = (uint16_t)conf->http_port,
 		.quarantine_s = (uint32_t)conf->quarantine_s,
 		.lease_limit = (size_t)conf->lease_limit,
+		.server_address = conf->server_address,
+		.relay_rate = (uint32_t)conf->relay_rate,
 		.inventory = bootd->inventory,
 		.observations = bootd->observations,
 		.identities = bootd->identities,

@@ -18,6 +18,8 @@ struct bootd_conf {
 	int64_t lease_limit;
 	uint32_t http_address;
 	char **relays; /* bampi-relay's addresses */
+	uint32_t server_address;
+	int64_t relay_rate;
 	int64_t http_port;
 	bool tftp;
 	char *boot_dir;

@@ -399,6 +399,7 @@ static int copy_options(struct db *db, const struct db_options *options)
 			       strlen(options->channels[i]) + 1);
 	if (!db->conninfo || !db->application || db->channels.failed)
 		return -ENOMEM;
+	db->setup = options->setup;
 	db->on_state = options->on_state;
 	db->on_notify = options->on_notify;
 	db->context = options->context;

@@ -41,6 +41,8 @@ struct db_options {
 	db_state_fn on_state;        /* may be NULL */
 	db_notify_fn on_notify;      /* may be NULL */
 	const char *const *channels; /* LISTENed on every connect; NULL-ended; may be NULL */
+	const char *const *setup;    /* statements after every connect (SET ...); NULL-ended; may be
+					NULL; borrowed */
 	void *context;
 };
 

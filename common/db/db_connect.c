@@ -87,8 +87,8 @@ static int send_listen(struct db *db, const char *channel)
 	return 0;
 }
 
-/* All LISTENs are one transaction; without channels the empty one still proves that the server
- * answers. */
+/* The caller's settings and all LISTENs are one transaction; without any the empty one still proves
+ * that the server answers. */
 static int begin_setup(struct db *db)
 {
 	const char *channels = text_get(&db->channels);
@@ -100,10 +100,16 @@ static int begin_setup(struct db *db)
 		return E_UNAVAILABLE;
 	for (size_t at = 0; at < db->channels.size; at += strlen(channels + at) + 1)
 		count++;
+	for (const char *const *each = db->setup; each && *each; each++)
+		count++;
 	rc = db_segment_new(SEGMENT_SETUP, count, &segment);
 	if (rc != 0)
 		return rc;
 	db_queue_add(&db->sent, segment);
+	for (const char *const *each = db->setup; rc == 0 && each && *each; each++) {
+		if (!PQsendQueryParams(db->connection, *each, 0, NULL, NULL, NULL, NULL, 0))
+			rc = E_UNAVAILABLE;
+	}
 	for (size_t at = 0; rc == 0 && at < db->channels.size; at += strlen(channels + at) + 1)
 		rc = send_listen(db, channels + at);
 	if (rc == 0 && !PQpipelineSync(db->connection))

@@ -53,6 +53,7 @@ struct db {
 	char *conninfo;
 	char *application;
 	struct text channels; /* names, each with its NUL */
+	const char *const *setup;
 	db_state_fn on_state;
 	db_notify_fn on_notify;
 	void *context;

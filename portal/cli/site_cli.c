@@ -12,7 +12,8 @@ static const struct output_column subnet_columns[] = {
 	COLUMN("boot_server"), COLUMN("pool_low"),
 	COLUMN("pool_high"),   TITLED_NUMBER("lease_s", "LEASE"),
 	WIDE("gateway"),       WIDE("dns"),
-	WIDE("reserved_only"),
+	WIDE("reserved_only"), WIDE("shared_network"),
+	WIDE("relays"),
 };
 
 static int subnet_list(void *context, const struct command_input *input)
@@ -22,9 +23,10 @@ static int subnet_list(void *context, const struct command_input *input)
 
 static int subnet_show(void *context, const struct command_input *input)
 {
-	static const char *const order[] = {"name",        "prefix",   "gateway",   "dns",
-					    "boot_server", "pool_low", "pool_high", "reserved_only",
-					    "lease_s",     NULL};
+	static const char *const order[] = {
+		"name",        "prefix",         "gateway",   "dns",
+		"boot_server", "pool_low",       "pool_high", "reserved_only",
+		"lease_s",     "shared_network", "relays",    NULL};
 	CLEANUP(text_done) struct text target = {0};
 
 	haasctl_path(&target, "/subnets/", input->words[0], "");
@@ -44,21 +46,22 @@ static void add_text(struct text *body, const struct command_input *input, const
 		json_string(body, key, value);
 }
 
-static void add_dns(struct text *body, const struct command_input *input, const json_t *before)
+static void add_list(struct text *body, const struct command_input *input, const char *option,
+		     const char *key, const json_t *before)
 {
-	const char *const *dns = command_options(input, "--dns");
-	const json_t *server;
+	const char *const *given = command_options(input, option);
+	const json_t *was;
 	size_t i;
 
-	json_begin_array(body, "dns");
-	if (dns && *dns) {
-		for (; *dns; dns++) {
-			if (strcmp(*dns, "none") != 0)
-				json_string(body, NULL, *dns);
+	json_begin_array(body, key);
+	if (given && *given) {
+		for (; *given; given++) {
+			if (strcmp(*given, "none") != 0)
+				json_string(body, NULL, *given);
 		}
 	} else {
-		json_array_foreach(json_object_get(before, "dns"), i, server)
-			json_string(body, NULL, json_string_value(server));
+		json_array_foreach(json_object_get(before, key), i, was)
+			json_string(body, NULL, json_string_value(was));
 	}
 	json_end_array(body);
 }
@@ -68,7 +71,7 @@ static int subnet_body(struct text *body, const struct command_input *input, con
 	static const char *const texts[][2] = {
 		{"--prefix", "prefix"},       {"--boot-server", "boot_server"},
 		{"--gateway", "gateway"},     {"--pool-low", "pool_low"},
-		{"--pool-high", "pool_high"},
+		{"--pool-high", "pool_high"}, {"--shared-network", "shared_network"},
 	};
 	const char *lease = command_option(input, "--lease");
 	int64_t lease_s = lease ? haasctl_duration_s(lease)
@@ -80,7 +83,8 @@ static int subnet_body(struct text *body, const struct command_input *input, con
 	json_begin_object(body, NULL);
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		add_text(body, input, texts[i][0], texts[i][1], before);
-	add_dns(body, input, before);
+	add_list(body, input, "--dns", "dns", before);
+	add_list(body, input, "--relay", "relays", before);
 	if (lease_s > 0)
 		json_int(body, "lease_s", lease_s);
 	open = (open || command_option(input, "--open")) && !command_option(input, "--known-only");
@@ -171,6 +175,8 @@ static int lease_list(void *context, const struct command_input *input)
 	text_add(&target, "/leases");
 	haasctl_query(&target, input, "--subnet", "subnet");
 	haasctl_query(&target, input, "--node", "node");
+	haasctl_query(&target, input, "--mac", "mac");
+	haasctl_query(&target, input, "--state", "state");
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
 }
 
@@ -220,12 +226,18 @@ static const struct option_row subnet_options[] = {
 	{"--open", 0, OPTION_FLAG, NULL, "answer unknown MACs too"},
 	{"--known-only", 0, OPTION_FLAG, NULL, "unknown MACs get silence (the default)"},
 	{"--lease", 0, OPTION_VALUE, "TIME", "how long an address is lent, 1h"},
+	{"--shared-network", 0, OPTION_VALUE, "NAME",
+	 "subnets on one link bear the same name; none = alone"},
+	{"--relay", 0, OPTION_REPEAT, "ADDRESS",
+	 "a relay of this subnet, or none; may be repeated"},
 };
 static const struct option_row page_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"}};
 static const struct option_row lease_options[] = {
 	{"--subnet", 0, OPTION_VALUE, "SUBNET", "only this subnet"},
 	{"--node", 0, OPTION_VALUE, "NODE", "only this node"},
+	{"--mac", 0, OPTION_VALUE, "MAC", "only this NIC"},
+	{"--state", 0, OPTION_VALUE, "bound|declined|released", "only in this state"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 

@@ -9,14 +9,16 @@
 
 /* clang-format off */
 static const struct member_row subnet_members[] = {
-	{"prefix",        MEMBER_PREFIX, MEMBER_REQUIRED, 0,  0,        NULL},
-	{"boot_server",   MEMBER_IPV4,   MEMBER_REQUIRED, 0,  0,        NULL},
-	{"gateway",       MEMBER_IPV4,   MEMBER_NULLABLE, 0,  0,        NULL},
-	{"dns",           MEMBER_LIST,   0,               0,  8,        NULL},
-	{"pool_low",      MEMBER_IPV4,   MEMBER_NULLABLE, 0,  0,        NULL},
-	{"pool_high",     MEMBER_IPV4,   MEMBER_NULLABLE, 0,  0,        NULL},
-	{"reserved_only", MEMBER_BOOL,   0,               0,  0,        NULL},
-	{"lease_s",       MEMBER_INT,    0,               60, 31536000, NULL},
+	{"prefix",          MEMBER_PREFIX, MEMBER_REQUIRED, 0,  0,        NULL},
+	{"boot_server",     MEMBER_IPV4,   MEMBER_REQUIRED, 0,  0,        NULL},
+	{"gateway",         MEMBER_IPV4,   MEMBER_NULLABLE, 0,  0,        NULL},
+	{"dns",             MEMBER_LIST,   0,               0,  8,        NULL},
+	{"pool_low",        MEMBER_IPV4,   MEMBER_NULLABLE, 0,  0,        NULL},
+	{"pool_high",       MEMBER_IPV4,   MEMBER_NULLABLE, 0,  0,        NULL},
+	{"reserved_only",   MEMBER_BOOL,   0,               0,  0,        NULL},
+	{"lease_s",         MEMBER_INT,    0,               60, 31536000, NULL},
+	{"shared_network",  MEMBER_NAME,   MEMBER_NULLABLE, 0,  0,        NULL},
+	{"relays",          MEMBER_LIST,   0,               0,  16,       NULL},
 };
 static const struct member_row reservation_members[] = {
 	{"subnet",  MEMBER_NAME, MEMBER_REQUIRED, 0, 0, NULL},
@@ -34,26 +36,38 @@ static void check_subnet(struct exchange *exchange, struct error_list *errors)
 	const struct member_row name = {.kind = MEMBER_NAME};
 	const struct member_row server = {.kind = MEMBER_IPV4};
 	const json_t *dns = json_object_get(exchange->body, "dns");
+	const json_t *relays = json_object_get(exchange->body, "relays");
 	char room[128];
 	const char *allowed = member_text_check(&name, exchange_arg(exchange, "{subnet}"), room);
 
 	members_check(exchange->body, subnet_members, COUNT_OF(subnet_members), "", errors);
 	if (json_is_array(dns))
 		elements_check(dns, &server, true, "/dns", errors);
+	if (json_is_array(relays))
+		elements_check(relays, &server, true, "/relays", errors);
 	if (allowed)
 		error_list_pointer(errors, "", "the name of the subnet is not allowed", allowed);
+}
+
+/* "{a,b}" of an array of texts; of nothing, the empty one. */
+static void add_addresses(struct text *ret, const json_t *list)
+{
+	array_begin(ret);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		array_add(ret, json_string_value(json_array_get(list, i)));
+	array_end(ret);
 }
 
 static void subnet_put(struct exchange *exchange)
 {
 	const char *name = exchange_arg(exchange, "{subnet}");
 	const char *version = exchange_arg(exchange, "@version");
-	const json_t *dns = json_object_get(exchange->body, "dns");
 	const json_t *lease = json_object_get(exchange->body, "lease_s");
 	const char *reserved_only =
 		json_is_false(json_object_get(exchange->body, "reserved_only")) ? "false" : "true";
 	struct error_list errors = {0};
 	struct text servers = {0};
+	struct text relays = {0};
 	char lease_s[24];
 
 	check_subnet(exchange, &errors);
@@ -63,21 +77,21 @@ static void subnet_put(struct exchange *exchange)
 	}
 	(void)text_format(lease_s, sizeof(lease_s), "%lld",
 			  lease ? (long long)json_integer_value(lease) : 3600LL);
-	array_begin(&servers);
-	for (size_t i = 0; i < json_array_size(dns); i++)
-		array_add(&servers, json_string_value(json_array_get(dns, i)));
-	array_end(&servers);
+	add_addresses(&servers, json_object_get(exchange->body, "dns"));
+	add_addresses(&relays, json_object_get(exchange->body, "relays"));
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
 			       {&store_subnet_put,
 				{name, version, text_of(exchange, "prefix"),
 				 text_of(exchange, "gateway"), text_get(&servers),
 				 text_of(exchange, "boot_server"), text_of(exchange, "pool_low"),
-				 text_of(exchange, "pool_high"), reserved_only, lease_s}},
+				 text_of(exchange, "pool_high"), reserved_only, lease_s,
+				 text_of(exchange, "shared_network"), text_get(&relays)}},
 			       {&store_subnet_placed, {name, version, exchange->actor}},
 		       },
 		       2);
 	text_done(&servers);
+	text_done(&relays);
 }
 
 static void reservation_put(struct exchange *exchange)
@@ -102,10 +116,13 @@ static void reservation_put(struct exchange *exchange)
 }
 
 static const struct query_row page_query[] = {QUERY_PAGE_TEXT, {0}};
+static const char *const lease_states[] = {"bound", "declined", "released", NULL};
 static const struct query_row lease_query[] = {
 	QUERY_PAGE_TEXT,
 	{"subnet", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{"mac", QUERY_TEXT, 17, NULL, NULL, false, NULL},
+	{"state", QUERY_WORD, 0, lease_states, NULL, false, NULL},
 	{0},
 };
 
@@ -122,7 +139,7 @@ const struct route address_routes[] = {
 	{HTTP_DELETE, "/api/v1/reservations/{mac}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
 	 &store_reservation_drop, {"{mac}", "@actor"}},
 	{HTTP_GET, "/api/v1/leases", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, lease_query,
-	 &store_lease_list, {"?limit", "?cursor", "?subnet", "?node"}},
+	 &store_lease_list, {"?limit", "?cursor", "?subnet", "?node", "?mac", "?state"}},
 	{HTTP_POST, "/api/v1/leases/{address}/reclaim", ROLE_OPERATOR, BODY_NONE, ROUTE_IDEMPOTENT, exchange_change, NULL,
 	 &store_lease_reclaim, {"{address}", "@actor"}},
 	{.pattern = NULL},

@@ -6,6 +6,8 @@
 	"jsonb_build_object('name', s.name, 'prefix', s.prefix::text, 'boot_server', host(s.boot_server), 'gateway', host(s.gateway), " \
 	"'dns', (select coalesce(jsonb_agg(host(d) order by n), '[]') from unnest(s.dns) with ordinality x(d, n)), "                    \
 	"'pool_low', host(s.pool_low), 'pool_high', host(s.pool_high), 'reserved_only', s.reserved_only, 'lease_s', s.lease_s, "        \
+	"'shared_network', s.shared_network, "                                                                                          \
+	"'relays', (select coalesce(jsonb_agg(host(r) order by n), '[]') from unnest(s.relays) with ordinality x(r, n)), "              \
 	"'version', s.version)"
 
 #define RESERVATION_ITEM \
@@ -32,13 +34,15 @@ const struct db_query store_subnet_get = {
 const struct db_query store_subnet_put = {
 	"subnet_put",
 	"with replaced as (update haas.subnet set prefix = $3::cidr, gateway = $4::inet, dns = $5::inet[], boot_server = $6::inet, "
-	"pool_low = $7::inet, pool_high = $8::inet, reserved_only = $9::boolean, lease_s = $10::int, version = version + 1 "
+	"pool_low = $7::inet, pool_high = $8::inet, reserved_only = $9::boolean, lease_s = $10::int, "
+	"shared_network = $11, relays = $12::inet[], version = version + 1 "
 	"where name = $1 and version = $2::bigint returning 'replaced' as done), "
-	"made as (insert into haas.subnet (name, prefix, gateway, dns, boot_server, pool_low, pool_high, reserved_only, lease_s) "
-	"select $1, $3::cidr, $4::inet, $5::inet[], $6::inet, $7::inet, $8::inet, $9::boolean, $10::int "
+	"made as (insert into haas.subnet (name, prefix, gateway, dns, boot_server, pool_low, pool_high, reserved_only, lease_s, "
+	"shared_network, relays) "
+	"select $1, $3::cidr, $4::inet, $5::inet[], $6::inet, $7::inet, $8::inet, $9::boolean, $10::int, $11, $12::inet[] "
 	"where $2::bigint is null and not exists (select from haas.subnet where name = $1) returning 'made' as done) "
 	"select set_config('haas.result', coalesce((select done from replaced union all select done from made), ''), true)",
-	10};
+	12};
 
 const struct db_query store_subnet_placed = {
 	"subnet_placed",
@@ -123,9 +127,9 @@ const struct db_query store_lease_list = {
 		"jsonb_build_object('address', l.address, 'mac', l.mac, 'subnet', l.subnet, 'node', l.node, 'state', l.state, 'client', l.client, "
 		"'reserved', l.reserved, 'bound_at', l.bound_at, 'expires_at', l.expires_at)",
 		"haas.lease_view l where ($2::text is null or l.address::inet > $2::inet) and ($3::text is null or l.subnet = $3) "
-		"and ($4::text is null or l.node = $4)",
+		"and ($4::text is null or l.node = $4) and ($5::text is null or l.mac = $5) and ($6::text is null or l.state = $6)",
 		"l.address::inet"),
-	4};
+	6};
 
 const struct db_query store_lease_reclaim = {
 	"lease_reclaim",

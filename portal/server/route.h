@@ -51,7 +51,7 @@ struct query_row {
 };
 
 #define QUERY_ROWS 8
-#define ROUTE_ARGS 10
+#define ROUTE_ARGS 12
 
 struct route {
 	enum http_method method;

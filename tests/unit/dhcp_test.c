@@ -292,8 +292,8 @@ static const struct {
 	 REASON_NO_BINDING},
 	{"a node without a binding", DHCP_REQUEST, 0, MINE, 0, YES, NO, YES, 0, MINE,
 	 VERDICT_ACK_COMMITTED, REASON_OK},
-	{"a node, other address", DHCP_REQUEST, 0, OTHER, 0, YES, NO, YES, 0, MINE, VERDICT_NAK,
-	 REASON_WRONG_ADDRESS},
+	{"a node, other address", DHCP_REQUEST, 0, OTHER, 0, YES, NO, YES, 0, MINE, VERDICT_SILENCE,
+	 REASON_NO_BINDING},
 	/* RENEWING, REBINDING */
 	{"renews", DHCP_REQUEST, MINE, 0, 0, NO, NO, YES, MINE, MINE, VERDICT_ACK, REASON_OK},
 	{"renews, database away", DHCP_REQUEST, MINE, 0, 0, NO, NO, NO, MINE, MINE, VERDICT_ACK,
@@ -329,16 +329,22 @@ static void decision_table(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(decisions); i++) {
-		struct inventory_subnet subnet = {.prefix = {0x0a000000U, 24},
-						  .reserved_only = decisions[i].reserved_only};
-		struct lease bound = {.address = decisions[i].bound, .committed = true};
+		struct inventory_subnet subnet = {.prefix = {0x0a000000U, 24}};
+		struct lease bound = {
+			.address = decisions[i].bound, .committed = true, .sure_until = 100};
+		uint32_t claimed =
+			decisions[i].ciaddr ? decisions[i].ciaddr : decisions[i].requested;
+		bool stranger = decisions[i].reserved_only && !decisions[i].known;
 		struct dhcp_facts facts = {
 			.ready = true,
 			.database = decisions[i].database,
 			.known = decisions[i].known,
+			.on_link = ipv4_in_prefix(claimed, subnet.prefix),
 			.subnet = &subnet,
 			.server = SERVER,
+			.now_s = 100,
 			.choice = {.source = decisions[i].choice ? ADDRESS_POOL : ADDRESS_NONE,
+				   .refusal = stranger ? ADDRESS_STRANGER : ADDRESS_OK,
 				   .address = decisions[i].choice,
 				   .bound = decisions[i].bound ? &bound : NULL},
 		};
@@ -355,6 +361,14 @@ static void decision_table(void **state)
 		print_message("%s: %s\n", dhcp_type_text(decisions[i].type), decisions[i].name);
 		assert_int_equal(decision.verdict, decisions[i].verdict);
 		assert_int_equal(decision.reason, decisions[i].reason);
+		/* Nor is a lease whose row another server may have given away. */
+		facts.now_s = 101;
+		if (decision.verdict == VERDICT_ACK)
+			assert_int_equal(dhcp_policy(&request, &facts).verdict,
+					 facts.database ? VERDICT_ACK_COMMITTED
+					 : facts.known  ? VERDICT_ACK
+							: VERDICT_SILENCE);
+		facts.now_s = 100;
 		/* An uncommitted lease is never confirmed from memory. */
 		bound.committed = false;
 		decision = dhcp_policy(&request, &facts);
@@ -487,8 +501,46 @@ static void subnets(void **state)
 	assert_int_equal(subnet_policy(inventory, &request, 0x01000009U)->id, 3);
 	dhcp_remove(&request, DHCP_OPTION_RELAY);
 	assert_int_equal(subnet_policy(inventory, &request, 0x01000009U)->id, 2);
+	assert_true(relay_policy(inventory, inventory_subnet_by_id(inventory, 3), 0x02000001U));
 	request.giaddr = 0x09000001U;
 	assert_null(subnet_policy(inventory, &request, 0x01000009U));
+	assert_false(relay_policy(inventory, inventory_subnet_by_id(inventory, 3), 0x09000001U));
+	inventory_free(inventory);
+}
+
+/* 1 and 2 are one link with listed relays, one of them from outside; 3 lists none. */
+static void relays(void **state)
+{
+	struct inventory *inventory;
+	struct dhcp_message request = message_of(DHCP_DISCOVER);
+
+	(void)state;
+	assert_int_equal(inventory_new(&inventory), 0);
+	assert_int_equal(inventory_begin(inventory), 0);
+	for (uint32_t i = 1; i <= 3; i++) {
+		struct inventory_subnet subnet = {.id = i, .prefix = {i << 24, 24}};
+
+		if (i < 3)
+			memcpy(subnet.shared_network, "rack1", 6);
+		if (i == 2) {
+			subnet.relays[0] = 0x02000001U;
+			subnet.relays[1] = 0xc0a80005U;
+			subnet.relay_count = 2;
+		}
+		assert_int_equal(inventory_add_subnet(inventory, &subnet), 0);
+	}
+	assert_int_equal(inventory_commit(inventory), 0);
+	request.giaddr = 0xc0a80005U;
+	assert_int_equal(subnet_policy(inventory, &request, 0x03000001U)->id, 2);
+	for (int64_t link = 1; link <= 2; link++) {
+		const struct inventory_subnet *subnet = inventory_subnet_by_id(inventory, link);
+
+		assert_true(relay_policy(inventory, subnet, 0xc0a80005U));
+		assert_true(relay_policy(inventory, subnet, 0x02000001U));
+		assert_false(relay_policy(inventory, subnet, 0x02000002U));
+		assert_false(relay_policy(inventory, subnet, 0x03000002U));
+	}
+	assert_true(relay_policy(inventory, inventory_subnet_by_id(inventory, 3), 0x03000002U));
 	inventory_free(inventory);
 }
 
@@ -512,17 +564,12 @@ static void frame(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip),
-		cmocka_unit_test(long_option),
-		cmocka_unit_test(overload),
-		cmocka_unit_test(malformed),
-		cmocka_unit_test(answer_matrix),
-		cmocka_unit_test(decision_table),
-		cmocka_unit_test(where_replies_go),
-		cmocka_unit_test(reply_contents),
-		cmocka_unit_test(reply_limits),
-		cmocka_unit_test(subnets),
-		cmocka_unit_test(frame),
+		cmocka_unit_test(round_trip),       cmocka_unit_test(long_option),
+		cmocka_unit_test(overload),         cmocka_unit_test(malformed),
+		cmocka_unit_test(answer_matrix),    cmocka_unit_test(decision_table),
+		cmocka_unit_test(where_replies_go), cmocka_unit_test(reply_contents),
+		cmocka_unit_test(reply_limits),     cmocka_unit_test(subnets),
+		cmocka_unit_test(relays),           cmocka_unit_test(frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@ static const char *const refusal_words[] = {
 	[ADDRESS_EXHAUSTED] = "pool exhausted",
 	[ADDRESS_HELD] = "its reserved address is leased to another client",
 	[ADDRESS_QUARANTINED] = "its reserved address is in quarantine",
+	[ADDRESS_STRANGER] = "not a node, and nothing is reserved for it",
 };
 
 const char *address_refusal_text(enum address_refusal refusal)
@@ -15,24 +16,32 @@ const char *address_refusal_text(enum address_refusal refusal)
 	return enum_text(refusal_words, COUNT_OF(refusal_words), (int)refusal);
 }
 
-/* An unknown client has no identity to keep an address for. */
-static bool reclaimable(const struct address_facts *facts, const struct lease *lease)
+/* Whoever confirmed a lease from memory did so while its row still stood, for one lease time at
+ * most: after one more it is spent for every server. */
+static bool is_spent(const struct inventory_subnet *subnet, const struct lease *lease,
+		     int64_t now_s)
 {
-	struct mac owner;
+	int64_t after_s = lease->state == LEASE_BOUND ? subnet->lease_s : 0;
 
-	return facts->may_reclaim && lease->committed && !lease->flying && !lease->waiter &&
-	       lease->expires_at <= facts->now_s &&
+	return lease->committed && !lease->flying && !lease->waiter &&
+	       lease->expires_at + after_s + CLOCK_SKEW_S <= now_s;
+}
+
+/* An unknown client has no identity to keep an address for. */
+static bool reclaimable(const struct address_facts *facts, const struct inventory_subnet *subnet,
+			const struct lease *lease)
+{
+	return is_spent(subnet, lease, facts->now_s) &&
 	       !inventory_by_mac(facts->inventory, lease->mac) &&
-	       !(inventory_reserved_for(facts->inventory, lease->address, &owner) &&
-		 mac_equal(owner, lease->mac));
+	       !inventory_reservation(facts->inventory, subnet->id, lease->mac);
 }
 
 enum place { PLACE_FREE, PLACE_SPENT, PLACE_RECLAIMABLE, PLACE_TAKEN, PLACE_QUARANTINED };
 
 /* What stands at an address, seen by a client that has no claim to it. *ret_victim: the record that
  * a new binding replaces. */
-static enum place look(const struct address_facts *facts, uint32_t address,
-		       struct lease **ret_victim)
+static enum place look(const struct address_facts *facts, const struct inventory_subnet *subnet,
+		       uint32_t address, struct lease **ret_victim)
 {
 	const struct lease *offer = lease_by_address(facts->offers, address);
 	struct lease *lease = lease_by_address(facts->leases, address);
@@ -42,27 +51,34 @@ static enum place look(const struct address_facts *facts, uint32_t address,
 		return PLACE_TAKEN;
 	if (!lease)
 		return PLACE_FREE;
-	if (lease->state == LEASE_DECLINED) {
-		if (lease->expires_at > facts->now_s || lease->flying)
-			return PLACE_QUARANTINED;
-		*ret_victim = lease;
-		return PLACE_SPENT;
-	}
-	if (!reclaimable(facts, lease))
-		return PLACE_TAKEN;
 	*ret_victim = lease;
-	return PLACE_RECLAIMABLE;
+	if (lease->state == LEASE_BOUND)
+		return reclaimable(facts, subnet, lease) ? PLACE_RECLAIMABLE : PLACE_TAKEN;
+	/* Whoever gave it up may have it back. */
+	if (lease->state == LEASE_RELEASED && mac_equal(lease->mac, facts->mac) && !lease->flying)
+		return PLACE_SPENT;
+	return is_spent(subnet, lease, facts->now_s) ? PLACE_SPENT : PLACE_QUARANTINED;
 }
 
-static bool in_pool(const struct inventory_subnet *subnet, uint32_t address)
+/* The pool as this client sees it: its last part is for known clients. */
+static uint32_t pool_size(const struct address_facts *facts, const struct inventory_subnet *subnet)
 {
-	return subnet->pool_low && address >= subnet->pool_low && address <= subnet->pool_high;
+	uint32_t size = subnet->pool_high - subnet->pool_low + 1;
+
+	return facts->known ? size : size - size / POOL_KNOWN_SHARE;
+}
+
+static bool in_pool(const struct address_facts *facts, const struct inventory_subnet *subnet,
+		    uint32_t address)
+{
+	return subnet->pool_low && address >= subnet->pool_low &&
+	       address - subnet->pool_low < pool_size(facts, subnet);
 }
 
 /* Addresses that no client may have although the pool spans them. */
-static bool usable(const struct address_facts *facts, uint32_t address)
+static bool usable(const struct address_facts *facts, const struct inventory_subnet *subnet,
+		   uint32_t address)
 {
-	const struct inventory_subnet *subnet = facts->subnet;
 	uint32_t mask = ipv4_mask(subnet->prefix.length);
 	struct mac owner;
 
@@ -90,91 +106,155 @@ static uint32_t divisor(uint32_t a, uint32_t b)
 	return a;
 }
 
-static struct address_choice from_pool(const struct address_facts *facts)
+static struct address_choice from_pool(const struct address_facts *facts,
+				       const struct inventory_subnet *subnet)
 {
-	const struct inventory_subnet *subnet = facts->subnet;
 	uint64_t key = mac_key(facts->mac) * 0x9e3779b97f4a7c15ULL;
-	struct address_choice reclaim = {.source = ADDRESS_NONE, .refusal = ADDRESS_EXHAUSTED};
+	struct address_choice reclaim = {
+		.source = ADDRESS_NONE, .refusal = ADDRESS_EXHAUSTED, .subnet = subnet};
 	uint32_t size;
+	uint32_t looks;
 	uint32_t at;
 	uint32_t stride;
 
 	if (!subnet->pool_low)
-		return (struct address_choice){.refusal = ADDRESS_NO_POOL};
+		return (struct address_choice){.refusal = ADDRESS_NO_POOL, .subnet = subnet};
 	if (facts->exhausted)
 		return reclaim;
-	size = subnet->pool_high - subnet->pool_low + 1;
+	size = pool_size(facts, subnet);
+	looks = facts->known || size < POOL_LOOKS_MAX ? size : POOL_LOOKS_MAX;
 	at = (uint32_t)((key >> 32) % size);
 	stride = size > 1 ? 1 + (uint32_t)(key % (size - 1)) : 1;
 	while (divisor(size, stride) != 1)
 		stride++;
 
-	for (uint32_t i = 0; i < size; i++) {
+	for (uint32_t i = 0; i < looks; i++) {
 		uint32_t address = subnet->pool_low + at;
 		struct lease *victim;
-		enum place place =
-			usable(facts, address) ? look(facts, address, &victim) : PLACE_TAKEN;
+		enum place place = usable(facts, subnet, address)
+					   ? look(facts, subnet, address, &victim)
+					   : PLACE_TAKEN;
 
 		if (place == PLACE_FREE || place == PLACE_SPENT)
 			return (struct address_choice){.source = ADDRESS_POOL,
 						       .address = address,
+						       .subnet = subnet,
 						       .victim = place == PLACE_SPENT ? victim
 										      : NULL};
 		if (place == PLACE_RECLAIMABLE &&
 		    (!reclaim.victim || victim->expires_at < reclaim.victim->expires_at))
-			reclaim = (struct address_choice){
-				.source = ADDRESS_RECLAIMED, .address = address, .victim = victim};
+			reclaim = (struct address_choice){.source = ADDRESS_RECLAIMED,
+							  .address = address,
+							  .subnet = subnet,
+							  .victim = victim};
 		at = (uint32_t)(((uint64_t)at + stride) % size);
 	}
 	return reclaim;
 }
 
-static struct address_choice reserved(const struct address_facts *facts, uint32_t address)
+/* The operator's word moves an address, but not away from a client that may still use it. */
+static struct address_choice reserved(const struct address_facts *facts,
+				      const struct inventory_subnet *subnet, uint32_t address)
 {
-	struct address_choice choice = {.source = ADDRESS_RESERVED, .address = address};
+	struct address_choice choice = {
+		.source = ADDRESS_RESERVED, .address = address, .subnet = subnet};
 	struct lease *lease = lease_by_address(facts->leases, address);
+	bool own = lease && mac_equal(lease->mac, facts->mac);
 
-	if (!lease || (lease->state == LEASE_BOUND && mac_equal(lease->mac, facts->mac)))
+	if (!lease || (own && lease->state == LEASE_BOUND))
 		return choice;
-	if (lease->state == LEASE_DECLINED && (lease->expires_at > facts->now_s || lease->flying))
-		return (struct address_choice){.refusal = ADDRESS_QUARANTINED};
-	if (lease->state == LEASE_BOUND && (lease->expires_at > facts->now_s || lease->flying ||
-					    !lease->committed || !facts->may_reclaim))
-		return (struct address_choice){.refusal = ADDRESS_HELD, .holder = lease->mac};
+	if (!(own && lease->state == LEASE_RELEASED && !lease->flying) &&
+	    !is_spent(subnet, lease, facts->now_s))
+		return (struct address_choice){.refusal = lease->state == LEASE_DECLINED
+								  ? ADDRESS_QUARANTINED
+								  : ADDRESS_HELD,
+					       .holder = lease->mac,
+					       .subnet = subnet};
 	choice.victim = lease;
 	return choice;
 }
 
-/* What a client without a reservation gets. */
-static struct address_choice dynamic(const struct address_facts *facts)
+/* In one subnet: what a client without a reservation is offered, asks for, or finds in the pool. */
+static struct address_choice dynamic(const struct address_facts *facts,
+				     const struct inventory_subnet *subnet)
 {
-	const struct lease *offer = lease_by_mac(facts->offers, facts->mac, facts->subnet->id);
+	const struct lease *offer = lease_by_mac(facts->offers, facts->mac, subnet->id);
 	struct lease *victim;
 	enum place place;
 
-	if (offer && usable(facts, offer->address)) {
-		place = look(facts, offer->address, &victim);
+	if (offer && usable(facts, subnet, offer->address)) {
+		place = look(facts, subnet, offer->address, &victim);
 		if (place != PLACE_TAKEN && place != PLACE_QUARANTINED)
 			return (struct address_choice){.source = ADDRESS_OFFERED,
 						       .address = offer->address,
+						       .subnet = subnet,
 						       .victim = victim};
 	}
-	if (in_pool(facts->subnet, facts->requested) && usable(facts, facts->requested)) {
-		place = look(facts, facts->requested, &victim);
+	if (in_pool(facts, subnet, facts->requested) && usable(facts, subnet, facts->requested)) {
+		place = look(facts, subnet, facts->requested, &victim);
 		if (place == PLACE_FREE || place == PLACE_SPENT)
 			return (struct address_choice){.source = ADDRESS_REQUESTED,
 						       .address = facts->requested,
+						       .subnet = subnet,
 						       .victim = victim};
 	}
-	return from_pool(facts);
+	return from_pool(facts, subnet);
+}
+
+/* A free address before one that is reclaimed, that before none; else the earlier subnet. */
+static bool is_better(const struct address_choice *choice, const struct address_choice *than)
+{
+	if (than->source == ADDRESS_NONE)
+		return choice->source != ADDRESS_NONE || than->refusal != ADDRESS_EXHAUSTED;
+	return than->source == ADDRESS_RECLAIMED && choice->source == ADDRESS_POOL;
+}
+
+/* Over the subnets of the link. What was offered or is asked for wins over a pool before it. */
+static struct address_choice dynamic_on_link(const struct address_facts *facts)
+{
+	const struct inventory_subnet *subnet = facts->subnet;
+	struct address_choice best = {.refusal = ADDRESS_STRANGER, .subnet = subnet};
+
+	do {
+		struct address_choice choice;
+
+		if (!subnet->reserved_only || facts->known) {
+			choice = dynamic(facts, subnet);
+			if (choice.source == ADDRESS_OFFERED || choice.source == ADDRESS_REQUESTED)
+				return choice;
+			if (is_better(&choice, &best))
+				best = choice;
+		}
+		subnet = inventory_subnet_beside(facts->inventory, subnet);
+	} while (subnet->id != facts->subnet->id);
+	return best;
+}
+
+static struct address_choice reserved_on_link(const struct address_facts *facts)
+{
+	const struct inventory_subnet *subnet = facts->subnet;
+	struct address_choice choice = {.subnet = subnet};
+
+	do {
+		uint32_t address = inventory_reservation(facts->inventory, subnet->id, facts->mac);
+
+		if (address)
+			choice = reserved(facts, subnet, address);
+		subnet = inventory_subnet_beside(facts->inventory, subnet);
+	} while (choice.source == ADDRESS_NONE && subnet->id != facts->subnet->id);
+	return choice;
 }
 
 /* May it stay where it is? Bindings are permanent, also outside a pool that was changed since;
- * unless the address is now reserved for somebody else, or a port's and the client at another. */
-static bool stays(const struct address_facts *facts, uint32_t address)
+ * unless the subnet no longer serves it, the address is now reserved for somebody else, or a port's
+ * and the client at another. */
+static bool stays(const struct address_facts *facts, const struct inventory_subnet *subnet,
+		  uint32_t address)
 {
 	struct mac owner;
 
+	if (subnet->reserved_only && !facts->known)
+		return false;
 	if (facts->cable && facts->located && address != facts->port_address &&
 	    cable_gives(facts->cable, address))
 		return false;
@@ -182,42 +262,89 @@ static bool stays(const struct address_facts *facts, uint32_t address)
 	       mac_equal(owner, facts->mac);
 }
 
-static struct address_choice by_port(const struct address_facts *facts, const struct lease *bound)
+/* The subnet of the link that the address of the port is in; NULL = none, or nobody may have it. */
+static const struct inventory_subnet *subnet_of_port(const struct address_facts *facts)
 {
-	struct address_choice choice = reserved(facts, facts->port_address);
+	const struct inventory_subnet *subnet = facts->subnet;
 
-	/* Two clients for one port: neither is guessed to be the right one, but whoever has an
-	 * address that no port gives keeps it. */
-	choice.port_taken =
-		choice.refusal == ADDRESS_HELD && !(bound && stays(facts, bound->address));
-	return choice;
+	if (!facts->port_address)
+		return NULL;
+	do {
+		if (ipv4_in_prefix(facts->port_address, subnet->prefix))
+			return usable(facts, subnet, facts->port_address) ? subnet : NULL;
+		subnet = inventory_subnet_beside(facts->inventory, subnet);
+	} while (subnet->id != facts->subnet->id);
+	return NULL;
 }
 
 static struct address_choice choose(const struct address_facts *facts, const struct lease *bound)
 {
-	uint32_t reservation =
-		inventory_reservation(facts->inventory, facts->subnet->id, facts->mac);
-	bool port = !reservation && facts->port_address &&
-		    ipv4_in_prefix(facts->port_address, facts->subnet->prefix) &&
-		    usable(facts, facts->port_address);
-	struct address_choice choice = {.source = ADDRESS_NONE};
+	struct address_choice choice = reserved_on_link(facts);
+	const struct inventory_subnet *port = subnet_of_port(facts);
+	const struct inventory_subnet *subnet =
+		bound ? inventory_subnet_by_id(facts->inventory, bound->subnet_id) : NULL;
+	bool may_stay = subnet && stays(facts, subnet, bound->address);
 
-	if (reservation || port) {
-		choice = reservation ? reserved(facts, reservation) : by_port(facts, bound);
-		if (choice.source != ADDRESS_NONE || !bound || choice.port_taken)
-			return choice;
-		/* Better where it is than nowhere, until its reserved address is free. */
+	if (choice.source == ADDRESS_NONE && choice.refusal == ADDRESS_OK && port) {
+		choice = reserved(facts, port, facts->port_address);
+		/* Two clients for one port: neither is guessed to be the right one, but whoever has
+		 * an address that no port gives keeps it. */
+		choice.port_taken = choice.refusal == ADDRESS_HELD && !may_stay;
 	}
-	if (bound && stays(facts, bound->address))
-		return (struct address_choice){.source = ADDRESS_BOUND, .address = bound->address};
-	return reservation || port ? choice : dynamic(facts);
+	if (choice.source != ADDRESS_NONE || choice.port_taken)
+		return choice;
+	if (may_stay) /* better than nowhere, until its reserved address is free */
+		return (struct address_choice){
+			.source = ADDRESS_BOUND, .address = bound->address, .subnet = subnet};
+	return choice.refusal == ADDRESS_OK ? dynamic_on_link(facts) : choice;
 }
 
 struct address_choice address_policy(const struct address_facts *facts)
 {
-	struct lease *bound = lease_by_mac(facts->leases, facts->mac, facts->subnet->id);
+	struct lease *bound =
+		address_bound(facts->inventory, facts->subnet, facts->leases, facts->mac);
 	struct address_choice choice = choose(facts, bound);
 
 	choice.bound = bound;
 	return choice;
+}
+
+bool address_is_reserved(const struct inventory *inventory, const struct inventory_subnet *subnet,
+			 struct mac mac)
+{
+	const struct inventory_subnet *each = subnet;
+
+	do {
+		if (inventory_reservation(inventory, each->id, mac))
+			return true;
+		each = inventory_subnet_beside(inventory, each);
+	} while (each->id != subnet->id);
+	return false;
+}
+
+struct lease *address_bound(const struct inventory *inventory,
+			    const struct inventory_subnet *subnet, const struct lease_table *leases,
+			    struct mac mac)
+{
+	const struct inventory_subnet *each = subnet;
+	struct lease *bound = NULL;
+
+	do {
+		bound = lease_by_mac(leases, mac, each->id);
+		each = inventory_subnet_beside(inventory, each);
+	} while (!bound && each->id != subnet->id);
+	return bound;
+}
+
+bool address_on_link(const struct inventory *inventory, const struct inventory_subnet *subnet,
+		     uint32_t address)
+{
+	const struct inventory_subnet *each = subnet;
+
+	do {
+		if (ipv4_in_prefix(address, each->prefix))
+			return true;
+		each = inventory_subnet_beside(inventory, each);
+	} while (each->id != subnet->id);
+	return false;
 }

@@ -1,6 +1,7 @@
 /* Which address a client gets: its reservation, else that of its port, else the one it is bound to,
- * else the one it asks for, else a free one of the pool that its MAC leads to. Pure: the same facts
- * give the same address. */
+ * else the one it asks for, else a free one of the pool that its MAC leads to; in the subnet that
+ * names its link first, then in the others of the shared network. Pure: the same facts give the
+ * same address, on every server. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,8 +13,8 @@
 
 struct address_facts {
 	const struct inventory *inventory;
-	const struct inventory_subnet *subnet;
-	const struct cable *cable; /* NULL = no port gives addresses */
+	const struct inventory_subnet *subnet; /* names the link */
+	const struct cable *cable;             /* NULL = no port gives addresses */
 	const struct lease_table *leases;
 	const struct lease_table *offers;
 	struct mac mac;
@@ -22,9 +23,16 @@ struct address_facts {
 	uint32_t requested;    /* option 50 or ciaddr; 0 = none */
 	int64_t now_s;         /* wall clock */
 	int64_t now_ms;        /* monotonic, for offers */
-	bool may_reclaim;      /* long enough since the start that every live client has renewed */
-	bool exhausted;        /* the pool was searched in vain a moment ago: do not search again */
+	bool known;            /* MAC of a node, or with a reservation on this link */
+	bool exhausted; /* the pools were searched in vain a moment ago: do not search again */
 };
+
+/* A part of each pool that only known clients get: a flood of made-up MACs cannot take it. */
+#define POOL_KNOWN_SHARE 8
+/* Places of a pool that are looked at for a stranger; a node may look at all. */
+#define POOL_LOOKS_MAX 4096
+/* Servers' clocks may differ by this much. */
+#define CLOCK_SKEW_S 2
 
 enum address_source {
 	ADDRESS_NONE,
@@ -33,7 +41,7 @@ enum address_source {
 	ADDRESS_OFFERED,  /* what we offered it a moment ago */
 	ADDRESS_REQUESTED,
 	ADDRESS_POOL,
-	ADDRESS_RECLAIMED, /* from an unknown client whose lease expired */
+	ADDRESS_RECLAIMED, /* from an unknown client whose lease expired long ago */
 };
 
 enum address_refusal {
@@ -42,6 +50,7 @@ enum address_refusal {
 	ADDRESS_EXHAUSTED,   /* every address of the pool is taken */
 	ADDRESS_HELD,        /* its reservation is leased to another client */
 	ADDRESS_QUARANTINED, /* its reservation was declined */
+	ADDRESS_STRANGER,    /* every subnet of the link serves known clients only */
 };
 const char *address_refusal_text(enum address_refusal refusal);
 
@@ -49,11 +58,22 @@ struct address_choice {
 	enum address_source source;
 	enum address_refusal refusal; /* when source is ADDRESS_NONE */
 	uint32_t address;
-	struct lease
-		*bound;  /* the client's lease in this subnet, at whatever address; may be NULL */
-	bool port_taken; /* the address of its port is another's, `holder` */
+	const struct inventory_subnet *subnet; /* of the address; facts.subnet when there is none */
+	struct lease *bound; /* the client's lease on this link, at whatever address; may be NULL */
+	bool port_taken;     /* the address of its port is another's, `holder` */
 	struct mac holder;
 	struct lease *victim; /* another record at `address` that must go first; may be NULL */
 };
 
 struct address_choice address_policy(const struct address_facts *facts);
+
+/* Known by a reservation in any subnet of the link. */
+bool address_is_reserved(const struct inventory *inventory, const struct inventory_subnet *subnet,
+			 struct mac mac);
+/* The client's lease in any subnet of the link; NULL = none. */
+struct lease *address_bound(const struct inventory *inventory,
+			    const struct inventory_subnet *subnet, const struct lease_table *leases,
+			    struct mac mac);
+/* Whether an address is in a subnet of the link. */
+bool address_on_link(const struct inventory *inventory, const struct inventory_subnet *subnet,
+		     uint32_t address);

@@ -37,20 +37,34 @@ void binding_sweep_offers(const struct bindings *bindings, int64_t now_ms)
 	}
 }
 
+/* The client goes to another address; another server may have confirmed this one just before. */
+static void leave(const struct bindings *bindings, struct lease *lease, int64_t until_s)
+{
+	struct lease was = *lease;
+
+	lease_store_forget(bindings->store, lease);
+	if (!was.committed || lease_table_add_unbound(bindings->leases, was.address, was.mac,
+						      was.subnet_id, LEASE_RELEASED, &lease))
+		return;
+	lease->committed = true;
+	lease->client = was.client;
+	lease->expires_at = until_s;
+}
+
 struct lease *binding_make(const struct bindings *bindings, struct binding_key key,
-			   const struct address_choice *choice)
+			   const struct address_choice *choice, int64_t left_until_s)
 {
 	uint32_t old_address = 0;
 	struct mac victim = {0};
 	struct lease *lease;
 
 	if (choice->bound && choice->bound->address == choice->address)
-		return choice->bound; /* made a moment ago, its commit is under way */
+		return choice->bound; /* its commit is under way, or its row is asked again */
 	if ((choice->bound && choice->bound->flying) || (choice->victim && choice->victim->flying))
 		return NULL;
 	if (choice->bound) {
 		old_address = choice->bound->address;
-		lease_store_forget(bindings->store, choice->bound);
+		leave(bindings, choice->bound, left_until_s);
 	}
 	if (choice->victim) {
 		victim = choice->victim->mac;
@@ -79,9 +93,9 @@ bool binding_quarantine(const struct bindings *bindings, struct lease *bound, in
 	if (bound->flying)
 		return false;
 	lease_store_forget(bindings->store, bound);
-	if (lease_table_add(bindings->leases, was.address, was.mac, was.subnet_id, &lease))
+	if (lease_table_add_unbound(bindings->leases, was.address, was.mac, was.subnet_id,
+				    LEASE_DECLINED, &lease))
 		return false;
-	lease_table_decline(bindings->leases, lease);
 	lease->committed = was.committed;
 	lease->old_address = was.old_address;
 	lease->victim = was.victim;

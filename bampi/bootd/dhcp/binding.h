@@ -32,10 +32,11 @@ void binding_offer_over(const struct bindings *bindings, struct binding_key key)
 void binding_sweep_offers(const struct bindings *bindings, int64_t now_ms);
 
 /* The lease of a new or moved binding, not yet queued: what stands in its way in memory is
- * replaced, the rows go with the statement that writes it. NULL when a write of one of them is
- * under way: the client asks again. */
+ * replaced, and the address that the client leaves is nobody else's until left_until_s; the rows
+ * follow with the statement that writes it. NULL when a write of
+ * one of them is under way: the client asks again. */
 struct lease *binding_make(const struct bindings *bindings, struct binding_key key,
-			   const struct address_choice *choice);
+			   const struct address_choice *choice, int64_t left_until_s);
 /* Moves the timer and queues the write. client: what it said it was. */
 void binding_renew(const struct bindings *bindings, struct lease *lease, const char *client,
 		   int64_t expires_s);

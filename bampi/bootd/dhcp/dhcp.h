@@ -18,12 +18,17 @@
 
 struct dhcp;
 
+#define DHCP_CHANNEL "lease" /* to LISTEN on: leases were taken back */
+
 struct dhcp_options {
 	const char *const *interfaces; /* NULL-ended; empty = all; borrowed */
 	const char *conninfo;          /* for the two connections of leases; borrowed */
 	uint16_t http_port;            /* in the URLs we hand out */
 	uint32_t quarantine_s;         /* of a declined address */
 	size_t lease_limit;
+	uint32_t
+		server_address; /* of this bootd, when several share the subnets; 0 = boot_server */
+	uint32_t relay_rate;    /* messages of unknown clients per relay and second; 0 = any */
 	/* Borrowed, must outlive it. */
 	struct inventory *inventory; /* dhcp names itself as its lease source */
 	struct observations *observations;

@@ -11,7 +11,7 @@
 
 struct dhcp_counters {
 	uint64_t received[DHCP_TYPES]; /* by enum dhcp_type */
-	uint64_t malformed, throttled, pxe_requests;
+	uint64_t malformed, pxe_requests;
 	uint64_t offers, acks, acks_committed, naks, informs, quarantined, released;
 	uint64_t silent[DHCP_REASONS]; /* by enum dhcp_reason */
 	uint64_t identities[IDENTITY_OUTCOMES];

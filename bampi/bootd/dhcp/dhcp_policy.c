@@ -1,7 +1,6 @@
 #include "bampi/bootd/dhcp/dhcp_policy.h"
 
 #include "common/base/enum_text.h"
-#include "common/net/ipv4.h"
 
 static const char *const reason_words[DHCP_REASONS] = {
 	[REASON_OK] = "ok",
@@ -17,6 +16,10 @@ static const char *const reason_words[DHCP_REASONS] = {
 	[REASON_MALFORMED] = "malformed",
 	[REASON_CONFLICT] = "conflict",
 	[REASON_NOT_FOR_SERVERS] = "not for servers",
+	[REASON_RELAY_LOOP] = "relay loop",
+	[REASON_UNKNOWN_RELAY] = "unknown relay",
+	[REASON_CLIENT_RATE] = "client rate",
+	[REASON_RELAY_RATE] = "relay rate",
 };
 
 typedef struct dhcp_decision (*decide_fn)(const struct dhcp_message *, const struct dhcp_facts *);
@@ -42,7 +45,7 @@ static struct dhcp_decision nak(enum dhcp_reason reason)
 	return (struct dhcp_decision){VERDICT_NAK, reason, 0};
 }
 
-/* The binding exists in PostgreSQL, so it can be confirmed from memory. */
+/* The binding is, or was, in PostgreSQL. */
 static bool is_bound(const struct dhcp_facts *facts, uint32_t address)
 {
 	const struct lease *bound = facts->choice.bound;
@@ -50,12 +53,21 @@ static bool is_bound(const struct dhcp_facts *facts, uint32_t address)
 	return bound && bound->committed && bound->address == address;
 }
 
+/* From memory: while the row's own timer runs no other server gives the address away (see
+ * is_spent). After that the row is asked; when the database is away only for who has an identity,
+ * because its address is given to nobody else. */
+static bool may_confirm(const struct dhcp_facts *facts, uint32_t address)
+{
+	return is_bound(facts, address) && (facts->now_s <= facts->choice.bound->sure_until ||
+					    (facts->known && !facts->database));
+}
+
 /* ACK for the chosen address: at once when it is bound already, else after the commit. */
 static struct dhcp_decision acknowledge(const struct dhcp_facts *facts)
 {
 	uint32_t address = facts->choice.address;
 
-	if (is_bound(facts, address))
+	if (may_confirm(facts, address))
 		return (struct dhcp_decision){VERDICT_ACK, REASON_OK, address};
 	if (!facts->database)
 		return silence(REASON_DATABASE_AWAY);
@@ -67,10 +79,11 @@ static struct dhcp_decision on_discover(const struct dhcp_message *request,
 {
 	(void)request;
 	if (facts->choice.source == ADDRESS_NONE)
-		return silence(REASON_NO_ADDRESS);
+		return silence(facts->choice.refusal == ADDRESS_STRANGER ? REASON_UNKNOWN_CLIENT
+									 : REASON_NO_ADDRESS);
 	/* An offer that could not be kept would make the client wait for its ACK instead of another
 	 * server. */
-	if (!is_bound(facts, facts->choice.address) && !facts->database)
+	if (!facts->database && !may_confirm(facts, facts->choice.address))
 		return silence(REASON_DATABASE_AWAY);
 	return (struct dhcp_decision){VERDICT_OFFER, REASON_OK, facts->choice.address};
 }
@@ -98,11 +111,13 @@ static struct dhcp_decision on_confirming(const struct dhcp_message *request,
 
 	if (!claimed)
 		return silence(REASON_MALFORMED);
-	if (!ipv4_in_prefix(claimed, facts->subnet->prefix))
+	if (!facts->on_link)
 		return nak(REASON_WRONG_NETWORK);
-	/* "If the DHCP server has no record of this client, then it MUST remain silent." A node or
-	 * a reservation is a record. */
-	if (!facts->choice.bound && !facts->known)
+	/* "If the DHCP server has no record of this client, then it MUST remain silent." A
+	 * reservation is a record; what a pool would give is not, as another server may have bound
+	 * the client a moment ago. */
+	if (!facts->choice.bound && facts->choice.source != ADDRESS_RESERVED &&
+	    !(facts->known && facts->choice.address == claimed))
 		return silence(REASON_NO_BINDING);
 	if (facts->choice.source == ADDRESS_NONE || facts->choice.address != claimed)
 		return nak(REASON_WRONG_ADDRESS);
@@ -177,7 +192,7 @@ struct dhcp_decision dhcp_policy(const struct dhcp_message *request, const struc
 		return silence(REASON_NO_SUBNET);
 	if (facts->conflict)
 		return silence(REASON_CONFLICT);
-	if (facts->subnet->reserved_only && !facts->known)
+	if (facts->choice.refusal == ADDRESS_STRANGER)
 		return silence(REASON_UNKNOWN_CLIENT);
 	return by_type[dhcp_type(request)](request, facts);
 }

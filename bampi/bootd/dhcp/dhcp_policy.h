@@ -35,17 +35,23 @@ enum dhcp_reason { /* why; for logs, counters and events */
 		   REASON_MALFORMED,
 		   REASON_CONFLICT,        /* who asks cannot be told; see its identity */
 		   REASON_NOT_FOR_SERVERS, /* OFFER, ACK, NAK: other servers' words */
+		   REASON_RELAY_LOOP,      /* passed too many relays */
+		   REASON_UNKNOWN_RELAY,   /* giaddr is nobody we would send anything to */
+		   REASON_CLIENT_RATE,     /* more than one client may ask */
+		   REASON_RELAY_RATE,      /* more strangers than one relay may bring */
 };
-#define DHCP_REASONS 13
+#define DHCP_REASONS 17
 const char *dhcp_reason_text(enum dhcp_reason reason);
 
 struct dhcp_facts {
 	bool ready;
 	bool database; /* connected */
 	bool conflict; /* two answers to who asks: no guess */
-	bool known;    /* MAC of a node, or with a reservation in this subnet */
-	const struct inventory_subnet *subnet;
-	uint32_t server; /* how this client knows us: option 54 */
+	bool known;    /* a node, its port's address, or with a reservation on this link */
+	bool on_link;  /* the address that the request talks about */
+	const struct inventory_subnet *subnet; /* names the link; NULL = none of ours */
+	uint32_t server;                       /* how this client knows us: option 54 */
+	int64_t now_s;                         /* wall clock */
 	struct address_choice choice;
 };
 

@@ -15,12 +15,19 @@
 #define SUBJECT_SIZE 96
 #define TOLD_MAX     256
 #define TOLD_MS      3600000
+#define DROPPED_MS   60000
 
 /* A client that gets no answer asks for ever: it is told of once an hour. */
 struct told {
 	struct mac mac;
 	enum dhcp_reason reason;
 	int64_t at_ms; /* 0 = free */
+};
+
+/* What was dropped for one reason since it was last told. */
+struct dropped {
+	int64_t told_ms;
+	uint64_t count;
 };
 
 struct dhcp_report {
@@ -31,6 +38,8 @@ struct dhcp_report {
 	struct log_limit strangers;               /* log lines about clients that are no nodes */
 	struct log_limit identities;              /* who asked: line and event */
 	struct log_limit by_reason[DHCP_REASONS]; /* refusals: line and event */
+	struct log_limit stranger_events;         /* bindings of clients that are no nodes */
+	struct dropped dropped[DHCP_REASONS];
 	struct told told[TOLD_MAX];
 	size_t told_next; /* the oldest, which makes room */
 	int64_t away_since_ms;
@@ -120,7 +129,8 @@ void dhcp_report_ack(struct dhcp_report *report, const struct dhcp_client *clien
 				  client_kind_text(client->kind));
 		observation_record(report->observations, naming.node, OBSERVATION_DHCP, what, 0);
 	}
-	if (fresh) {
+	if (fresh &&
+	    (naming.node || log_allowed(&report->stranger_events, loop_now_ms(report->loop)))) {
 		(void)text_format(what, sizeof(what), "bound to %s", naming.address);
 		add_event(report, "lease.bound", &naming, client, what);
 	}
@@ -221,6 +231,45 @@ void dhcp_report_silence(struct dhcp_report *report, const struct dhcp_client *c
 			       address_refusal_text(refusal));
 }
 
+static const struct {
+	const char *event;
+	const char *what;
+	const char *check;
+} drops[DHCP_REASONS] = {
+	[REASON_RELAY_LOOP] = {"dhcp.loop", "passed more than 16 relays",
+			       "two relays send to each other"},
+	[REASON_UNKNOWN_RELAY] = {"dhcp.unknown_relay", "came by a relay that no subnet knows",
+				  "add its address to a subnet, or look who forges it"},
+	[REASON_CLIENT_RATE] = {"dhcp.limited", "were more than one client may send",
+				"a client that asks without end"},
+	[REASON_RELAY_RATE] = {"dhcp.limited",
+			       "were more than a relay may bring of unknown clients",
+			       "made-up MACs, or relay_rate is too low"},
+};
+
+void dhcp_report_dropped(struct dhcp_report *report, const struct dhcp_client *client,
+			 uint32_t giaddr, enum dhcp_reason reason)
+{
+	struct dropped *dropped = &report->dropped[reason];
+	int64_t now_ms = loop_now_ms(report->loop);
+	char relay[IPV4_TEXT_SIZE];
+	char mac[MAC_TEXT_SIZE];
+	char what[256];
+
+	dropped->count++;
+	if (dropped->told_ms > 0 && now_ms - dropped->told_ms < DROPPED_MS)
+		return;
+	(void)ipv4_text(giaddr, relay);
+	(void)mac_text(client->mac, mac);
+	(void)text_format(what, sizeof(what), "%" PRIu64 " messages %s; the last by %s from %s: %s",
+			  dropped->count, drops[reason].what, giaddr ? relay : "no relay", mac,
+			  drops[reason].check);
+	log_warn(SUBJECT, "%s", what);
+	event_store_add(report->events, drops[reason].event, giaddr ? "relay" : "mac",
+			giaddr ? relay : mac, what, NULL);
+	*dropped = (struct dropped){.told_ms = now_ms};
+}
+
 static void tell_story(struct dhcp_report *report, struct identity_story *story)
 {
 	char subject[SUBJECT_SIZE];
@@ -286,6 +335,7 @@ int dhcp_report_new(struct loop *loop, struct db *db, const struct inventory *in
 		.observations = observations,
 		.strangers = {.burst = 50, .per_minute = 300},
 		.identities = {.burst = 50, .per_minute = 60},
+		.stranger_events = {.burst = 50, .per_minute = 60},
 	};
 	for (size_t i = 0; i < DHCP_REASONS; i++)
 		report->by_reason[i] = (struct log_limit){.burst = 5, .per_minute = 6};

@@ -49,6 +49,10 @@ void dhcp_report_conflict(struct dhcp_report *report, const struct dhcp_client *
 void dhcp_report_silence(struct dhcp_report *report, const struct dhcp_client *client,
 			 const struct inventory_subnet *subnet, enum dhcp_reason reason,
 			 enum address_refusal refusal);
+/* Dropped before anything was decided: told once a minute per reason, with how many. giaddr: 0 =
+ * no relay. */
+void dhcp_report_dropped(struct dhcp_report *report, const struct dhcp_client *client,
+			 uint32_t giaddr, enum dhcp_reason reason);
 /* What is worth telling of who asked; nothing when it is not. */
 void dhcp_report_identity(struct dhcp_report *report, const struct identity *identity);
 void dhcp_report_database(struct dhcp_report *report, bool connected);

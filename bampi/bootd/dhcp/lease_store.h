@@ -1,6 +1,7 @@
-/* Leases and PostgreSQL. All rows are read at the start, on reconnect and when asked; changes go
- * out as one multi-row statement on each of two connections, without a timer: what comes while both
- * are busy forms the next batch, so the load chooses the size. */
+/* Leases and PostgreSQL, which several bootd may share. All rows are read at the start, on
+ * reconnect and when asked, new ones of other servers every second; changes go out as one
+ * transaction on each of two connections, without a timer: what comes while both are busy forms the
+ * next batch, so the load chooses the size. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +22,7 @@ struct lease_store_options {
 	 * another, the lease is removed after the call; E_UNAVAILABLE = unknown, it is tried again.
 	 * Takes the waiter. */
 	void (*on_commit)(void *context, struct lease *lease, void *waiter, int rc);
-	/* After the leases of one statement: what on_commit queued may be sent. May be NULL. */
+	/* After the leases of one batch: what on_commit queued may be sent. May be NULL. */
 	void (*on_batch)(void *context);
 	/* The database went (false) or came back (true). May be NULL. */
 	void (*on_state)(void *context, bool connected);
@@ -38,7 +39,7 @@ bool lease_store_ready(const struct lease_store *store);
 bool lease_store_connected(const struct lease_store *store);
 /* Nothing queued, nothing under way. */
 bool lease_store_idle(const struct lease_store *store);
-/* Statements sent, leases in them: their ratio is the size of a batch. */
+/* Transactions sent, leases in them: their ratio is the size of a batch. */
 uint64_t lease_store_batches(const struct lease_store *store);
 uint64_t lease_store_written(const struct lease_store *store);
 size_t lease_store_queued(const struct lease_store *store);
@@ -50,5 +51,5 @@ void lease_store_put(struct lease_store *store, struct lease *lease);
 void lease_store_forget(struct lease_store *store, struct lease *lease);
 /* Sends what is queued as far as connections are free. After a burst of packets, once. */
 void lease_store_flush(struct lease_store *store);
-/* Reads all rows again (channel 'address'). */
+/* Reads all rows again, page by page (channel 'lease'). */
 void lease_store_reload(struct lease_store *store);

@@ -209,16 +209,15 @@ static int take_record(struct lease_table *table, uint32_t *ret)
 	return 0;
 }
 
-int lease_table_add(struct lease_table *table, uint32_t address, struct mac mac, int64_t subnet_id,
-		    struct lease **ret)
+static int add(struct lease_table *table, const struct lease *key, struct lease **ret)
 {
-	struct lease key = {.address = address, .mac = mac, .subnet_id = subnet_id};
 	uint32_t number;
 	int rc;
 
 	if (table->count >= table->limit)
 		return E_LIMIT;
-	if (lease_by_address(table, address) || lease_by_mac(table, mac, subnet_id))
+	if (lease_by_address(table, key->address) ||
+	    (key->state == LEASE_BOUND && lease_by_mac(table, key->mac, key->subnet_id)))
 		return E_CONFLICT;
 	if ((table->count + 1) * 2 > table->slot_count) {
 		rc = grow_slots(table);
@@ -229,13 +228,31 @@ int lease_table_add(struct lease_table *table, uint32_t address, struct mac mac,
 	if (rc)
 		return rc;
 
-	*record(table, number) = key;
-	table->by_address.slots[find_slot(table, &table->by_address, &key, same_address)] =
+	*record(table, number) = *key;
+	table->by_address.slots[find_slot(table, &table->by_address, key, same_address)] =
 		number + 1;
-	table->by_mac.slots[find_slot(table, &table->by_mac, &key, same_mac)] = number + 1;
+	if (key->state == LEASE_BOUND)
+		table->by_mac.slots[find_slot(table, &table->by_mac, key, same_mac)] = number + 1;
 	table->count++;
 	*ret = record(table, number);
 	return 0;
+}
+
+int lease_table_add(struct lease_table *table, uint32_t address, struct mac mac, int64_t subnet_id,
+		    struct lease **ret)
+{
+	const struct lease key = {.address = address, .mac = mac, .subnet_id = subnet_id};
+
+	return add(table, &key, ret);
+}
+
+int lease_table_add_unbound(struct lease_table *table, uint32_t address, struct mac mac,
+			    int64_t subnet_id, enum lease_state state, struct lease **ret)
+{
+	const struct lease key = {
+		.address = address, .mac = mac, .subnet_id = subnet_id, .state = (uint8_t)state};
+
+	return add(table, &key, ret);
 }
 
 static void forget_mac(const struct lease_table *table, const struct lease *lease)
@@ -245,10 +262,10 @@ static void forget_mac(const struct lease_table *table, const struct lease *leas
 			   find_slot(table, &table->by_mac, lease, same_mac));
 }
 
-void lease_table_decline(struct lease_table *table, struct lease *lease)
+void lease_table_unbind(struct lease_table *table, struct lease *lease, enum lease_state state)
 {
 	forget_mac(table, lease);
-	lease->state = LEASE_DECLINED;
+	lease->state = (uint8_t)state;
 }
 
 void lease_table_remove(struct lease_table *table, struct lease *lease)

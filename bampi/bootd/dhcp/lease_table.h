@@ -14,20 +14,25 @@ enum lease_state {
 	LEASE_BOUND,
 	LEASE_DECLINED, /* nobody's until it expires: somebody was already there; the MAC is whose
 			   word that was */
+	LEASE_RELEASED, /* nobody else's until it expires: its client moved, and another server may
+			   have confirmed it just before */
 };
 
 /* A record stays where it is until it is removed. */
 struct lease {
 	uint32_t address;
 	struct mac mac;
-	uint8_t state;     /* enum lease_state; changes by lease_table_decline */
+	uint8_t state;     /* enum lease_state; changes by lease_table_unbind */
 	bool committed;    /* the row is in PostgreSQL */
 	bool dirty;        /* differs from the row; queued for the next batch */
 	bool flying;       /* in a batch under way */
 	uint16_t client;   /* what it said it was, see lease_table_intern */
 	struct mac victim; /* whose row at this address goes with the same statement; zero = none */
+	uint16_t place;    /* in the batch that it flies in */
 	uint32_t old_address; /* the client's row there goes with the same statement; 0 = none */
 	uint32_t seen;        /* number of the last full read that knew it */
+	uint32_t sure_until;  /* wall clock, seconds: until then its row stands, whoever else writes
+			       */
 	int64_t subnet_id;
 	int64_t expires_at; /* wall clock, seconds; of an offer: monotonic milliseconds */
 	struct lease *next; /* in the queue of lease_store */
@@ -44,8 +49,12 @@ void lease_table_free(struct lease_table *table);
  */
 MUST_USE int lease_table_add(struct lease_table *table, uint32_t address, struct mac mac,
 			     int64_t subnet_id, struct lease **ret);
-/* The MAC is free for another address from now on; lease_by_mac does not find this one. */
-void lease_table_decline(struct lease_table *table, struct lease *lease);
+/* One that is nobody's: only the address must be free. */
+MUST_USE int lease_table_add_unbound(struct lease_table *table, uint32_t address, struct mac mac,
+				     int64_t subnet_id, enum lease_state state, struct lease **ret);
+/* To LEASE_DECLINED or LEASE_RELEASED: the MAC is free for another address from now on,
+ * lease_by_mac does not find this one. */
+void lease_table_unbind(struct lease_table *table, struct lease *lease, enum lease_state state);
 void lease_table_remove(struct lease_table *table, struct lease *lease);
 struct lease *lease_by_address(const struct lease_table *table, uint32_t address);
 struct lease *lease_by_mac(const struct lease_table *table, struct mac mac, int64_t subnet_id);

@@ -1,28 +1,46 @@
 #include "bampi/bootd/dhcp/throttle.h"
 
-#define TOKEN 1000U
+#include <errno.h>
+#include <stdlib.h>
 
-bool throttle_allows(struct throttle *throttle, struct mac mac, int64_t now_ms)
+#define TOKEN 1000
+
+int throttle_init(struct throttle *throttle, const struct throttle_rate *rate)
 {
-	uint64_t key = mac_key(mac);
-	size_t place = (size_t)((key * 0x9e3779b97f4a7c15ULL) >> 52) % THROTTLE_PLACES;
-	int64_t gained;
+	throttle->rate = *rate;
+	throttle->places = calloc(rate->places, sizeof(*throttle->places));
+	return throttle->places ? 0 : -ENOMEM;
+}
 
-	if (throttle->places[place].mac != key) {
-		throttle->places[place].mac = key;
-		throttle->places[place].last_ms = now_ms;
-		throttle->places[place].tokens_milli = THROTTLE_BURST * TOKEN;
-	}
-	/* One token is 1000, so a millisecond brings THROTTLE_PER_SECOND of them. */
-	gained = (now_ms - throttle->places[place].last_ms) * THROTTLE_PER_SECOND;
-	if (gained > THROTTLE_BURST * (int64_t)TOKEN)
-		gained = THROTTLE_BURST * (int64_t)TOKEN;
-	throttle->places[place].last_ms = now_ms;
-	throttle->places[place].tokens_milli += (uint32_t)gained;
-	if (throttle->places[place].tokens_milli > THROTTLE_BURST * TOKEN)
-		throttle->places[place].tokens_milli = THROTTLE_BURST * TOKEN;
-	if (throttle->places[place].tokens_milli < TOKEN)
+void throttle_done(struct throttle *throttle)
+{
+	free(throttle->places);
+	throttle->places = NULL;
+}
+
+bool throttle_allows(struct throttle *throttle, uint64_t key, int64_t now_ms)
+{
+	const struct throttle_rate *rate = &throttle->rate;
+	int64_t full = (int64_t)rate->burst * TOKEN;
+	size_t number = (size_t)((key * 0x9e3779b97f4a7c15ULL) >> 32) & (rate->places - 1);
+	struct throttle_place *place = &throttle->places[number];
+	int64_t passed_ms = now_ms - place->last_ms;
+
+	if (rate->per_second == 0)
+		return true;
+	if (place->key != key && (!rate->inherit || place->key == 0))
+		place->tokens_milli = full;
+	place->key = key;
+	place->last_ms = now_ms;
+	/* One token is 1000, so a millisecond brings per_second of them. */
+	if (passed_ms > full / rate->per_second)
+		place->tokens_milli = full;
+	else if (passed_ms > 0)
+		place->tokens_milli += passed_ms * rate->per_second;
+	if (place->tokens_milli > full)
+		place->tokens_milli = full;
+	if (place->tokens_milli < TOKEN)
 		return false;
-	throttle->places[place].tokens_milli -= TOKEN;
+	place->tokens_milli -= TOKEN;
 	return true;
 }

@@ -259,6 +259,14 @@ const struct inventory_subnet *inventory_subnet_by_id(const struct inventory *in
 	return NULL;
 }
 
+const struct inventory_subnet *inventory_subnet_beside(const struct inventory *inventory,
+						       const struct inventory_subnet *subnet)
+{
+	const struct inventory_subnet *subnets = inventory->current.subnets.data;
+
+	return &subnets[subnet->beside];
+}
+
 uint32_t inventory_reservation(const struct inventory *inventory, int64_t subnet_id, struct mac mac)
 {
 	struct reservation_row key = {.mac = mac_key(mac), .subnet_id = subnet_id};
@@ -352,6 +360,41 @@ static int index_secrets(const struct inventory *inventory, struct picture *pict
 	return rc;
 }
 
+static int by_shared_network(const void *a, const void *b)
+{
+	const struct inventory_subnet *x = *(struct inventory_subnet *const *)a;
+	const struct inventory_subnet *y = *(struct inventory_subnet *const *)b;
+	int order = strcmp(x->shared_network, y->shared_network);
+
+	return order ? order : (x > y) - (x < y);
+}
+
+/* Subnets of one shared network become a ring, in the order of their prefixes. */
+static int join_shared_networks(struct picture *picture)
+{
+	struct inventory_subnet *subnets = picture->subnets.data;
+	size_t count = picture->subnets.count;
+	struct inventory_subnet **sorted = calloc(count + 1, sizeof(struct inventory_subnet *));
+	size_t first = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &subnets[i];
+	qsort(sorted, count, sizeof(struct inventory_subnet *), by_shared_network);
+	for (size_t i = 0; i < count; i++) {
+		bool alone = sorted[i]->shared_network[0] == '\0';
+		bool last = alone || i + 1 == count ||
+			    strcmp(sorted[i]->shared_network, sorted[i + 1]->shared_network) != 0;
+
+		sorted[i]->beside = (size_t)((last ? sorted[first] : sorted[i + 1]) - subnets);
+		if (last)
+			first = i + 1;
+	}
+	free(sorted);
+	return 0;
+}
+
 int inventory_commit(struct inventory *inventory)
 {
 	struct picture *next = &inventory->next;
@@ -366,6 +409,8 @@ int inventory_commit(struct inventory *inventory)
 	rows_sort(&next->reservations, sizeof(struct reservation_row), by_reservation_mac);
 	rows_sort(&next->addresses, sizeof(struct reservation_row), by_reservation_address);
 	rc = index_secrets(inventory, next);
+	if (rc == 0)
+		rc = join_shared_networks(next);
 	if (rc)
 		return rc;
 	/* Pointers into the nodes are taken last, when the array no longer moves. A NIC whose node

@@ -13,8 +13,9 @@
 #include "common/net/ipv4.h"
 #include "common/net/mac.h"
 
-#define NODE_NAME_SIZE 64
-#define SUBNET_DNS_MAX 4
+#define NODE_NAME_SIZE    64
+#define SUBNET_DNS_MAX    4
+#define SUBNET_RELAYS_MAX 16
 
 /* A row of boot_intent; target INTENT_NONE and empty texts when the node has none. */
 struct boot_intent {
@@ -47,6 +48,10 @@ struct inventory_subnet {
 	uint32_t pool_low, pool_high; /* inclusive; 0, 0 = no pool */
 	bool reserved_only;           /* unknown MACs get silence */
 	uint32_t lease_s;
+	char shared_network[64];            /* "" = alone on its link */
+	uint32_t relays[SUBNET_RELAYS_MAX]; /* who may relay from here; none = see relay_policy */
+	size_t relay_count;
+	size_t beside; /* index of the next one of the shared network, in a ring; set by commit */
 };
 
 struct inventory;
@@ -81,6 +86,9 @@ const struct inventory_subnet *inventory_subnet_of(const struct inventory *inven
 						   uint32_t address);
 const struct inventory_subnet *inventory_subnet_by_id(const struct inventory *inventory,
 						      int64_t id);
+/* The next subnet on the same link; after the last one the first again, itself when it is alone. */
+const struct inventory_subnet *inventory_subnet_beside(const struct inventory *inventory,
+						       const struct inventory_subnet *subnet);
 /* The address reserved for this MAC in this subnet; 0 = none. */
 uint32_t inventory_reservation(const struct inventory *inventory, int64_t subnet_id,
 			       struct mac mac);

@@ -38,7 +38,8 @@ static const struct db_query queries[PARTS] = {
 	[PART_SUBNETS] =
 		{"inventory_subnets",
 		 "select id, name, prefix, host(gateway), array_to_string(array(select host(d) from unnest(dns) d), ' '), "
-		 "host(boot_server), host(pool_low), host(pool_high), reserved_only, lease_s from haas.subnet",
+		 "host(boot_server), host(pool_low), host(pool_high), reserved_only, lease_s, shared_network, "
+		 "array_to_string(array(select host(r) from unnest(relays) r), ' ') from haas.subnet",
 		 0},
 	[PART_RESERVATIONS] = {"inventory_reservations",
 			       "select mac, subnet_id, host(address) from haas.reservation", 0},
@@ -145,7 +146,8 @@ static int read_address(const PGresult *result, int row, int column, uint32_t *r
 	return ipv4_parse(text, ret);
 }
 
-static int read_dns(char *list, struct inventory_subnet *subnet)
+/* Words of `list` into at most `room` addresses; what is more is left out. */
+static int read_list(char *list, uint32_t *ret, size_t room, size_t *ret_count)
 {
 	char *rest = NULL;
 
@@ -153,12 +155,12 @@ static int read_dns(char *list, struct inventory_subnet *subnet)
 	     word_at = strtok_r(NULL, " ", &rest)) {
 		int rc;
 
-		if (subnet->dns_count == COUNT_OF(subnet->dns))
-			return 0; /* the first four are enough for any client */
-		rc = ipv4_parse(word_at, &subnet->dns[subnet->dns_count]);
+		if (*ret_count == room)
+			return 0;
+		rc = ipv4_parse(word_at, &ret[*ret_count]);
 		if (rc)
 			return rc;
-		subnet->dns_count++;
+		(*ret_count)++;
 	}
 	return 0;
 }
@@ -169,16 +171,23 @@ static int read_subnet(struct inventory_store *store, const PGresult *result, in
 					  .reserved_only = db_bool(result, row, 8),
 					  .lease_s = (uint32_t)db_int(result, row, 9, 3600)};
 	char dns[256];
+	char relays[512];
 	int rc;
 
-	if (!text_copy(subnet.name, sizeof(subnet.name), db_text(result, row, 1, "")))
+	if (!text_copy(subnet.name, sizeof(subnet.name), db_text(result, row, 1, "")) ||
+	    !text_copy(subnet.shared_network, sizeof(subnet.shared_network),
+		       db_text(result, row, 10, "")) ||
+	    !text_copy(relays, sizeof(relays), db_text(result, row, 11, "")))
 		return E_MALFORMED;
 	(void)text_copy(dns, sizeof(dns), db_text(result, row, 4, ""));
 	rc = ipv4_prefix_parse(db_text(result, row, 2, ""), &subnet.prefix);
 	if (rc == 0)
 		rc = read_address(result, row, 3, &subnet.gateway);
 	if (rc == 0)
-		rc = read_dns(dns, &subnet);
+		/* the first four are enough for any client */
+		rc = read_list(dns, subnet.dns, COUNT_OF(subnet.dns), &subnet.dns_count);
+	if (rc == 0)
+		rc = read_list(relays, subnet.relays, COUNT_OF(subnet.relays), &subnet.relay_count);
 	if (rc == 0)
 		rc = read_address(result, row, 5, &subnet.boot_server);
 	if (rc == 0)

@@ -1,0 +1,387 @@
+/* One batch of leases as one transaction of up to four statements; then what the database did not
+ * take is looked at. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/db/array.h"
+#include "common/io/log.h"
+#include "common/net/ipv4.h"
+
+#include "bampi/bootd/dhcp/lease_store_private.h"
+
+#define TRIES_MAX 5 /* of a batch, when it met another server's the wrong way round */
+#define PAUSE_MS                                                                        \
+	1000 /* after a transaction that failed for a reason of its own, as a full disk \
+	      */
+#define SUBJECT "lease"
+
+/* What makes room comes first: spent rows of others, then the address that a client leaves. A row
+ * is spent only when nobody may have confirmed it from memory any more (is_spent of
+ * address_policy); whose timer another server moved meanwhile stays. */
+static const struct db_query spend_query = {
+	"lease_spend",
+	"delete from haas.lease l using unnest($1::inet[], $2::macaddr[], $3::macaddr[]) w (address, mac, taker), haas.subnet s "
+	"where l.address = w.address and l.mac = w.mac and s.id = l.subnet_id and (l.state = 'released' and l.mac = w.taker "
+	"or l.expires_at + case when l.state = 'bound' then s.lease_s else 0 end * interval '1 s' <= now())",
+	3};
+static const struct db_query leave_query = {
+	"lease_leave",
+	"update haas.lease l set state = 'released', bound_at = now(), "
+	"expires_at = greatest(l.expires_at, now()) + s.lease_s * interval '1 s' "
+	"from unnest($1::inet[], $2::macaddr[]) w (address, mac), haas.subnet s "
+	"where l.address = w.address and l.mac = w.mac and l.state = 'bound' and s.id = l.subnet_id",
+	2};
+/* The timer never goes back: another server may rely on it. */
+static const struct db_query renew_query = {
+	"lease_renew",
+	"update haas.lease l set client = w.client, expires_at = greatest(l.expires_at, to_timestamp(w.expires)) "
+	"from unnest($1::inet[], $2::macaddr[], $3::text[], $4::bigint[]) w (address, mac, client, expires) "
+	"where l.address = w.address and l.mac = w.mac and l.state = 'bound' "
+	"returning l.address - '0.0.0.0'::inet, floor(extract(epoch from l.expires_at))::bigint",
+	4};
+static const struct db_query decline_query = {
+	"lease_decline",
+	"update haas.lease l set state = 'declined', bound_at = now(), expires_at = greatest(l.expires_at, to_timestamp(w.expires)) "
+	"from unnest($1::inet[], $2::macaddr[], $3::text[], $4::bigint[]) w (address, mac, client, expires) "
+	"where l.address = w.address and l.mac = w.mac "
+	"returning l.address - '0.0.0.0'::inet, floor(extract(epoch from l.expires_at))::bigint",
+	4};
+/* Never overwrites: the row that another server made wins. A subnet that was deleted meanwhile
+ * makes no error, only no row. */
+static const struct db_query make_query = {
+	"lease_make",
+	"insert into haas.lease (address, mac, client, expires_at, subnet_id) "
+	"select w.address, w.mac, w.client, to_timestamp(w.expires), w.subnet_id "
+	"from unnest($1::inet[], $2::macaddr[], $3::text[], $4::bigint[], $5::bigint[]) w (address, mac, client, expires, subnet_id) "
+	"where exists (select from haas.subnet s where s.id = w.subnet_id) "
+	"on conflict do nothing "
+	"returning address - '0.0.0.0'::inet, floor(extract(epoch from expires_at))::bigint",
+	5};
+/* After a refusal: who has the address, and what the client has. */
+static const struct db_query look_query = {
+	"lease_look",
+	"select " LEASE_ROW " from haas.lease l where l.address = any($1::inet[]) union "
+	"select " LEASE_ROW
+	" from haas.lease l where l.mac = any($2::macaddr[]) and l.state = 'bound'",
+	2};
+
+enum statement { SPEND, LEAVE, RENEW, DECLINE, MAKE, STATEMENTS };
+
+/* Columns of w, in this order; each statement takes the first ones it needs. */
+enum column { COLUMN_ADDRESS, COLUMN_MAC, COLUMN_CLIENT, COLUMN_EXPIRES, COLUMN_SUBNET, COLUMNS };
+#define COLUMN_TAKER COLUMN_CLIENT /* of SPEND */
+
+static const struct db_query *const queries[STATEMENTS] = {
+	[SPEND] = &spend_query,     [LEAVE] = &leave_query, [RENEW] = &renew_query,
+	[DECLINE] = &decline_query, [MAKE] = &make_query,
+};
+
+struct arguments {
+	struct text columns[STATEMENTS][COLUMNS];
+	size_t rows[STATEMENTS];
+};
+
+static void add_row(struct arguments *arguments, enum statement statement, uint32_t address,
+		    struct mac mac)
+{
+	struct text *columns = arguments->columns[statement];
+	char text[IPV4_TEXT_SIZE + MAC_TEXT_SIZE];
+
+	if (arguments->rows[statement]++ == 0) {
+		for (int i = 0; i < queries[statement]->param_count; i++)
+			array_begin(&columns[i]);
+	}
+	array_add(&columns[COLUMN_ADDRESS], ipv4_text(address, text));
+	array_add(&columns[COLUMN_MAC], mac_text(mac, text));
+}
+
+static void add_lease(const struct lease_store *store, struct arguments *arguments,
+		      const struct lease *lease)
+{
+	enum statement statement = lease->state == LEASE_DECLINED ? DECLINE
+				   : lease->committed             ? RENEW
+								  : MAKE;
+	struct text *columns = arguments->columns[statement];
+	char text[MAC_TEXT_SIZE];
+
+	add_row(arguments, statement, lease->address, lease->mac);
+	array_add(&columns[COLUMN_CLIENT], lease_table_client(store->options.table, lease));
+	array_add_int(&columns[COLUMN_EXPIRES], lease->expires_at);
+	if (statement == MAKE)
+		array_add_int(&columns[COLUMN_SUBNET], lease->subnet_id);
+	if (lease->old_address)
+		add_row(arguments, LEAVE, lease->old_address, lease->mac);
+	if (!mac_is_zero(lease->victim)) {
+		add_row(arguments, SPEND, lease->address, lease->victim);
+		array_add(&arguments->columns[SPEND][COLUMN_TAKER], mac_text(lease->mac, text));
+	}
+}
+
+static void committed(struct lease_store *store, struct lease *lease)
+{
+	lease->flying = false;
+	lease->committed = true;
+	lease->seen = store->read_number; /* newer than the read under way, if there is one */
+	lease->old_address = 0;
+	lease->victim = (struct mac){0};
+	if (lease->dirty)
+		lease_enqueue(store, lease);
+	lease_give_back(store, lease, 0);
+}
+
+/* The database kept another row. */
+static void refused(struct lease_store *store, struct lease *lease)
+{
+	char address[IPV4_TEXT_SIZE];
+	char mac[MAC_TEXT_SIZE];
+
+	log_debug(SUBJECT, "%s is not %s's in the database", ipv4_text(lease->address, address),
+		  mac_text(lease->mac, mac));
+	lease->flying = false;
+	lease->dirty = false;
+	lease_give_back(store, lease, E_CONFLICT);
+	lease_table_remove(store->options.table, lease);
+}
+
+/* Whether it was committed is unknown; writing it again is harmless. */
+static void unanswered(struct lease_store *store, struct lease *lease)
+{
+	lease->flying = false;
+	lease->dirty = true;
+	lease_enqueue(store, lease);
+	lease_give_back(store, lease, E_UNAVAILABLE);
+}
+
+/* Its client has not been answered, so it is simply done again. */
+static void once_more(struct lease_store *store, struct lease *lease)
+{
+	lease->flying = false;
+	lease->dirty = true;
+	lease_enqueue(store, lease);
+}
+
+/* The transaction as a whole failed. Bindings stay, their writes wait; a new one is not promised to
+ * anybody. */
+static void failed_for_all(struct lease_store *store, const struct lane *lane, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (lane->batch[i]->committed)
+			unanswered(store, lane->batch[i]);
+		else
+			refused(store, lane->batch[i]);
+	}
+	store->paused = true;
+	loop_timer_arm(store->pause, PAUSE_MS);
+}
+
+static void ended(struct lane *lane)
+{
+	struct lease_store *store = lane->store;
+
+	lane->batch_count = 0;
+	if (store->ending)
+		return;
+	if (store->options.on_batch)
+		store->options.on_batch(store->options.context);
+	lease_store_flush(store);
+}
+
+/* The row of a lease of this batch: ours after all, when another server wrote the same, or an
+ * answer of ours was lost. */
+static void settle_row(struct lane *lane, const PGresult *result, int row)
+{
+	struct lease_table *table = lane->store->options.table;
+	struct lease *lease =
+		lease_by_address(table, (uint32_t)db_int(result, row, LEASE_ROW_ADDRESS, 0));
+	struct mac mac;
+
+	if (!lease || !lease->flying || lease->place >= lane->batch_count ||
+	    lane->batch[lease->place] != lease ||
+	    mac_parse(db_text(result, row, LEASE_ROW_MAC, ""), &mac) ||
+	    !mac_equal(mac, lease->mac) ||
+	    db_int(result, row, LEASE_ROW_SUBNET, 0) != lease->subnet_id ||
+	    strcmp(db_text(result, row, LEASE_ROW_STATE, ""), lease_state_words[lease->state]) != 0)
+		return;
+	lane->done[lease->place] = true;
+	lease->sure_until = (uint32_t)db_int(result, row, LEASE_ROW_EXPIRES, 0);
+}
+
+/* It is ours: by another server, or by ourselves when an answer was lost. What we promise must be
+ * within one lease time after its timer. */
+static void found(struct lease_store *store, struct lease *lease)
+{
+	lease->committed = true;
+	lease->dirty = true;
+	if (lease->sure_until >= clock_wall_us() / 1000000)
+		committed(store, lease);
+	else
+		once_more(store, lease);
+}
+
+static void on_look(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct lane *lane = context;
+	struct lease_store *store = lane->store;
+	int count = rc ? 0 : PQntuples(result);
+
+	(void)problem;
+	for (int row = 0; row < count; row++)
+		settle_row(lane, result, row);
+	for (size_t i = 0; i < lane->batch_count; i++) {
+		if (rc)
+			unanswered(store, lane->batch[i]);
+		else if (lane->done[i])
+			found(store, lane->batch[i]);
+		else
+			refused(store, lane->batch[i]);
+	}
+	/* Without memory it is as if we had not looked. */
+	for (int row = 0; rc == 0 && row < count; row++)
+		rc = lease_take_row(store, result, row);
+	ended(lane);
+}
+
+/* What was not taken stays in the batch and is looked at. */
+static void look(struct lane *lane)
+{
+	struct text columns[2] = {0};
+	const char *params[2];
+	char text[IPV4_TEXT_SIZE + MAC_TEXT_SIZE];
+	int rc;
+
+	array_begin(&columns[0]);
+	array_begin(&columns[1]);
+	for (size_t i = 0; i < lane->batch_count; i++) {
+		lane->done[i] = false;
+		lane->batch[i]->place = (uint16_t)i;
+		array_add(&columns[0], ipv4_text(lane->batch[i]->address, text));
+		array_add(&columns[1], mac_text(lane->batch[i]->mac, text));
+	}
+	array_end(&columns[0]);
+	array_end(&columns[1]);
+	params[0] = text_get(&columns[0]);
+	params[1] = text_get(&columns[1]);
+	rc = columns[0].failed || columns[1].failed
+		     ? -ENOMEM
+		     : db_submit(lane->db, &look_query, params, on_look, lane);
+	text_done(&columns[0]);
+	text_done(&columns[1]);
+	if (rc) {
+		for (size_t i = 0; i < lane->batch_count; i++)
+			unanswered(lane->store, lane->batch[i]);
+		lane->batch_count = 0;
+	}
+}
+
+static void on_written(struct lane *lane)
+{
+	struct lease_store *store = lane->store;
+	size_t count = lane->batch_count;
+	size_t left = 0;
+
+	if (lane->rc == E_CONFLICT && ++lane->tries < TRIES_MAX) {
+		/* A circle of two servers that wait for each other: this one was ended. */
+		for (size_t i = 0; i < count; i++)
+			once_more(store, lane->batch[i]);
+		ended(lane);
+		return;
+	}
+	lane->tries = 0;
+	if (lane->rc && lane->rc != E_UNAVAILABLE) {
+		failed_for_all(store, lane, count);
+		ended(lane);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (lane->rc)
+			unanswered(store, lane->batch[i]);
+		else if (lane->done[i])
+			committed(store, lane->batch[i]);
+		else
+			lane->batch[left++] = lane->batch[i];
+	}
+	if (left == 0 || store->ending) {
+		for (size_t i = 0; i < left; i++)
+			unanswered(store, lane->batch[i]);
+		ended(lane);
+		return;
+	}
+	if (store->options.on_batch)
+		store->options.on_batch(store->options.context);
+	lane->batch_count = left;
+	look(lane);
+}
+
+static void on_statement(void *context, int rc, const PGresult *result,
+			 const struct problem *problem)
+{
+	struct lane *lane = context;
+	int count = rc ? 0 : PQntuples(result);
+
+	/* One error names the reason, those of the other statements only say "aborted". */
+	if (rc && (lane->rc == 0 || lane->rc == E_CONFLICT))
+		lane->rc = rc;
+	if (rc && rc != E_UNAVAILABLE && (rc != E_CONFLICT || lane->tries + 1 == TRIES_MAX))
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	for (int row = 0; row < count; row++) {
+		struct lease *lease = lease_by_address(lane->store->options.table,
+						       (uint32_t)db_int(result, row, 0, 0));
+
+		if (!lease || !lease->flying || lease->place >= lane->batch_count ||
+		    lane->batch[lease->place] != lease)
+			continue;
+		lane->done[lease->place] = true;
+		lease->sure_until = (uint32_t)db_int(result, row, 1, 0);
+	}
+	if (--lane->statements == 0)
+		on_written(lane);
+}
+
+/* Servers that meet at the same addresses take them in the same order, so they rarely wait for each
+ * other in a circle. */
+static int by_address(const void *a, const void *b)
+{
+	const struct lease *x = *(struct lease *const *)a;
+	const struct lease *y = *(struct lease *const *)b;
+
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+int lease_write(struct lane *lane)
+{
+	struct arguments arguments = {0};
+	struct db_call calls[STATEMENTS];
+	const char *params[STATEMENTS][COLUMNS];
+	bool failed = false;
+	size_t count = 0;
+	int rc;
+
+	qsort(lane->batch, lane->batch_count, sizeof(struct lease *), by_address);
+	memset(lane->done, 0, lane->batch_count * sizeof(lane->done[0]));
+	for (size_t i = 0; i < lane->batch_count; i++) {
+		lane->batch[i]->place = (uint16_t)i;
+		add_lease(lane->store, &arguments, lane->batch[i]);
+	}
+	for (enum statement s = 0; s < STATEMENTS; s++) {
+		if (arguments.rows[s] == 0)
+			continue;
+		for (int i = 0; i < queries[s]->param_count; i++) {
+			array_end(&arguments.columns[s][i]);
+			params[s][i] = text_get(&arguments.columns[s][i]);
+			failed |= arguments.columns[s][i].failed;
+		}
+		calls[count++] = (struct db_call){queries[s], params[s], on_statement, lane};
+	}
+	lane->rc = 0;
+	lane->statements = (unsigned)count;
+	rc = failed ? -ENOMEM : db_submit_all(lane->db, calls, count);
+	for (enum statement s = 0; s < STATEMENTS; s++) {
+		for (int i = 0; i < COLUMNS; i++)
+			text_done(&arguments.columns[s][i]);
+	}
+	return rc;
+}
