@@ -73,6 +73,21 @@ static void on_db_notify(void *context, const char *channel)
 	boot_notified(bootd->boot, channel);
 }
 
+static void on_inventory(void *context, int64_t read_ms)
+{
+	struct bootd *bootd = context;
+
+	if (bootd->boot)
+		boot_refreshed(bootd->boot, read_ms);
+}
+
+static void refresh(void *context)
+{
+	struct bootd *bootd = context;
+
+	inventory_store_wake(bootd->inventory_store);
+}
+
 /* Both halves in one exposition: only the last may say that it ends. */
 static void answer_metrics(void *context, struct http_request *request)
 {
@@ -130,7 +145,7 @@ static int start_ground(struct bootd *bootd, struct problem *problem)
 		rc = db_new(bootd->loop, &db, &bootd->db);
 	if (rc == 0)
 		rc = inventory_store_new(bootd->loop, bootd->db, bootd->inventory, bootd->cable,
-					 NULL, NULL, &bootd->inventory_store);
+					 on_inventory, bootd, &bootd->inventory_store);
 	if (rc == 0)
 		rc = observations_new(bootd->loop, bootd->db, &bootd->observations);
 	return rc ? problem_set(problem, rc, "cannot start: %s", error_text(rc)) : 0;
@@ -192,6 +207,8 @@ static int start_boot(struct bootd *bootd, struct problem *problem)
 		.inventory = bootd->inventory,
 		.observations = bootd->observations,
 		.db = bootd->db,
+		.refresh = refresh,
+		.refresh_context = bootd,
 	};
 
 	return boot_new(bootd->loop, &options, &bootd->boot, problem);

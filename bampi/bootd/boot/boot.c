@@ -110,6 +110,11 @@ void boot_db_state(struct boot *boot, bool connected)
 	mailbox_db_state(boot->mailbox, connected);
 }
 
+void boot_refreshed(struct boot *boot, int64_t read_ms)
+{
+	boot_server_refreshed(boot->http, read_ms);
+}
+
 uint16_t boot_http_port(const struct boot *boot)
 {
 	return boot_server_port(boot->http);

@@ -52,6 +52,10 @@ struct boot_options {
 	const struct inventory *inventory;
 	struct observations *observations;
 	struct db *db;
+	/* Asks for a new picture of the inventory; boot_refreshed tells when it is there. NULL:
+	 * there is none to be had. */
+	void (*refresh)(void *context);
+	void *refresh_context;
 };
 
 /* -errno or E_*; the problem names the port or folder. */
@@ -63,6 +67,8 @@ void boot_free(struct boot *boot);
 /* From db_options.on_notify and on_state. Other channels are ignored. */
 void boot_notified(struct boot *boot, const char *channel);
 void boot_db_state(struct boot *boot, bool connected);
+/* The inventory's picture is the one that the database was asked for at `read_ms` (loop_now_ms). */
+void boot_refreshed(struct boot *boot, int64_t read_ms);
 
 uint16_t boot_http_port(const struct boot *boot);
 uint16_t boot_tftp_port(const struct boot *boot);

@@ -17,6 +17,7 @@
 #include "bampi/bootd/boot/boot_answer.h"
 #include "bampi/bootd/boot/boot_client.h"
 #include "bampi/bootd/boot/boot_file_server.h"
+#include "bampi/bootd/boot/script_hold.h"
 #include "bampi/bootd/boot/script_table.h"
 #include "bampi/bootd/identify/target_policy.h"
 
@@ -29,6 +30,7 @@ struct boot_server {
 	struct boot_counters *counters;
 	struct loop *loop;
 	struct http_server *http;
+	struct script_hold *hold;
 	struct log_limit refusals;
 };
 
@@ -122,6 +124,35 @@ static void script_wait(struct http_request *request, struct mac mac)
 	text_done(&text);
 }
 
+static void script_held(void *context, struct http_request *request, struct mac mac)
+{
+	struct boot_server *server = context;
+	char url[URL_SIZE];
+
+	if (own_url(server, http_request_peer(request)->address, url))
+		script_send(server, request, mac, url);
+	else
+		boot_answer_later(request);
+}
+
+/* "Stop" is said only from a picture that is newer than the question. */
+static bool script_waits(struct boot_server *server, struct http_request *request, struct mac mac)
+{
+	const struct boot_options *options = server->options;
+
+	if (target_policy(inventory_by_mac(options->inventory, mac)).target != BOOT_TARGET_STOP ||
+	    !options->refresh || !db_connected(options->db) ||
+	    script_hold_put(server->hold, request, mac))
+		return false;
+	options->refresh(options->refresh_context);
+	return true;
+}
+
+void boot_server_refreshed(struct boot_server *server, int64_t read_ms)
+{
+	script_hold_release(server->hold, read_ms);
+}
+
 static void script(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
@@ -139,7 +170,8 @@ static void script(void *context, struct http_request *request)
 		}
 		if (inventory_mac_of(inventory, client, &leased) && mac_equal(mac, leased) &&
 		    own_url(server, client, url)) {
-			script_send(server, request, mac, url);
+			if (!script_waits(server, request, mac))
+				script_send(server, request, mac, url);
 			return;
 		}
 	}
@@ -395,7 +427,9 @@ int boot_server_new(struct loop *loop, const struct boot_options *options, struc
 		.loop = loop,
 		.refusals = {.burst = 10, .per_minute = 60},
 	};
-	rc = http_server_new(loop, &http, &server->http);
+	rc = script_hold_new(loop, script_held, server, &server->hold);
+	if (rc == 0)
+		rc = http_server_new(loop, &http, &server->http);
 	if (rc)
 		(void)problem_set(problem, rc, "the boot server does not start: %s",
 				  error_text(rc));
@@ -415,6 +449,7 @@ void boot_server_free(struct boot_server *server)
 {
 	if (!server)
 		return;
+	script_hold_free(server->hold);
 	if (server->http)
 		http_server_free(server->http);
 	free(server);

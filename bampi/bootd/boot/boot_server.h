@@ -18,4 +18,6 @@ MUST_USE int boot_server_new(struct loop *loop, const struct boot_options *optio
 			     struct mailbox *mailbox, struct boot_counters *counters,
 			     struct boot_server **ret, struct problem *problem);
 void boot_server_free(struct boot_server *server);
+/* See boot_refreshed. */
+void boot_server_refreshed(struct boot_server *server, int64_t read_ms);
 uint16_t boot_server_port(const struct boot_server *server);

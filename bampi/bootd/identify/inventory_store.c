@@ -281,7 +281,7 @@ static void ended(struct inventory_store *store)
 	if (store->rc && store->rc != E_UNAVAILABLE)
 		log_warn(SUBJECT, "not read, the last picture stays (%s)", error_text(store->rc));
 	if (store->rc == 0 && store->fn)
-		store->fn(store->context);
+		store->fn(store->context, store->started_ms);
 
 	loop_timer_arm(store->timer, store->again ? gap_ms(store) : PERIOD_MS);
 	store->again = false;

@@ -12,7 +12,7 @@
 struct inventory_store;
 
 /* Called after each read that became the current picture. */
-typedef void (*inventory_change_fn)(void *context);
+typedef void (*inventory_change_fn)(void *context, int64_t read_ms); /* when it was begun */
 
 /* Channels whose notifications call inventory_store_wake; NULL-ended, for db_options. */
 extern const char *const inventory_channels[];

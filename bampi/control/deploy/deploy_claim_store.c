@@ -17,6 +17,9 @@
 /* Times leave the database as milliseconds since 1970. */
 #define MS(column) "floor(extract(epoch from " column ") * 1000)::bigint"
 
+/* A claimed row is due when the claim runs out: a deployment_touch before it is saved shows (it
+ * makes the row due now), and save keeps it. Else what was observed between the two would wait for
+ * the next poll. */
 /* clang-format off */
 static const struct db_query claim_query = {"deploy_claim",
 	"with due as ("
@@ -25,7 +28,8 @@ static const struct db_query claim_query = {"deploy_claim",
 	"    and (claim_until is null or claim_until <= now() or claim_owner = $1)"
 	"  order by due_at limit 256 for update skip locked"
 	"), claimed as ("
-	"  update haas.deployment d set claim_owner = $1, claim_until = now() + $3::bigint * interval '1 ms', generation = d.generation + 1"
+	"  update haas.deployment d set claim_owner = $1, claim_until = now() + $3::bigint * interval '1 ms', generation = d.generation + 1,"
+	"    due_at = now() + $3::bigint * interval '1 ms'"
 	"  from due where d.id = due.id returning d.*"
 	") "
 	"select c.id, c.generation, c.plan, c.state, c.step, c.step_index, c.attempt, " MS("c.step_started_at") ", " MS("c.step_deadline_at") ", "
@@ -53,7 +57,7 @@ static const struct db_query claim_query = {"deploy_claim",
 	" left join haas.image i on i.id = c.image_id"
 	" left join haas.boot_intent bi on bi.node_id = n.id"
 	" left join lateral (select * from haas.agent_task x where x.deployment_id = c.id and x.step = c.step order by x.id desc limit 1) a on true "
-	"order by c.due_at, c.id", 3};
+	"order by c.id", 3};
 
 enum column {
 	ID, GENERATION, PLAN, STATE, STEP, STEP_INDEX, ATTEMPT, STEP_STARTED, STEP_DEADLINE, CREATED, TENANT_ID, TENANT, ACTOR, PARAMS, MEMO, PROBLEM,

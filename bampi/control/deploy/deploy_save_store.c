@@ -35,13 +35,15 @@ enum part {
 
 /* clang-format off */
 static const struct db_query queries[PART_COUNT] = {
+	/* Due before its claim runs out: touched since the claim, so it is looked at again at once. */
 	/* Locked in the order of ids, so that two batches (and bampi-bootd's deployment_touch) do not wait for one another in a ring. */
 	[PART_DEPLOYMENT] = {"deploy_save",
 		"with x as (select * from jsonb_to_recordset($1::jsonb) as x (id bigint, generation bigint, state text, step text, step_index integer,"
 		"  attempt integer, started_ms bigint, deadline_ms bigint, due_ms bigint, keep boolean, memo jsonb, problem jsonb, ended boolean)),"
 		"locked as (select d.id from haas.deployment d join x on x.id = d.id and x.generation = d.generation order by d.id for update of d) "
 		"update haas.deployment d set state = x.state::haas.deployment_state, step = x.step, step_index = x.step_index, attempt = x.attempt,"
-		"  step_started_at = " TIME("x.started_ms") ", step_deadline_at = " TIME("x.deadline_ms") ", due_at = " TIME("x.due_ms") ","
+		"  step_started_at = " TIME("x.started_ms") ", step_deadline_at = " TIME("x.deadline_ms") ","
+		"  due_at = case when x.due_ms is null then null when d.due_at <= now() then now() else " TIME("x.due_ms") " end,"
 		"  claim_owner = case when x.keep then $2 end, claim_until = case when x.keep then now() + $3::bigint * interval '1 ms' end,"
 		"  memo = x.memo, problem = x.problem, started_at = coalesce(d.started_at, now()),"
 		"  ended_at = case when x.ended then now() end,"
