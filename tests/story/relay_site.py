@@ -131,10 +131,10 @@ class Site:
         for prefix in ("10.81.0.0/24", "10.82.0.0/24"):
             self.ip("router", "route", "add", prefix, "via", RELAY)
         self.pg("start")
-        self.sql("""
-            insert into subnet (name, prefix, gateway, boot_server, pool_low, pool_high, reserved_only, lease_s) values
-                ('l1', '10.81.0.0/24', '10.81.0.1', '10.81.0.1', '10.81.0.100', '10.81.0.199', false, 600),
-                ('l2', '10.82.0.0/24', '10.82.0.1', '10.82.0.1', '10.82.0.100', '10.82.0.199', false, 600);
+        self.sql(f"""
+            insert into subnet (name, prefix, gateway, boot_server, pool_low, pool_high, reserved_only, lease_s, relays) values
+                ('l1', '10.81.0.0/24', '10.81.0.1', '10.81.0.1', '10.81.0.100', '10.81.0.199', false, 600, '{{10.81.0.1,{RELAY}}}'),
+                ('l2', '10.82.0.0/24', '10.82.0.1', '10.82.0.1', '10.82.0.100', '10.82.0.199', false, 600, '{{10.82.0.1,{RELAY}}}');
             insert into node (name) values ('n1'), ('n2');
             insert into nic (mac, node_id, name, boot) select '02:aa:00:00:00:01', id, 'eth0', true from node where name = 'n1';
             insert into nic (mac, node_id, name, boot) select '02:aa:00:00:00:02', id, 'eth0', true from node where name = 'n2';
