@@ -10,14 +10,29 @@
 #include "common/http/server.h"
 #include "common/io/process.h"
 
+#include "bampi/relay/cache/boot_cache.h"
 #include "bampi/relay/dhcp/dhcp_relay.h"
+
+#define METRICS_END "# EOF\n"
 
 struct relay {
 	struct loop *loop;
 	const struct relay_conf *conf;
 	struct dhcp_relay *dhcp;
+	struct boot_cache *boot;
 	struct http_server *metrics;
 };
+
+/* Only the last part of an exposition may say that it ends. */
+static void add_metrics(struct text *text, const struct metric_row *rows, size_t count,
+			const void *values)
+{
+	size_t end = strlen(METRICS_END);
+
+	if (!text->failed && text->size >= end)
+		text->size -= end;
+	metrics_write(text, rows, count, values);
+}
 
 static void answer_metrics(void *context, struct http_request *request)
 {
@@ -27,7 +42,10 @@ static void answer_metrics(void *context, struct http_request *request)
 	const struct metric_row *rows = dhcp_relay_metric_rows(&count);
 
 	if (relay->dhcp)
-		metrics_write(&text, rows, count, dhcp_relay_metric_values(relay->dhcp));
+		add_metrics(&text, rows, count, dhcp_relay_metric_values(relay->dhcp));
+	rows = boot_cache_metric_rows(&count);
+	if (relay->boot)
+		add_metrics(&text, rows, count, boot_cache_metric_values(relay->boot));
 	http_answer(request, text.failed ? 500 : 200, METRICS_CONTENT_TYPE, text_get(&text),
 		    text.size);
 	text_done(&text);
@@ -58,9 +76,28 @@ static int start_dhcp(struct relay *relay, struct problem *problem)
 	return dhcp_relay_new(relay->loop, &options, &relay->dhcp, problem);
 }
 
+static int start_boot(struct relay *relay, struct problem *problem)
+{
+	const struct relay_conf *conf = relay->conf;
+	const struct boot_cache_options options = {
+		.controller = conf->controller,
+		.http_address = conf->http.address,
+		.http_port = (uint16_t)conf->http.port,
+		.tftp = conf->tftp,
+		.folder = conf->cache.folder,
+		.limit = (uint64_t)conf->cache.limit_mib << 20,
+		.keep = (const char *const *)conf->cache.keep,
+	};
+
+	if (!conf->controller[0])
+		return 0;
+	return boot_cache_new(relay->loop, &options, &relay->boot, problem);
+}
+
 static void relay_free(struct relay *relay)
 {
 	http_server_free(relay->metrics);
+	boot_cache_free(relay->boot);
 	dhcp_relay_free(relay->dhcp);
 	free(relay);
 }
@@ -76,9 +113,13 @@ int relay_start(struct loop *loop, const void *values, void **ret_state, struct 
 	relay->conf = values;
 	rc = start_dhcp(relay, problem);
 	if (rc == 0)
+		rc = start_boot(relay, problem);
+	if (rc == 0)
 		rc = start_metrics(relay, problem);
 	if (rc == 0)
 		rc = process_drop_privileges(relay->conf->user, problem);
+	if (rc == 0 && relay->boot)
+		rc = boot_cache_open(relay->boot, problem);
 	if (rc) {
 		relay_free(relay);
 		return rc;

@@ -23,6 +23,17 @@ struct relay_conf {
 		int64_t packet_limit;
 		int64_t client_rate, client_burst, link_rate, link_burst;
 	} dhcp;
+	char *controller; /* "" = no boot cache */
+	struct {
+		uint32_t address;
+		int64_t port;
+	} http;
+	bool tftp;
+	struct {
+		char *folder;
+		int64_t limit_mib;
+		char **keep;
+	} cache;
 	char *metrics_socket; /* "" = none */
 };
 

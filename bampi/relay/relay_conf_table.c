@@ -29,6 +29,20 @@ const struct conf_row relay_conf_rows[] = {
 	 "requests a second", "of one link; 0 = no limit"},
 	{"dhcp.link_burst", CONF_INT, AT(dhcp.link_burst), "4000", 1, 1000000, NULL, "requests",
 	 "of one link at once: its nodes powered on together"},
+	{"controller", CONF_STRING, AT(controller), "", 0, 0, NULL, NULL,
+	 "bampi-bootd's boot HTTP, as in \"http://10.0.0.1:8080\"; empty = no boot cache"},
+	{"http.address", CONF_ADDRESS, AT(http.address), "0.0.0.0", 0, 0, NULL, NULL,
+	 "address that nodes fetch from; 0.0.0.0 = all"},
+	{"http.port", CONF_INT, AT(http.port), "8080", 1, 65535, NULL, "port",
+	 "the http_port of bampi-bootd, which writes it into the URLs that it hands out"},
+	{"tftp", CONF_BOOL, AT(tftp), "true", 0, 0, NULL, NULL,
+	 "answer TFTP; firmware that cannot boot by HTTP needs it"},
+	{"cache.folder", CONF_STRING, AT(cache.folder), "/var/cache/haas-relay", 0, 0, NULL, NULL,
+	 "where boot files and images are kept"},
+	{"cache.limit", CONF_INT, AT(cache.limit_mib), "65536", 1, 1073741824, NULL, "MiB",
+	 "what they may take; the least recently used go first"},
+	{"cache.keep", CONF_STRINGS, AT(cache.keep), "", 0, 0, NULL, NULL,
+	 "boot files to have ready before anybody asks, as undionly.kpxe, snponly.efi, vmlinuz, agent.img"},
 	{"metrics_socket", CONF_STRING, AT(metrics_socket), "", 0, 0, NULL, NULL,
 	 "Unix socket that serves GET /metrics; empty = none"},
 };
@@ -61,5 +75,7 @@ int relay_conf_check(const void *values, struct problem *problem)
 				      "[\"eth1\"]");
 		return E_MALFORMED;
 	}
+	if (conf->controller[0] && conf->cache.folder[0] != '/')
+		return problem_set(problem, E_MALFORMED, "cache.folder must be an absolute path");
 	return dhcp_relay_check(&dhcp, problem);
 }
