@@ -25,6 +25,7 @@ struct bampid_conf {
 	int64_t boot_http_port;
 	int64_t claim_s;
 	int64_t bmc_workers;
+	int64_t bmc_session_keep_s;
 	int64_t refresh_s[REFRESH_COUNT];
 	int64_t deadline_s[STEP_COUNT];
 	int64_t backoff_s;

@@ -37,6 +37,8 @@ const struct conf_row bampid_conf_rows[] = {
 	REFRESH(REFRESH_SEL, "sel", "300", "for what is new in its event log"),
 	REFRESH(REFRESH_INFO, "info", "86400", "for its firmware version"),
 	REFRESH(REFRESH_FRU, "fru", "86400", "for its inventory (FRU)"),
+	{"bmc_session_keep", CONF_INT, AT(bmc_session_keep_s), "150", 0, 86400, NULL, "seconds",
+	 "an unused session at a BMC is kept so long; 0 = it is closed after each call"},
 	{"bmc_patience", CONF_INT, AT(bmc_patience_s), "120", 0, 3600, NULL, "seconds",
 	 "a BMC that does not answer is asked again for so long before an attempt has failed"},
 	{"sim_rack", CONF_STRING, AT(sim_rack), "", 0, 0, NULL, NULL, "file of the simulated rack for BMCs with driver sim; empty = none"},

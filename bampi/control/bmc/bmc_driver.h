@@ -21,7 +21,8 @@ enum bmc_workaround {
 	BMC_WORKAROUND_INTEL20 = 1 << 1,      /* "intel20" */
 	BMC_WORKAROUND_SUPERMICRO20 = 1 << 2, /* "supermicro20" */
 	BMC_WORKAROUND_SUN20 = 1 << 3,        /* "sun20" */
-	/* "opensesspriv": the privilege of Open Session is what counts. OpenIPMI's ipmi_sim, too */
+	/* "opensesspriv": the privilege of Open Session is what counts. Always sent so; the word is
+	 * kept for those who know it */
 	BMC_WORKAROUND_OPENSESSPRIV = 1 << 4,
 	BMC_WORKAROUND_INTEGRITYCHECKVALUE = 1 << 5, /* "integritycheckvalue" */
 	BMC_WORKAROUND_NOCHECKSUMCHECK = 1 << 6,     /* "nochecksumcheck" */

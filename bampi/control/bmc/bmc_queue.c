@@ -8,6 +8,7 @@
 
 #include "bampi/control/bmc/bmc_queue_private.h"
 #include "bampi/control/bmc/ipmi_driver.h"
+#include "bampi/control/bmc/rmcp_client.h"
 
 enum { WORKERS_DEFAULT = 16, CALLS_QUEUED_MAX = 1 << 16 };
 
@@ -38,9 +39,14 @@ int bmc_queue_new(struct loop *loop, const struct bmc_queue_options *options,
 	rc = worker_new(loop, queue->workers, CALLS_QUEUED_MAX, &queue->host.worker);
 	if (rc)
 		goto err_worker;
+	rc = rmcp_client_new(loop, options->session_keep_ms, &queue->host.rmcp);
+	if (rc)
+		goto err_rmcp;
 	*ret = queue;
 	return 0;
 
+err_rmcp:
+	worker_free(queue->host.worker);
 err_worker:
 	loop_timer_free(queue->deliver);
 err_timer:
@@ -195,6 +201,7 @@ void bmc_queue_free(struct bmc_queue *queue)
 		bmc_free(bmc);
 	}
 	worker_free(queue->host.worker);
+	rmcp_client_free(queue->host.rmcp);
 	finished_deliver(queue);
 	loop_timer_free(queue->deliver);
 	free(queue);

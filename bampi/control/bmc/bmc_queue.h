@@ -21,6 +21,8 @@ struct bmc_queue_options {
 	unsigned workers;         /* threads, for what blocks; 0 = 16 */
 	unsigned failing_workers; /* of them at most so many for BMCs that failed last time; 0 = a
 				     quarter, at least 1 */
+	int64_t session_keep_ms;  /* an unused session at a BMC is kept so long; 0 = it is closed
+				     after each call */
 	struct sim_rack *sim; /* what driver "sim" speaks to; borrowed, NULL = no simulated nodes */
 };
 

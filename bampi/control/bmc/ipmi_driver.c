@@ -7,9 +7,12 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/text.h"
 
 #include "bampi/control/bmc/bmc_blocking.h"
 #include "bampi/control/bmc/ipmi_session.h"
+#include "bampi/control/bmc/rmcp_call.h"
+#include "bampi/control/bmc/rmcp_client.h"
 
 int ipmi_driver_setup(void)
 {
@@ -227,9 +230,11 @@ static int blocking_run(void *state, const struct bmc_request *request, int64_t 
 
 	session->deadline_ms = deadline_ms;
 	rc = ipmi_session_open(session, problem);
-	if (rc)
-		return rc;
-	return runs[request->op](session, request, ret, problem);
+	if (rc == 0)
+		rc = runs[request->op](session, request, ret, problem);
+	/* Such calls are rare, and a BMC has few sessions. */
+	ipmi_session_drop(session);
+	return rc;
 }
 
 static void blocking_close(void *state)
@@ -248,40 +253,142 @@ static const struct bmc_blocking_face blocking_face = {.run = blocking_run,
 
 /* --- the driver's row ------------------------------------------------ */
 
+/* One BMC: what is short goes through the loop (rmcp_call), the rest through a thread. */
+struct ipmi_bmc {
+	char node[64];
+	struct rmcp_peer *peer; /* NULL: its address is a name, and only threads may ask DNS */
+	struct bmc_blocking *blocking;
+	struct rmcp_call call;
+	int64_t deadline_ms;
+	bmc_call_fn fn; /* of the call in the loop; NULL = none */
+	void *context;
+};
+
+static void driver_close(void *state)
+{
+	struct ipmi_bmc *bmc = state;
+
+	if (!bmc)
+		return;
+	rmcp_peer_free(bmc->peer);
+	bmc_blocking_free(bmc->blocking);
+	rmcp_call_done(&bmc->call);
+	free(bmc);
+}
+
+static int blocking_new(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
+			struct bmc_blocking **ret)
+{
+	struct ipmi_session *session = calloc(1, sizeof(*session));
+	int rc;
+
+	if (!session)
+		return -ENOMEM;
+	session->endpoint = *endpoint;
+	session->sdr_cache = -1;
+	rc = bmc_blocking_new(host, &blocking_face, session, ret);
+	if (rc)
+		blocking_close(session);
+	return rc;
+}
+
 static int driver_open(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
 		       void **ret_session, struct problem *problem)
 {
-	struct ipmi_session *session = calloc(1, sizeof(*session));
-	struct bmc_blocking *blocking = NULL;
+	struct ipmi_bmc *bmc = calloc(1, sizeof(*bmc));
+	int rc = 0;
 
-	if (!session)
+	if (!bmc)
 		return ipmi_no_memory(problem);
-	session->endpoint = *endpoint;
-	session->sdr_cache = -1;
-	if (bmc_blocking_new(host, &blocking_face, session, &blocking) != 0) {
-		blocking_close(session);
-		return ipmi_no_memory(problem);
+	(void)text_copy(bmc->node, sizeof(bmc->node), endpoint->node);
+	if (rmcp_address_is_literal(endpoint->address))
+		rc = rmcp_peer_new(host->rmcp, endpoint, &bmc->peer, problem);
+	if (rc == 0 && blocking_new(endpoint, host, &bmc->blocking) != 0)
+		rc = ipmi_no_memory(problem);
+	if (rc) {
+		driver_close(bmc);
+		return rc;
 	}
-	*ret_session = blocking;
+	*ret_session = bmc;
 	return 0;
 }
 
-static bool driver_blocks(void *session, const struct bmc_request *request)
+static bool driver_blocks(void *state, const struct bmc_request *request)
 {
-	(void)session;
-	(void)request;
-	return true;
+	const struct ipmi_bmc *bmc = state;
+
+	return !bmc->peer || !rmcp_call_knows(request->op);
 }
 
-static int driver_start(void *session, const struct bmc_request *request, int64_t deadline_ms,
+static void call_end(struct ipmi_bmc *bmc, int rc, const struct problem *problem)
+{
+	bmc_call_fn fn = bmc->fn;
+	struct bmc_result result = bmc->call.result;
+
+	bmc->fn = NULL;
+	if (rc == 0)
+		bmc->call.result = (struct bmc_result){0};
+	rmcp_call_done(&bmc->call);
+	fn(bmc->context, rc, rc ? NULL : &result, problem);
+}
+
+static void call_answered(void *context, const struct rmcp_message *answer,
+			  const struct problem *problem);
+
+/* 0 or an error with a problem. */
+static int call_step(struct ipmi_bmc *bmc, struct problem *problem)
+{
+	struct rmcp_ask ask;
+	int rc = rmcp_call_ask(&bmc->call, &ask, problem);
+
+	if (rc == 0)
+		rmcp_peer_ask(bmc->peer, &ask, bmc->deadline_ms, call_answered, bmc);
+	return rc;
+}
+
+static void call_answered(void *context, const struct rmcp_message *answer,
+			  const struct problem *failed)
+{
+	struct ipmi_bmc *bmc = context;
+	struct problem problem = {0};
+	int rc;
+
+	if (failed) {
+		call_end(bmc, failed->code, failed);
+		return;
+	}
+	rc = rmcp_call_heard(&bmc->call, answer, &problem);
+	if (rc > 0)
+		rc = call_step(bmc, &problem) ? problem.code : 1;
+	if (rc <= 0)
+		call_end(bmc, rc, rc ? &problem : NULL);
+}
+
+static int driver_start(void *state, const struct bmc_request *request, int64_t deadline_ms,
 			bmc_call_fn fn, void *context)
 {
-	return bmc_blocking_start(session, request, deadline_ms, fn, context);
+	struct ipmi_bmc *bmc = state;
+	struct problem problem = {0};
+
+	if (driver_blocks(bmc, request))
+		return bmc_blocking_start(bmc->blocking, request, deadline_ms, fn, context);
+	rmcp_call_begin(&bmc->call, bmc->node, request);
+	bmc->deadline_ms = deadline_ms;
+	bmc->fn = fn;
+	bmc->context = context;
+	return call_step(bmc, &problem);
 }
 
-static void driver_close(void *session)
+static bool driver_cancel(void *state)
 {
-	bmc_blocking_free(session);
+	struct ipmi_bmc *bmc = state;
+
+	if (!bmc->fn)
+		return false; /* in a thread */
+	bmc->fn = NULL;
+	rmcp_peer_forget(bmc->peer);
+	rmcp_call_done(&bmc->call);
+	return true;
 }
 
 const struct bmc_driver ipmi_driver = {
@@ -289,5 +396,6 @@ const struct bmc_driver ipmi_driver = {
 	.open = driver_open,
 	.blocks = driver_blocks,
 	.start = driver_start,
+	.cancel = driver_cancel,
 	.close = driver_close,
 };

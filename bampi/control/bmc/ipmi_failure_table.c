@@ -10,8 +10,8 @@ static const char password[] =
 	"check user name and password of the BMC; it is not asked again until they change, so that the "
 	"account is not locked";
 static const char privilege[] =
-	"give the user administrator privilege on the LAN channel; some BMCs need the workaround "
-	"opensesspriv";
+	"give the user administrator privilege on the LAN channel: operator is enough for power, boot "
+	"device and sensors";
 static const char dead[] =
 	"check that the BMC has power and that its address answers: rmcpping ADDRESS";
 static const char suite[] = "set another cipher suite for this BMC; 3 and 17 are the usual ones";
@@ -24,7 +24,7 @@ static const struct ipmi_failure failures[] = {
 	{IPMI_ERR_PASSWORD_INVALID,                   false,  E_AUTHENTICATION, "refused the password",                   password},
 	{IPMI_ERR_K_G_INVALID,                        false,  E_AUTHENTICATION, "refused the BMC key (K_g)",              password},
 	{IPMI_ERR_PASSWORD_VERIFICATION_TIMEOUT,      false,  E_AUTHENTICATION, "did not accept the password",            password},
-	{IPMI_ERR_PRIVILEGE_LEVEL_CANNOT_BE_OBTAINED, false,  E_AUTHENTICATION, "does not let the user be administrator", privilege},
+	{IPMI_ERR_PRIVILEGE_LEVEL_CANNOT_BE_OBTAINED, false,  E_AUTHENTICATION, "does not give the user the privilege"   , privilege},
 	{IPMI_ERR_AUTHENTICATION_TYPE_UNAVAILABLE,    false,  E_AUTHENTICATION, "offers no usable authentication",        privilege},
 	{IPMI_ERR_PRIVILEGE_LEVEL_INSUFFICIENT,       false,  E_DENIED,         "denied the command to this user",        privilege},
 	{IPMI_ERR_CONNECTION_TIMEOUT,                 false,  E_TIMEOUT,        "does not answer",                        dead},

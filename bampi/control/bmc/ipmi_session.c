@@ -66,7 +66,8 @@ static unsigned freeipmi_workarounds(uint32_t bits)
 		{BMC_WORKAROUND_NOCHECKSUMCHECK,
 		 IPMI_WORKAROUND_FLAGS_OUTOFBAND_2_0_NO_CHECKSUM_CHECK},
 	};
-	unsigned flags = 0;
+	/* The wanted privilege goes into Open Session, too: right for all, and some need it. */
+	unsigned flags = IPMI_WORKAROUND_FLAGS_OUTOFBAND_2_0_OPEN_SESSION_PRIVILEGE;
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if (bits & (uint32_t)rows[i].ours)
