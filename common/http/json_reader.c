@@ -31,6 +31,53 @@ int json_read(const char *data, size_t size, size_t limit, json_t **ret, struct 
 	return 0;
 }
 
+/* Counts what jansson would make, without making it. Malformed text may be counted wrongly; it is
+ * refused by jansson then. */
+static const char *bound_passed(const char *data, size_t size, const struct json_bounds *bounds)
+{
+	unsigned depth = 0;
+	size_t values = 1;
+	bool quoted = false;
+
+	for (size_t i = 0; i < size; i++) {
+		char byte = data[i];
+
+		if (quoted) {
+			i += byte == '\\';
+			quoted = byte != '"';
+			continue;
+		}
+		quoted = byte == '"';
+		if (byte == '[' || byte == '{') {
+			depth++;
+			values++;
+		} else if ((byte == ']' || byte == '}') && depth > 0) {
+			depth--;
+		} else if (byte == ',') {
+			values++;
+		}
+		if (depth > bounds->depth)
+			return "is nested too deeply";
+		if (values > bounds->values)
+			return "holds too many values";
+	}
+	return NULL;
+}
+
+int json_read_bounded(const char *data, size_t size, const struct json_bounds *bounds, json_t **ret,
+		      struct problem *problem)
+{
+	const char *passed = size > bounds->size ? NULL : bound_passed(data, size, bounds);
+
+	if (passed) {
+		(void)problem_set(problem, E_LIMIT, "the JSON text %s", passed);
+		problem_hint(problem, "at most %u levels and %zu values are read", bounds->depth,
+			     bounds->values);
+		return E_LIMIT;
+	}
+	return json_read(data, size, bounds->size, ret, problem);
+}
+
 struct json_reader json_reader(const json_t *object)
 {
 	struct json_reader reader = {.object = object};

@@ -23,6 +23,18 @@
 MUST_USE int json_read(const char *data, size_t size, size_t limit, json_t **ret,
 		       struct problem *problem);
 
+/* For answers of peers that may be broken or hostile: small JSON can become large memory (a
+ * megabyte of "{}," is a hundred of objects), so nesting and number of values are counted before
+ * anything is made of them. */
+struct json_bounds {
+	size_t size;    /* bytes */
+	unsigned depth; /* of arrays and objects */
+	size_t values;  /* members and elements in all */
+};
+/* As json_read; E_LIMIT names the bound that was passed. */
+MUST_USE int json_read_bounded(const char *data, size_t size, const struct json_bounds *bounds,
+			       json_t **ret, struct problem *problem);
+
 /* A straight-down reader with a sticky problem: json_get_* record the first failure and give a
  * default. */
 struct json_reader {

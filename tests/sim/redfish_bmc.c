@@ -469,10 +469,8 @@ static void spoil(struct redfish_bmc *bmc, const char *path, struct redfish_bmc_
 	const uint32_t bombs =
 		REDFISH_BMC_BOMB_DEEP | REDFISH_BMC_BOMB_WIDE | REDFISH_BMC_BOMB_LONG;
 
-	if (bmc->faults & REDFISH_BMC_HANG)
-		ret->delay_ms = -1;
-	else if (bmc->faults & REDFISH_BMC_SLOW &&
-		 strncmp(path, bmc->slow_path, strlen(bmc->slow_path)) == 0)
+	if (bmc->faults & REDFISH_BMC_SLOW &&
+	    strncmp(path, bmc->slow_path, strlen(bmc->slow_path)) == 0)
 		ret->delay_ms = bmc->hold_ms;
 	if (ret->status != 200)
 		return;
@@ -506,6 +504,10 @@ void redfish_bmc_serve(struct redfish_bmc *bmc, const struct redfish_bmc_request
 		size--;
 	(void)text_format(path, sizeof(path), "%.*s", (int)size, request->path);
 	bmc->seen.requests++;
+	if (bmc->faults & REDFISH_BMC_HANG) {
+		ret->delay_ms = -1;
+		return;
+	}
 	sessions_expire(bmc, request->now_ms);
 	public_path = strcmp(path, "/redfish") == 0 || strcmp(path, "/redfish/v1") == 0;
 	if (bmc->faults & REDFISH_BMC_UNAVAILABLE) {

@@ -48,7 +48,7 @@ struct redfish_bmc_node {
 /* Bits; more than one may be on. `hold_ms` and `slow_path` are theirs where named. */
 enum redfish_bmc_fault {
 	REDFISH_BMC_LAZY = 1 << 0,         /* the system is 404 until its collection was read */
-	REDFISH_BMC_HANG = 1 << 1,         /* never answers */
+	REDFISH_BMC_HANG = 1 << 1,         /* never answers, does nothing */
 	REDFISH_BMC_SESSION_FULL = 1 << 2, /* no session is given, whatever is free */
 	REDFISH_BMC_STALE_BOOT = 1 << 3,   /* shows the boot override of before, does the new one */
 	REDFISH_BMC_DROPS_BOOT = 1 << 4,   /* takes the boot override and forgets it */

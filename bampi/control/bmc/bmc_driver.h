@@ -28,20 +28,31 @@ enum bmc_workaround {
 	BMC_WORKAROUND_NOCHECKSUMCHECK = 1 << 6,     /* "nochecksumcheck" */
 };
 
+/* How a Redfish BMC is spoken to. */
+enum bmc_tls {
+	BMC_TLS_VERIFY,     /* "verify": by its fingerprint, else by the CA file */
+	BMC_TLS_UNVERIFIED, /* "unverified": TLS with whoever answers there */
+	BMC_TLS_OFF,        /* "off": plain HTTP; the password is readable on the way */
+};
+
 /* A value: copy it freely, but end every copy with bmc_endpoint_wipe. */
 struct bmc_endpoint {
-	int64_t id;             /* bmc.node_id (one BMC per node); the key of the queue */
-	char node[64];          /* node name, for problems and log lines */
-	char driver[16];        /* bmc_driver_table name: "ipmi" or "sim" */
-	char address[64];       /* literal IPv4 or IPv6 address, or a name */
-	uint16_t port;          /* 0 = the driver's default (623) */
-	char username[17];      /* IPMI allows 16 bytes */
-	char password[21];      /* IPMI 2.0 allows 20 bytes */
-	uint8_t cipher_suite;   /* IPMI 22.15.2; 3 and 17 are the usual ones */
-	uint32_t workarounds;   /* bits of enum bmc_workaround */
-	uint32_t timeout_ms;    /* of one call; 0 = 10000 */
-	uint32_t retransmit_ms; /* a request is sent again after this; 0 = 4000. Below `timeout_ms`
-				 */
+	int64_t id;           /* bmc.node_id (one BMC per node); the key of the queue */
+	char node[64];        /* node name, for problems and log lines */
+	char driver[16];      /* "ipmi", "redfish", "libvirt" or "sim" */
+	char address[128];    /* literal IPv4 or IPv6 address, or a name; libvirt: connection URI,
+				 "#domain" after it when the domain is not called as the node */
+	uint16_t port;        /* 0 = the driver's default (623) */
+	char username[17];    /* IPMI allows 16 bytes */
+	char password[21];    /* IPMI 2.0 allows 20 bytes */
+	uint8_t cipher_suite; /* IPMI 22.15.2; 3 and 17 are the usual ones */
+	uint32_t workarounds; /* bits of enum bmc_workaround */
+	enum bmc_tls tls;     /* redfish */
+	char pin[56];        /* redfish: the one public key to trust, as in fetch.h; "" = CA file */
+	uint32_t timeout_ms; /* of one call; 0 = 10000 */
+	uint32_t retransmit_ms; /* a request is sent again after this; 0 = 4000. Below `timeout_ms`.
+				   redfish: no pause before another try is longer; 0 = as long as
+				   its vendor's row says */
 };
 
 void bmc_endpoint_wipe(struct bmc_endpoint *endpoint);
@@ -246,6 +257,7 @@ const char *bmc_confirm_text(enum bmc_confirm confirm);
 
 /* --- a driver -------------------------------------------------------- */
 
+struct fetcher;
 struct loop;
 struct rmcp_client;
 struct sim_rack;
@@ -257,11 +269,13 @@ struct bmc_host {
 	struct worker *worker;    /* for libraries that block: bmc_blocking.h */
 	struct sim_rack *sim;     /* what driver "sim" speaks to; NULL = no simulated nodes */
 	struct rmcp_client *rmcp; /* the sockets of driver "ipmi" */
+	struct fetcher *fetcher;  /* the connections of driver "redfish" */
 };
 
 /* A call has ended; from the loop, never from inside start(). It may start the next call, or close
  * the session: the driver touches nothing of it afterwards. rc 0: what *result owns passes to the
- * callee, and `problem` is NULL. Else `result` is NULL. Both are borrowed for the call. */
+ * callee, and `problem` is NULL, or tells what an operator should know nevertheless. Else `result`
+ * is NULL. Both are borrowed for the call. */
 typedef void (*bmc_call_fn)(void *context, int rc, struct bmc_result *result,
 			    const struct problem *problem);
 

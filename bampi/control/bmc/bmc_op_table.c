@@ -5,27 +5,29 @@
 
 #include "bampi/control/bmc/bmc_driver.h"
 #include "bampi/control/bmc/ipmi_driver.h"
+#include "bampi/control/bmc/redfish_driver.h"
 #include "bampi/control/bmc/sim_driver.h"
 
-/* Power deadlines: real servers take up to ~10 s to switch; an ACPI shutdown up to minutes. SDR and
- * FRU reads are slow (hundreds of calls). */
+/* Power deadlines: real servers take up to ~10 s to switch; an ACPI shutdown up to minutes. iDRACs
+ * refuse power-on for 60 s after off, iLOs a boot device during POST. SDR and FRU reads are slow
+ * (hundreds of calls); a firmware inventory by Redfish takes up to 3 minutes. */
 const struct bmc_op_row bmc_op_table[BMC_OP_COUNT] = {
 	/*                   name            idempotent changes deadline_ms */
 	[BMC_POWER_STATUS] = {"power-status", true, false, 15000},
-	[BMC_POWER_ON] = {"power-on", true, true, 45000},
+	[BMC_POWER_ON] = {"power-on", true, true, 90000},
 	[BMC_POWER_OFF] = {"power-off", true, true, 45000},
-	[BMC_POWER_CYCLE] = {"power-cycle", true, true, 90000},
+	[BMC_POWER_CYCLE] = {"power-cycle", true, true, 135000},
 	[BMC_POWER_RESET] = {"power-reset", false, true, 20000},
 	[BMC_POWER_SOFT] = {"power-soft", true, true, 180000},
 	[BMC_BOOT_GET] = {"boot-get", true, false, 15000},
-	[BMC_BOOT_SET] = {"boot-set", true, true, 30000},
+	[BMC_BOOT_SET] = {"boot-set", true, true, 90000},
 	[BMC_IDENTIFY] = {"identify", true, true, 15000},
 	[BMC_INFO] = {"info", true, false, 15000},
 	[BMC_SENSORS] = {"sensors", true, false, 120000},
 	[BMC_SEL_LIST] = {"sel-list", true, false, 120000},
 	[BMC_SEL_NEW] = {"sel-new", true, false, 120000},
 	[BMC_SEL_CLEAR] = {"sel-clear", true, true, 30000},
-	[BMC_FRU] = {"fru", true, false, 120000},
+	[BMC_FRU] = {"fru", true, false, 300000},
 	[BMC_USER_LIST] = {"user-list", true, false, 60000},
 	[BMC_USER_SET] = {"user-set", true, true, 30000},
 	[BMC_LAN_GET] = {"lan-get", true, false, 30000},
@@ -94,7 +96,8 @@ void bmc_result_done(struct bmc_result *result)
 
 const struct bmc_driver *bmc_driver_find(const char *name)
 {
-	static const struct bmc_driver *const drivers[] = {&ipmi_driver, &sim_driver};
+	static const struct bmc_driver *const drivers[] = {&ipmi_driver, &redfish_driver,
+							   &sim_driver};
 
 	for (size_t i = 0; i < COUNT_OF(drivers); i++) {
 		if (strcmp(drivers[i]->name, name) == 0)

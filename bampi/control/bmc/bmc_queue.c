@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/http/fetch.h"
 
 #include "bampi/control/bmc/bmc_queue_private.h"
 #include "bampi/control/bmc/ipmi_driver.h"
@@ -42,9 +43,15 @@ int bmc_queue_new(struct loop *loop, const struct bmc_queue_options *options,
 	rc = rmcp_client_new(loop, options->session_keep_ms, &queue->host.rmcp);
 	if (rc)
 		goto err_rmcp;
+	rc = fetcher_new(loop, &(struct fetcher_options){.ca_file = options->ca_file},
+			 &queue->host.fetcher);
+	if (rc)
+		goto err_fetcher;
 	*ret = queue;
 	return 0;
 
+err_fetcher:
+	rmcp_client_free(queue->host.rmcp);
 err_rmcp:
 	worker_free(queue->host.worker);
 err_worker:
@@ -110,7 +117,8 @@ static bool same_access(const struct bmc_endpoint *a, const struct bmc_endpoint 
 	       a->port == b->port && strcmp(a->username, b->username) == 0 &&
 	       strcmp(a->password, b->password) == 0 && a->cipher_suite == b->cipher_suite &&
 	       a->workarounds == b->workarounds && a->timeout_ms == b->timeout_ms &&
-	       a->retransmit_ms == b->retransmit_ms;
+	       a->retransmit_ms == b->retransmit_ms && a->tls == b->tls &&
+	       strcmp(a->pin, b->pin) == 0;
 }
 
 int bmc_queue_put(struct bmc_queue *queue, const struct bmc_endpoint *endpoint,
@@ -202,6 +210,7 @@ void bmc_queue_free(struct bmc_queue *queue)
 	}
 	worker_free(queue->host.worker);
 	rmcp_client_free(queue->host.rmcp);
+	fetcher_free(queue->host.fetcher);
 	finished_deliver(queue);
 	loop_timer_free(queue->deliver);
 	free(queue);

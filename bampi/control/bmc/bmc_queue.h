@@ -23,6 +23,7 @@ struct bmc_queue_options {
 				     quarter, at least 1 */
 	int64_t session_keep_ms;  /* an unused session at a BMC is kept so long; 0 = it is closed
 				     after each call */
+	const char *ca_file;      /* who vouches for Redfish BMCs; NULL or "" = the system's */
 	struct sim_rack *sim; /* what driver "sim" speaks to; borrowed, NULL = no simulated nodes */
 };
 

@@ -141,7 +141,8 @@ static void observe(struct bmc *bmc, const struct call *call, const struct heard
 		seen->problem = *heard->problem;
 		seen->problem_at_us = now_us;
 	} else {
-		seen->problem = (struct problem){0};
+		seen->problem =
+			heard->rc == 0 && heard->problem ? *heard->problem : (struct problem){0};
 		seen->answered_at_us = now_us;
 	}
 	if (heard->rc == 0 && call->request.op == BMC_POWER_STATUS) {
