@@ -124,7 +124,15 @@ static int node_sel(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {NUMBER("id"), COLUMN("at"), COLUMN("text")};
 
-	return node_reading(context, input, "sel", COLUMNS(columns));
+	static const struct output_column kept_columns[] = {
+		COLUMN("at"),          COLUMN("type"),   COLUMN("sensor"), COLUMN("event"),
+		WIDE_NUMBER("record"), WIDE("asserted"), WIDE("seen_at")};
+	CLEANUP(text_done) struct text target = {0};
+
+	if (!command_option(input, "--kept"))
+		return node_reading(context, input, "sel", COLUMNS(columns));
+	haasctl_path(&target, "/nodes/", input->words[0], "/sel");
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(kept_columns));
 }
 
 static int node_fru(void *context, const struct command_input *input)
@@ -171,6 +179,12 @@ static const struct option_row boot_options[] = {
 };
 static const struct option_row wait_options[] = {
 	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"}};
+static const struct option_row sel_options[] = {
+	{"--kept", 0, OPTION_FLAG, NULL,
+	 "what is kept of it, without asking the BMC; newest first"},
+	{"--limit", 0, OPTION_VALUE, "N", "with --kept: at most N rows (default all)"},
+	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"},
+};
 static const struct option_row console_options[] = {
 	{"--read-only", 0, OPTION_FLAG, NULL, "only look; without a terminal always so"}};
 
@@ -184,7 +198,7 @@ static const struct command commands[] = {
 	 node_identify},
 	{"node", "sensors", "NODE", "sensor readings of the BMC", OPTIONS(wait_options), 1, 1,
 	 node_sensors},
-	{"node", "sel", "NODE", "the BMC's event log", OPTIONS(wait_options), 1, 1, node_sel},
+	{"node", "sel", "NODE", "the BMC's event log", OPTIONS(sel_options), 1, 1, node_sel},
 	{"node", "fru", "NODE", "the BMC's part numbers", OPTIONS(wait_options), 1, 1, node_fru},
 	{"node", "users", "NODE", "the BMC's users", OPTIONS(wait_options), 1, 1, node_users},
 	{"node", "lan", "NODE", "the BMC's own network settings", OPTIONS(wait_options), 1, 1,

@@ -206,6 +206,8 @@ static int create_body(struct text *body, const struct command_input *input)
 		json_string(body, "image", command_option(input, "--image"));
 	if (command_option(input, "--tenant"))
 		json_string(body, "tenant", command_option(input, "--tenant"));
+	if (command_option(input, "--force"))
+		json_bool(body, "force", true);
 	int status = add_params(body, input);
 	if (status == EXIT_OK)
 		json_end_object(body);
@@ -319,6 +321,7 @@ static const struct option_row create_options[] = {
 	 "static address of a NIC (default DHCP)"},
 	{"--lost-drive", 0, OPTION_REPEAT, "SERIAL",
 	 "release without this drive: it was destroyed"},
+	{"--force", 0, OPTION_FLAG, NULL, "also where a health label says no; logged"},
 	{"--wait", 'w', OPTION_FLAG, NULL, "watch it to its end"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };

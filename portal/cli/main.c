@@ -29,8 +29,8 @@ static const struct completion_row completions[] = {
 	{"SUBNET", "subnet list -c name"},    {"MAC", "reservation list -c mac"}};
 
 static const struct command_group *const groups[] = {
-	&node_group, &bmc_group,    &deployment_group,  &image_group, &image_sign_group,
-	&site_group, &record_group, &certificate_group, &db_group};
+	&node_group,       &bmc_group,  &health_group, &deployment_group,  &image_group,
+	&image_sign_group, &site_group, &record_group, &certificate_group, &db_group};
 
 /* Did all of stdout arrive? A reader that left early (| head) is no error to talk about. */
 static int close_output(int status)

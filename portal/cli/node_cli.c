@@ -26,6 +26,8 @@ static const struct output_column node_columns[] = {
 	WIDE("firmware"),
 	WIDE("serial"),
 	TITLED_WIDE("bmc.address", "BMC"),
+	TITLED_WIDE("health.severity", "HEALTH"),
+	TITLED_WIDE("health.effects", "EFFECTS"),
 	WIDE("updated_at"),
 };
 
@@ -50,6 +52,10 @@ static int node_show(void *context, const struct command_input *input)
 					    "power_at",
 					    "tenant",
 					    "address",
+					    "health",
+					    "health.severity",
+					    "health.labels",
+					    "health.effects",
 					    "deployment",
 					    "class",
 					    "rack",

@@ -26,6 +26,7 @@ static const struct {
 	{"bmc_address_port_key", 409, "another node has this BMC address and port", "haasctl node list shows the nodes"},
 	{"deployment_one_active", 409, "a node got another deployment at the same time", "look at the node and repeat"},
 	{"node_name_key", 409, "a node of this name exists", "change it with PATCH, or import its row again"},
+	{"health_label_label_check", 422, "a health label is one word", "small letters, digits and _, a letter first; at most 48"},
 	{"node_tenant_id_fkey", 404, "the tenant does not exist", "haasctl tenant list shows the tenants"},
 };
 /* clang-format on */

@@ -14,6 +14,7 @@ static const struct member_row create_members[] = {
 	{"image",  MEMBER_IMAGE,  0,               0, 0,    NULL},
 	{"tenant", MEMBER_NAME,   0,               0, 0,    NULL},
 	{"params", MEMBER_OBJECT, 0,               0, 0,    NULL},
+	{"force",  MEMBER_BOOL,   0,               0, 0,    NULL},
 };
 static const struct member_row param_members[] = {
 	{"hostname",  MEMBER_TEXT, 0, 1, 63,    NULL},
@@ -75,7 +76,8 @@ static void deployment_create(struct exchange *exchange)
 			       {json_string_value(json_object_get(body, "plan")), text_get(&nodes),
 				json_string_value(json_object_get(body, "image")),
 				json_string_value(json_object_get(body, "tenant")), params_text,
-				exchange->actor},
+				exchange->actor,
+				json_is_true(json_object_get(body, "force")) ? "true" : "false"},
 		       }},
 		       1);
 	text_done(&nodes);

@@ -9,7 +9,7 @@
 	"'bmc', case when v.bmc_driver is not null and haas.is_operator() then jsonb_build_object('driver', v.bmc_driver, "             \
 	"'address', v.bmc_address, 'port', v.bmc_port, 'username', v.bmc_username, 'cipher_suite', v.bmc_cipher_suite, "                \
 	"'workarounds', to_jsonb(v.bmc_workarounds), 'problem', v.bmc_problem) end, "                                                   \
-	"'power', v.power, 'power_at', v.power_at, 'address', v.address, "                                                              \
+	"'power', v.power, 'power_at', v.power_at, 'address', v.address, 'health', haas.node_health_word(v.id), "                       \
 	"'deployment', case when v.deployment_id is not null then jsonb_build_object('id', v.deployment_id, 'plan', v.plan, "           \
 	"'state', v.deployment_state, 'step', v.step, 'percent', v.percent, 'progress', v.progress) end, "                              \
 	"'version', v.version, 'created_at', v.created_at, 'updated_at', v.updated_at)"

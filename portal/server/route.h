@@ -71,6 +71,7 @@ struct route {
 /* Tables per resource, each ended by a row without pattern; route_tables is ended by NULL. */
 extern const struct route *const route_tables[];
 extern const struct route node_routes[];
+extern const struct route health_routes[];
 extern const struct route deployment_routes[];
 extern const struct route image_routes[];
 extern const struct route address_routes[];

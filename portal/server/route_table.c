@@ -3,8 +3,8 @@
 #include "portal/server/route.h"
 
 const struct route *const route_tables[] = {
-	node_routes,   deployment_routes, image_routes, address_routes,
-	record_routes, server_routes,     NULL};
+	node_routes,    health_routes, deployment_routes, image_routes,
+	address_routes, record_routes, server_routes,     NULL};
 
 static const struct {
 	enum http_method method;

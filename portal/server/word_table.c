@@ -14,6 +14,9 @@ const char *const bmc_workaround_words[] = {"authcap",         "intel20",
 					    "nochecksumcheck", NULL};
 const char *const boot_device_words[] = {"none", "pxe", "disk", NULL};
 const char *const deployment_action_words[] = {"cancel", "retry", "clear", NULL};
+const char *const label_action_words[] = {"add", "acknowledge", "silence", "clear", NULL};
+const char *const severity_words[] = {"info", "warning", "critical", NULL};
+const char *const effect_words[] = {"no_allocation", "no_automation", NULL};
 const char *const plan_words[] = {"inspect", "install", "reinstall", "release", NULL};
 const char *const image_state_words[] = {"uploading", "ready", "retired", NULL};
 const char *const job_state_words[] = {"running", "done", "failed", NULL};

@@ -144,12 +144,7 @@ void health_note_log(struct health *health, int64_t node_id, const struct health
 		     const struct health_entry entries[], size_t count)
 {
 	CLEANUP(text_done) struct text row = {0};
-	struct health_mark before;
 
-	/* Nothing new: no row. */
-	if (count == 0 && health_log_mark(health, node_id, &before) == mark->known &&
-	    (!mark->known || (before.record == mark->record && before.stamp == mark->stamp)))
-		return;
 	json_begin_object(&row, NULL);
 	json_int(&row, "node_id", node_id);
 	if (mark->known) {
