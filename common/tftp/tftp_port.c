@@ -88,6 +88,49 @@ void tftp_path_send(const struct tftp_path *path, int fd, const void *packet, si
 
 /* --- sending --- */
 
+/* Lays out the pieces of one more message; there is room for it. */
+static void lay_out(struct tftp_port *port, const struct tftp_blocks *blocks)
+{
+	unsigned count = blocks->count;
+	struct iovec *pieces = port->pieces + (size_t)port->block_count * 2;
+	size_t left = blocks->size;
+	union {
+		const uint8_t *constant;
+		uint8_t *plain;
+	} bytes = {blocks->bytes};
+
+	for (unsigned i = 0; i < count; i++) {
+		size_t size = left < blocks->block_size ? left : blocks->block_size;
+		uint8_t *head = port->heads[port->block_count + i];
+
+		tftp_data_head((uint16_t)(blocks->first + i), head);
+		pieces[(size_t)i * 2] = (struct iovec){head, TFTP_HEAD_SIZE};
+		pieces[(size_t)i * 2 + 1] = (struct iovec){bytes.plain, size};
+		if (size > 0)
+			bytes.plain += size;
+		left -= size;
+	}
+	port->messages[port->count].msg_hdr = (struct msghdr){
+		.msg_name = &blocks->path->client,
+		.msg_namelen = sizeof(blocks->path->client),
+		.msg_iov = pieces,
+		.msg_iovlen = (size_t)count * 2,
+		.msg_control = blocks->path->control,
+		.msg_controllen = count > 1 ? sizeof(blocks->path->control) : PATH_PLAIN_SIZE,
+	};
+	port->queue[port->count++] = *blocks;
+	port->block_count += count;
+}
+
+/* Queues these, which were in the queue before, and nothing else: so there is room. */
+static void queue_again(struct tftp_port *port, const struct tftp_blocks *messages, unsigned count)
+{
+	port->count = 0;
+	port->block_count = 0;
+	for (unsigned i = 0; i < count; i++)
+		lay_out(port, &messages[i]);
+}
+
 static void block_on(struct tftp_port *port, int reason)
 {
 	port->blocked = true;
@@ -138,17 +181,13 @@ static bool settle(struct tftp_port *port, unsigned index, int reason, unsigned 
 	return false;
 }
 
-/* Moves what could not be sent to the front. */
 static void keep_rest(struct tftp_port *port, unsigned first)
 {
 	struct tftp_blocks rest[QUEUE_MAX];
 	unsigned count = port->count - first;
 
 	memcpy(rest, port->queue + first, count * sizeof(*rest));
-	port->count = 0;
-	port->block_count = 0;
-	for (unsigned i = 0; i < count; i++)
-		(void)!tftp_port_send(port, &rest[i]); /* there is room: it was there before */
+	queue_again(port, rest, count);
 }
 
 void tftp_port_flush(struct tftp_port *port)
@@ -164,12 +203,10 @@ void tftp_port_flush(struct tftp_port *port)
 		else if (errno != EINTR && settle(port, at, errno, &retried))
 			at++;
 	}
-	if (at == port->count) {
-		port->count = 0;
-		port->block_count = 0;
-	} else if (at > 0) {
+	if (at == port->count)
+		queue_again(port, NULL, 0);
+	else if (at > 0)
 		keep_rest(port, at);
-	}
 }
 
 unsigned tftp_port_blocks_max(size_t block_size)
@@ -179,40 +216,6 @@ unsigned tftp_port_blocks_max(size_t block_size)
 	if (most > SEGMENTS_MAX)
 		most = SEGMENTS_MAX;
 	return most > 0 ? (unsigned)most : 1;
-}
-
-/* Lays out the pieces of one more message; there is room for it. */
-static void lay_out(struct tftp_port *port, const struct tftp_blocks *blocks)
-{
-	unsigned count = blocks->count;
-	struct iovec *pieces = port->pieces + (size_t)port->block_count * 2;
-	size_t left = blocks->size;
-	union {
-		const uint8_t *constant;
-		uint8_t *plain;
-	} bytes = {blocks->bytes};
-
-	for (unsigned i = 0; i < count; i++) {
-		size_t size = left < blocks->block_size ? left : blocks->block_size;
-		uint8_t *head = port->heads[port->block_count + i];
-
-		tftp_data_head((uint16_t)(blocks->first + i), head);
-		pieces[(size_t)i * 2] = (struct iovec){head, TFTP_HEAD_SIZE};
-		pieces[(size_t)i * 2 + 1] = (struct iovec){bytes.plain, size};
-		if (size > 0)
-			bytes.plain += size;
-		left -= size;
-	}
-	port->messages[port->count].msg_hdr = (struct msghdr){
-		.msg_name = &blocks->path->client,
-		.msg_namelen = sizeof(blocks->path->client),
-		.msg_iov = pieces,
-		.msg_iovlen = (size_t)count * 2,
-		.msg_control = blocks->path->control,
-		.msg_controllen = count > 1 ? sizeof(blocks->path->control) : PATH_PLAIN_SIZE,
-	};
-	port->queue[port->count++] = *blocks;
-	port->block_count += count;
 }
 
 static bool has_room(const struct tftp_port *port, unsigned count)
@@ -240,12 +243,8 @@ void tftp_port_forget(struct tftp_port *port, const struct tftp_transfer *owner)
 	for (unsigned i = 0; i < port->count; i++)
 		if (port->queue[i].owner != owner)
 			kept[count++] = port->queue[i];
-	if (count == port->count)
-		return;
-	port->count = 0;
-	port->block_count = 0;
-	for (unsigned i = 0; i < count; i++)
-		(void)!tftp_port_send(port, &kept[i]); /* there is room: it was there before */
+	if (count < port->count)
+		queue_again(port, kept, count);
 }
 
 /* --- receiving --- */
