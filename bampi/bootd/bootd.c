@@ -199,6 +199,7 @@ static int start_boot(struct bootd *bootd, struct problem *problem)
 		.tftp_address_count = conf->tftp ? 1 : 0,
 		.http_address = conf->http_address,
 		.http_port = (uint16_t)conf->http_port,
+		.http_source_connections = (unsigned)conf->http_source_connections,
 		.relays = bootd->relays,
 		.relay_count = bootd->relay_count,
 		.boot_dir = conf->boot_dir,

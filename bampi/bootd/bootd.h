@@ -21,6 +21,7 @@ struct bootd_conf {
 	uint32_t server_address;
 	int64_t relay_rate;
 	int64_t http_port;
+	int64_t http_source_connections;
 	bool tftp;
 	char *boot_dir;
 	char *image_dir;

@@ -16,6 +16,8 @@
 #include "common/base/error.h"
 #include "common/http/server_private.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 #define BACKLOG                  4096
 #define BODY_LIMIT_DEFAULT       ((size_t)1 << 20)
 #define CONNECTION_LIMIT_DEFAULT 4096
@@ -54,6 +56,8 @@ int http_server_new(struct loop *loop, const struct http_server_options *options
 		server->options.connection_limit = CONNECTION_LIMIT_DEFAULT;
 	if (server->options.header_timeout_s == 0)
 		server->options.header_timeout_s = HEADER_TIMEOUT_DEFAULT_S;
+	if (!server->options.counters)
+		server->options.counters = &server->own_counters;
 	rc = loop_timer_new(loop, resume, server, &server->resume);
 	if (rc != 0) {
 		free(server);
@@ -83,16 +87,57 @@ void http_server_free(struct http_server *server)
 	free(server);
 }
 
-/* A client that only keeps its connection warm makes room for the one that just came. */
-static bool evict_idle(struct http_server *server)
+/* Makes room, of all connections or of one address: closes the one that can best be missed, the
+ * oldest of its kind. Whoever is slow with a request loses to whoever comes, so an open connection
+ * is worth nothing to a flood; the one that has just come is not looked at. */
+static bool evict(struct http_server *server, const struct http_source *source)
 {
+	struct http_connection *victim = NULL;
+	unsigned best = 0;
+
 	for (struct http_connection *c = server->first; c != server->last; c = c->next) {
-		if (http_connection_is_idle(c)) {
-			http_connection_free(c);
-			return true;
-		}
+		unsigned dispensable = http_connection_dispensable(c);
+
+		if ((source && c->source != source) || dispensable <= best)
+			continue;
+		best = dispensable;
+		victim = c;
 	}
-	return false;
+	if (!victim)
+		return false;
+	server->options.counters->evicted++;
+	http_connection_free(victim);
+	return true;
+}
+
+/* The row of an address, made when it has none; NULL for a Unix socket or without a limit.
+ * -ENOMEM. */
+static int find_source(struct http_server *server, const struct http_peer *peer,
+		       struct http_source **ret)
+{
+	struct http_source *source = NULL;
+
+	*ret = NULL;
+	if (peer->local || server->options.source_limit == 0)
+		return 0;
+	HASH_FIND(hh, server->sources, &peer->address, sizeof(peer->address), source);
+	if (!source) {
+		source = calloc(1, sizeof(*source));
+		if (!source)
+			return -ENOMEM;
+		source->address = peer->address;
+		HASH_ADD(hh, server->sources, address, sizeof(source->address), source);
+	}
+	*ret = source;
+	return 0;
+}
+
+static void drop_unused(struct http_server *server, struct http_source *source)
+{
+	if (!source || source->connection_count > 0)
+		return;
+	HASH_DELETE(hh, server->sources, source);
+	free(source);
 }
 
 void http_server_forget(struct http_connection *connection)
@@ -102,6 +147,11 @@ void http_server_forget(struct http_connection *connection)
 	*(connection->before ? &connection->before->next : &server->first) = connection->next;
 	*(connection->next ? &connection->next->before : &server->last) = connection->before;
 	server->connection_count--;
+	server->options.counters->open--;
+	if (connection->source) {
+		connection->source->connection_count--;
+		drop_unused(server, connection->source);
+	}
 	if (server->paused && server->connection_count < server->options.connection_limit) {
 		server->paused = false;
 		accept_from_all(server, true);
@@ -131,6 +181,27 @@ static void read_peer(int fd, const struct sockaddr *address, struct http_peer *
 	ret->pid = credentials.pid;
 }
 
+/* Takes `fd` on success; it may be closed already then, when its address has enough of them. */
+static int take_connection(struct http_server *server, int fd, const struct http_peer *peer)
+{
+	struct http_source *source;
+	int rc = find_source(server, peer, &source);
+
+	if (rc != 0)
+		return rc;
+	rc = http_connection_new(server, fd, peer, source);
+	if (rc != 0) {
+		drop_unused(server, source);
+		return rc;
+	}
+	if (source && source->connection_count > server->options.source_limit &&
+	    !evict(server, source)) {
+		server->options.counters->refused++;
+		http_connection_free(server->last); /* closes `fd` */
+	}
+	return 0;
+}
+
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
 		      int length, void *context)
 {
@@ -139,12 +210,13 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 
 	(void)listener;
 	(void)length;
+	server->options.counters->accepted++;
 	read_peer(fd, address, &peer);
-	if (http_connection_new(server, fd, &peer) != 0) {
+	if (take_connection(server, fd, &peer) != 0) {
 		close(fd);
 		return;
 	}
-	if (server->connection_count >= server->options.connection_limit && !evict_idle(server)) {
+	if (server->connection_count >= server->options.connection_limit && !evict(server, NULL)) {
 		server->paused = true; /* the rest waits in the backlog */
 		accept_from_all(server, false);
 	}

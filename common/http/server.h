@@ -42,14 +42,27 @@ struct http_peer {
 	uint16_t port;
 };
 
+/* Since the start, but for `open`. */
+struct http_server_counters {
+	uint64_t accepted, open;
+	uint64_t refused;   /* closed at once: too many of one address */
+	uint64_t evicted;   /* made room for a new one: idle, or its request unfinished */
+	uint64_t late_head; /* did not finish a head in time */
+	uint64_t late_body;
+	uint64_t malformed; /* requests: not understood */
+	uint64_t too_large; /* requests: head or body */
+};
+
 struct http_server_options {
 	const struct http_route *routes;
 	size_t route_count;
 	void *context;
 	size_t body_limit;         /* default 1 MiB */
 	unsigned connection_limit; /* default 4096 */
+	unsigned source_limit;     /* connections of one TCP address at once; 0 = no such limit */
 	unsigned header_timeout_s; /* default 15: a client that does not finish its header is closed
 				    */
+	struct http_server_counters *counters; /* borrowed; may be NULL */
 	/* Called before the handler; false = it answered by itself. May be NULL. */
 	bool (*before)(void *context, struct http_request *request);
 	/* Called after the answer (access log, metrics). May be NULL. */

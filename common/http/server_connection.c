@@ -28,8 +28,10 @@ static void arm_header_deadline(struct http_connection *connection)
 /* Refuses what cannot be understood; the rest of the connection means nothing then. */
 static void refuse(struct http_connection *connection, int status, int code, const char *message)
 {
+	struct http_server_counters *counters = connection->server->options.counters;
 	struct problem problem = {0};
 
+	(*(code == E_LIMIT ? &counters->too_large : &counters->malformed))++;
 	(void)problem_set(&problem, code, "%s", message);
 	connection->close = true;
 	connection->state = CONNECTION_HANDLING;
@@ -273,11 +275,17 @@ static void on_event(struct bufferevent *bev, short what, void *context)
 static void on_deadline(void *context)
 {
 	struct http_connection *connection = context;
+	struct http_server_counters *counters = connection->server->options.counters;
 
+	if (connection->state == CONNECTION_BODY)
+		counters->late_body++;
+	else if (connection->state == CONNECTION_HEAD && connection->started)
+		counters->late_head++;
 	http_connection_free(connection);
 }
 
-int http_connection_new(struct http_server *server, int fd, const struct http_peer *peer)
+int http_connection_new(struct http_server *server, int fd, const struct http_peer *peer,
+			struct http_source *source)
 {
 	struct http_connection *connection = calloc(1, sizeof(*connection));
 	const struct timeval stall = {.tv_sec = WRITE_STALL_S};
@@ -294,10 +302,14 @@ int http_connection_new(struct http_server *server, int fd, const struct http_pe
 	}
 	connection->server = server;
 	connection->peer = *peer;
+	connection->source = source;
+	if (source)
+		source->connection_count++;
 	connection->before = server->last;
 	*(server->last ? &server->last->next : &server->first) = connection;
 	server->last = connection;
 	server->connection_count++;
+	server->options.counters->open++;
 	bufferevent_setcb(connection->bev, on_read, on_written, on_event, connection);
 	bufferevent_setwatermark(connection->bev, EV_READ, 0, READ_AHEAD);
 	(void)bufferevent_set_max_single_write(connection->bev, WRITE_PIECE);
@@ -322,10 +334,16 @@ void http_connection_free(struct http_connection *connection)
 	free(connection);
 }
 
-bool http_connection_is_idle(const struct http_connection *connection)
+unsigned http_connection_dispensable(const struct http_connection *connection)
 {
-	return (connection->state == CONNECTION_HEAD && !connection->started) ||
-	       connection->state == CONNECTION_LINGER;
+	switch (connection->state) {
+	case CONNECTION_LINGER: return 3;
+	case CONNECTION_HEAD: return connection->started ? 2 : 3;
+	case CONNECTION_BODY: return 1;
+	case CONNECTION_HANDLING:
+	case CONNECTION_DRAINING: return 0;
+	}
+	return 0;
 }
 
 void http_connection_drain(struct http_connection *connection)

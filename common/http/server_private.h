@@ -4,6 +4,9 @@
 
 #include <event2/bufferevent.h>
 #include <event2/event.h>
+/* The default HASH_JEN falls through its switch, which clang reports. */
+#define HASH_FUNCTION HASH_FNV
+#include <uthash.h>
 
 #include "common/http/server.h"
 #include "common/net/http_wire.h"
@@ -22,8 +25,16 @@ enum connection_state {
 			      it can read our answer */
 };
 
+/* An address with connections open. */
+struct http_source {
+	uint32_t address;
+	unsigned connection_count;
+	UT_hash_handle hh;
+};
+
 struct http_connection {
 	struct http_server *server;
+	struct http_source *source;            /* NULL on a Unix socket, and without a limit */
 	struct http_connection *next, *before; /* in order of arrival */
 	struct bufferevent *bev;
 	struct loop_timer *deadline;
@@ -83,6 +94,8 @@ struct http_server {
 	struct http_listener *listeners;
 	struct loop_timer *resume; /* after accept() failed */
 	struct http_connection *first, *last;
+	struct http_source *sources;
+	struct http_server_counters own_counters; /* when nobody else wants them */
 	unsigned connection_count;
 	bool paused; /* the cap is reached: nobody is accepted */
 };
@@ -91,9 +104,13 @@ struct http_server {
 void http_server_forget(struct http_connection *connection);
 
 /* server_connection.c */
-MUST_USE int http_connection_new(struct http_server *server, int fd, const struct http_peer *peer);
+/* Takes `fd` on success. `source` may be NULL. */
+MUST_USE int http_connection_new(struct http_server *server, int fd, const struct http_peer *peer,
+				 struct http_source *source);
 void http_connection_free(struct http_connection *connection);
-bool http_connection_is_idle(const struct http_connection *connection);
+/* How well it can be missed when there is no room: 0 not at all (a request is being handled, or
+ * answered), most of all one that only keeps its connection warm. */
+unsigned http_connection_dispensable(const struct http_connection *connection);
 /* The answer is complete in the output. */
 void http_connection_drain(struct http_connection *connection);
 void http_connection_abort(struct http_connection *connection);

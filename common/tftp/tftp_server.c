@@ -26,8 +26,11 @@ LEAKS_LEFT_TO_SANITIZER
 #define LISTENERS_MAX 16
 /* The ports that transfers are answered from. Few, so that much goes with each system call; more
  * than one, because a client that begins anew must see another port (RFC 1350 4). */
-#define PORTS   4
-#define BUCKETS 1024
+#define PORTS            4
+#define BUCKETS          1024
+#define DROPPED_PER_TURN 64
+/* Requests that wait: a rack that comes up at once, and a flood. */
+#define LISTENER_ROOM (1 << 20)
 /* Requests: one boot is half a dozen (EDK2 asks for each file twice), a rack is some hundred. */
 #define SOURCE_PER_SECOND 8
 #define SOURCE_BURST      64
@@ -311,40 +314,30 @@ static bool allowed(struct tftp_server *server, const struct arrival *arrival)
 				  loop_now_ms(server->loop));
 }
 
-static void serve(const struct listener *listener, const struct arrival *arrival)
+static void serve(const struct listener *listener, const struct arrival *arrival,
+		  const struct tftp_request *request)
 {
 	struct tftp_server *server = listener->server;
 	CLEANUP(closep) int fd = -1;
-	struct tftp_request request;
 	char name[SERVED_NAME_MAX + 1];
 	uint64_t size;
-	int rc = tftp_request_decode(arrival->data, arrival->size, &request);
+	int rc;
 
-	if (rc == E_UNSUPPORTED)
-		return; /* a late packet of a transfer that is over, or none of TFTP */
-	if (!allowed(server, arrival)) {
-		server->counters->throttled++; /* silence: an answer may be what a flood is for */
-		return;
-	}
-	if (rc) {
-		refuse(listener, arrival, TFTP_ERROR_ILLEGAL, "malformed request", "");
-		return;
-	}
-	if (served_file_name(request.name, name)) {
+	if (served_file_name(request->name, name)) {
 		refuse(listener, arrival, TFTP_ERROR_NOT_FOUND, "no such file", "");
 		return;
 	}
-	if (request.opcode == TFTP_WRQ) {
+	if (request->opcode == TFTP_WRQ) {
 		refuse(listener, arrival, TFTP_ERROR_ACCESS, "this server only sends", name);
 		return;
 	}
-	if (!request.octet) {
+	if (!request->octet) {
 		/* Line ends of a binary would be changed on the way: better no file than a broken
 		 * one. */
 		refuse(listener, arrival, TFTP_ERROR_OTHER, "only mode octet", name);
 		return;
 	}
-	if (repeated(server, arrival, &request, name))
+	if (repeated(server, arrival, request, name))
 		return;
 	rc = server->options.open(server->options.context, &arrival->client, name, &fd, &size);
 	if (rc == -EAGAIN) {
@@ -361,10 +354,30 @@ static void serve(const struct listener *listener, const struct arrival *arrival
 		server->counters->crowded++;
 		return;
 	}
-	rc = begin(server, arrival, &request, name, fd, size);
+	rc = begin(server, arrival, request, name, fd, size);
 	fd = -1;
 	if (rc)
 		refuse(listener, arrival, TFTP_ERROR_OTHER, "no resources", name);
+}
+
+/* False for a packet that gets nothing. */
+static bool answer(const struct listener *listener, const struct arrival *arrival)
+{
+	struct tftp_server *server = listener->server;
+	struct tftp_request request;
+	int rc = tftp_request_decode(arrival->data, arrival->size, &request);
+
+	if (rc == E_UNSUPPORTED)
+		return false; /* a late packet of a transfer that is over, or none of TFTP */
+	if (!allowed(server, arrival)) {
+		server->counters->throttled++; /* an answer may be what a flood is for */
+		return false;
+	}
+	if (rc)
+		refuse(listener, arrival, TFTP_ERROR_ILLEGAL, "malformed request", "");
+	else
+		serve(listener, arrival, &request);
+	return true;
 }
 
 /* --- listening --- */
@@ -406,15 +419,17 @@ static bool receive(const struct listener *listener, struct arrival *ret)
 }
 
 /* One request a turn: transfers under way must not wait for those that come, nor those that come
- * find no room because the end of others was not read yet. */
+ * find no room because the end of others was not read yet. What gets no answer does not count: a
+ * flood must not fill the socket while it is thrown away one by one. */
 static void on_ready(void *context, int events)
 {
 	const struct listener *listener = context;
 	struct arrival arrival;
 
 	(void)events;
-	if (receive(listener, &arrival))
-		serve(listener, &arrival);
+	for (unsigned i = 0; i < DROPPED_PER_TURN && receive(listener, &arrival); i++)
+		if (answer(listener, &arrival))
+			return;
 }
 
 static int bind_port(uint32_t address, uint16_t port)
@@ -425,11 +440,14 @@ static int bind_port(uint32_t address, uint16_t port)
 		.sin_port = htons(port),
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int one = 1;
+	const int one = 1;
+	const int room = LISTENER_ROOM;
 	int rc;
 
 	if (fd < 0)
 		return -errno;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
 	if (setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &one, sizeof(one)) < 0 ||
 	    bind(fd, (const struct sockaddr *)&local, sizeof(local)) < 0) {
 		rc = -errno;

@@ -37,6 +37,7 @@ struct boot_options {
 	uint32_t http_address;     /* 0 = any */
 	uint16_t http_port;        /* as clients reach it; 0 = any free one: boot_http_port tells */
 	unsigned http_connections; /* at once; 4096 */
+	unsigned http_source_connections; /* at once, one address; 256 */
 	unsigned http_header_s; /* a client that does not finish its header in this time is closed;
 				   15 */
 

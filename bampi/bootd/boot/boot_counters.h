@@ -5,11 +5,13 @@
 #include <stdint.h>
 
 #include "common/http/metrics.h"
+#include "common/http/server.h"
 #include "common/tftp/tftp_server.h"
 
 struct boot_counters {
 	struct tftp_counters tftp;
-	/* HTTP */
+	struct http_server_counters http;
+	/* HTTP requests */
 	uint64_t script_agent, script_disk, script_stop, script_none, script_refused;
 	uint64_t files, images, bytes_offered, unauthorized, callbacks, callbacks_refused;
 	/* mailbox */

@@ -21,8 +21,9 @@
 #include "bampi/bootd/boot/script_table.h"
 #include "bampi/bootd/identify/target_policy.h"
 
-#define SUBJECT  "boot http"
-#define URL_SIZE 32 /* "http://255.255.255.255:65535" */
+#define SUBJECT            "boot http"
+#define SOURCE_CONNECTIONS 256 /* a relay's worth of nodes; a node has two or three */
+#define URL_SIZE           32  /* "http://255.255.255.255:65535" */
 
 struct boot_server {
 	const struct boot_options *options;
@@ -413,6 +414,9 @@ int boot_server_new(struct loop *loop, const struct boot_options *options, struc
 		.route_count = COUNT_OF(routes),
 		.context = server,
 		.connection_limit = options->http_connections,
+		.source_limit = options->http_source_connections ? options->http_source_connections
+								 : SOURCE_CONNECTIONS,
+		.counters = &counters->http,
 		.header_timeout_s = options->http_header_s,
 		.after = after,
 	};

@@ -16,7 +16,7 @@ struct tftp_boot {
 	const struct boot_options *options;
 	struct loop *loop;
 	struct tftp_server *server;
-	struct log_limit refusals;
+	struct log_limit refusals, losses;
 };
 
 static const char *client_text(const struct sockaddr_in *client, char ret[IPV4_TEXT_SIZE])
@@ -73,15 +73,16 @@ static void ended(void *context, const struct tftp_summary *summary, enum tftp_o
 		tftp->options->inventory, ntohl(summary->client.sin_addr.s_addr));
 	char address[IPV4_TEXT_SIZE];
 
-	log_line(
-		level_of(outcome, summary), SUBJECT,
-		"%s %s (node=%s address=%s bytes=%llu blksize=%u windowsize=%u resent=%llu ms=%lld%s%s%s)",
-		summary->name, outcome_texts[outcome], node ? node->name : "unknown",
-		client_text(&summary->client, address), (unsigned long long)summary->bytes,
-		summary->terms->block_size, summary->terms->window_size,
-		(unsigned long long)summary->blocks_resent, (long long)summary->elapsed_ms,
-		outcome == TFTP_OUTCOME_ABORTED ? " error=\"" : "", summary->error_message,
-		outcome == TFTP_OUTCOME_ABORTED ? "\"" : "");
+	if (outcome != TFTP_OUTCOME_LOST || log_allowed(&tftp->losses, loop_now_ms(tftp->loop)))
+		log_line(
+			level_of(outcome, summary), SUBJECT,
+			"%s %s (node=%s address=%s bytes=%llu blksize=%u windowsize=%u resent=%llu ms=%lld%s%s%s)",
+			summary->name, outcome_texts[outcome], node ? node->name : "unknown",
+			client_text(&summary->client, address), (unsigned long long)summary->bytes,
+			summary->terms->block_size, summary->terms->window_size,
+			(unsigned long long)summary->blocks_resent, (long long)summary->elapsed_ms,
+			outcome == TFTP_OUTCOME_ABORTED ? " error=\"" : "", summary->error_message,
+			outcome == TFTP_OUTCOME_ABORTED ? "\"" : "");
 	if (node && summary->bytes > 0)
 		observation_record(tftp->options->observations, node, OBSERVATION_TFTP,
 				   summary->name, summary->bytes);
@@ -114,6 +115,7 @@ int tftp_boot_new(struct loop *loop, const struct boot_options *options,
 		.options = options,
 		.loop = loop,
 		.refusals = {.burst = 10, .per_minute = 60},
+		.losses = {.burst = 50, .per_minute = 600},
 	};
 	rc = tftp_server_new(loop, &server, &counters->tftp, &tftp->server, problem);
 	if (rc) {
