@@ -35,8 +35,9 @@ struct dhcp_report {
 	const struct inventory *inventory;
 	struct observations *observations;
 	struct event_store *events;
-	struct log_limit strangers;               /* log lines about clients that are no nodes */
-	struct log_limit identities;              /* who asked: line and event */
+	struct log_limit strangers;  /* log lines about clients that are no nodes */
+	struct log_limit identities; /* who asked: line and event */
+	struct log_limit conflicts;
 	struct log_limit by_reason[DHCP_REASONS]; /* refusals: line and event */
 	struct log_limit stranger_events;         /* bindings of clients that are no nodes */
 	struct dropped dropped[DHCP_REASONS];
@@ -169,8 +170,10 @@ void dhcp_report_decline(struct dhcp_report *report, const struct dhcp_client *c
 void dhcp_report_conflict(struct dhcp_report *report, const struct dhcp_client *client,
 			  uint32_t address)
 {
-	report_trouble(report, client, address, "lease.conflict",
-		       "is bound to another client in the database");
+	/* With several servers on one database that is how they agree: told when it is new. */
+	if (log_allowed(&report->conflicts, loop_now_ms(report->loop)))
+		report_trouble(report, client, address, "lease.conflict",
+			       "is bound to another client in the database");
 }
 
 static void report_refusal(struct dhcp_report *report, const struct dhcp_client *client,
@@ -335,6 +338,7 @@ int dhcp_report_new(struct loop *loop, struct db *db, const struct inventory *in
 		.observations = observations,
 		.strangers = {.burst = 50, .per_minute = 300},
 		.identities = {.burst = 50, .per_minute = 60},
+		.conflicts = {.burst = 3, .per_minute = 1},
 		.stranger_events = {.burst = 50, .per_minute = 60},
 	};
 	for (size_t i = 0; i < DHCP_REASONS; i++)
