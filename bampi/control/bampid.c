@@ -106,6 +106,7 @@ static int start_queue(struct bampid *bampid, struct problem *problem)
 		return problem_set(problem, rc, "sim_rack %s: %s", bampid->conf->sim_rack,
 				   error_text(rc));
 	options.sim = bampid->rack;
+	options.ca_file = bampid->conf->bmc_ca_file;
 	options.session_keep_ms = bampid->conf->bmc_session_keep_s * 1000;
 	rc = bmc_queue_new(bampid->loop, &options, &bampid->queue);
 	return rc ? problem_set(problem, rc, "no BMC queue: %s", error_text(rc)) : 0;

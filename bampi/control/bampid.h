@@ -22,6 +22,7 @@ struct bampid_conf {
 	char *key_dir;
 	char *image_keys;
 	char *sim_rack;
+	char *bmc_ca_file;
 	int64_t boot_http_port;
 	int64_t claim_s;
 	int64_t bmc_workers;

@@ -41,6 +41,8 @@ const struct conf_row bampid_conf_rows[] = {
 	 "an unused session at a BMC is kept so long; 0 = it is closed after each call"},
 	{"bmc_patience", CONF_INT, AT(bmc_patience_s), "120", 0, 3600, NULL, "seconds",
 	 "a BMC that does not answer is asked again for so long before an attempt has failed"},
+	{"bmc_ca_file", CONF_STRING, AT(bmc_ca_file), "", 0, 0, NULL, NULL,
+	 "PEM file of who vouches for Redfish BMCs that have no fingerprint; empty = the system's"},
 	{"sim_rack", CONF_STRING, AT(sim_rack), "", 0, 0, NULL, NULL, "file of the simulated rack for BMCs with driver sim; empty = none"},
 	{"claim", CONF_INT, AT(claim_s), "30", 2, 3600, NULL, "seconds", "after so long without a word another bampid takes over"},
 	{"poll", CONF_INT, AT(poll_s), "20", 1, 3600, NULL, "seconds", "a waiting deployment is looked at this often even if nothing wakes it"},

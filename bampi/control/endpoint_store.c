@@ -14,7 +14,7 @@
 /* clang-format off */
 static const struct db_query read_query = {"endpoint_read",
 	"select b.node_id, n.name, b.driver, host(b.address), b.port, b.username, encode(b.password_sealed, 'hex'), b.cipher_suite,"
-	" array_to_string(b.workarounds, ',') from haas.bmc b join haas.node n on n.id = b.node_id", 0};
+	" array_to_string(b.workarounds, ','), b.tls, b.fingerprint, b.uri from haas.bmc b join haas.node n on n.id = b.node_id", 0};
 
 static const struct db_query publish_query = {"endpoint_publish",
 	"insert into haas.daemon_key as k (daemon, public_key) values ('bampid', decode($1, 'hex'))"
@@ -57,6 +57,11 @@ int endpoint_row_read(const PGresult *result, int row, const struct bmc_secret *
 	(void)text_copy(endpoint.driver, sizeof(endpoint.driver), db_text(result, row, 2, ""));
 	(void)text_copy(endpoint.address, sizeof(endpoint.address), db_text(result, row, 3, ""));
 	(void)text_copy(endpoint.username, sizeof(endpoint.username), db_text(result, row, 5, ""));
+	if (endpoint.address[0] == '\0')
+		(void)text_copy(endpoint.address, sizeof(endpoint.address),
+				db_text(result, row, 11, ""));
+	endpoint.tls = bmc_tls_find(db_text(result, row, 9, ""));
+	(void)text_copy(endpoint.pin, sizeof(endpoint.pin), db_text(result, row, 10, ""));
 	rc = bmc_workarounds_parse(db_text(result, row, 8, ""), &endpoint.workarounds, problem);
 	if (rc)
 		return rc;

@@ -73,6 +73,21 @@ static bool is_uuid(const char *text)
 	return true;
 }
 
+/* As libcurl takes it for a pinned key: 32 bytes in base64. */
+static bool is_pin(const char *text)
+{
+	static const char prefix[] = "sha256//";
+	static const char base64[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	enum { DIGITS = 43 };
+
+	if (text[0] == '\0')
+		return true;
+	return strncmp(text, prefix, sizeof(prefix) - 1) == 0 &&
+	       strspn(text + sizeof(prefix) - 1, base64) == DIGITS &&
+	       strcmp(text + sizeof(prefix) - 1 + DIGITS, "=") == 0;
+}
+
 static bool is_image(const char *text)
 {
 	const char *colon = strchr(text, ':');
@@ -136,6 +151,7 @@ const char *member_text_check(const struct member_row *row, const char *value, c
 		return is_address(value) ? NULL
 					 : "an address with its prefix length like 10.2.0.17/24";
 	case MEMBER_UUID: return is_uuid(value) ? NULL : "a UUID";
+	case MEMBER_PIN: return is_pin(value) ? NULL : "sha256//BASE64 of a public key, or nothing";
 	case MEMBER_IMAGE: return is_image(value) ? NULL : "NAME or NAME:VERSION";
 	case MEMBER_INT:
 	case MEMBER_BOOL:
@@ -188,6 +204,7 @@ static const char *check_value(const struct member_row *row, const json_t *value
 	case MEMBER_ADDRESS:
 	case MEMBER_UUID:
 	case MEMBER_HEX:
+	case MEMBER_PIN:
 	case MEMBER_IMAGE: break;
 	}
 	if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value))

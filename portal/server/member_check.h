@@ -23,6 +23,7 @@ enum member_kind {
 	MEMBER_ADDRESS, /* 10.2.0.17/24, an address in its prefix */
 	MEMBER_UUID,
 	MEMBER_HEX,    /* max digits exactly */
+	MEMBER_PIN,    /* a key's fingerprint: sha256//BASE64, or "" */
 	MEMBER_IMAGE,  /* NAME or NAME:VERSION */
 	MEMBER_OBJECT, /* looked into by the caller */
 	MEMBER_LIST,   /* min..max elements, looked into by the caller */

@@ -44,6 +44,9 @@ static const struct sheet_column columns[] = {
 	{"bmc_password",     COLUMN_BMC,                 {"password",     MEMBER_TEXT, 0, 0, 20, NULL}},
 	{"bmc_cipher_suite", COLUMN_BMC,                 {"cipher_suite", MEMBER_INT,  0, 0, 19, NULL}},
 	{"bmc_workarounds",  COLUMN_BMC,                 {"workarounds",  MEMBER_LIST, 0, 0, 16, NULL}},
+	{"bmc_tls",          COLUMN_BMC,                 {"tls",          MEMBER_WORD, 0, 0, 0, bmc_tls_words}},
+	{"bmc_fingerprint",  COLUMN_BMC,                 {"fingerprint",  MEMBER_PIN,  0, 0, 0, NULL}},
+	{"bmc_uri",          COLUMN_BMC,                 {"uri",          MEMBER_TEXT, 0, 1, 127, NULL}},
 };
 /* clang-format on */
 

@@ -37,6 +37,9 @@ static const struct member_row bmc_members[] = {
 	{"cipher_suite", MEMBER_INT,  0, 0, 19,    NULL},
 	{"workarounds",  MEMBER_LIST, 0, 0, 16,    NULL},
 	{"address",      MEMBER_IPV4, 0, 0, 0,     NULL},
+	{"tls",          MEMBER_WORD, 0, 0, 0,     bmc_tls_words},
+	{"fingerprint",  MEMBER_PIN,  0, 0, 0,     NULL},
+	{"uri",          MEMBER_TEXT, 0, 1, 127,   NULL},
 };
 /* clang-format on */
 
@@ -84,7 +87,7 @@ void node_body_check(json_t *body, bool patch, struct error_list *errors)
 		return;
 	members_check(bmc, bmc_members, COUNT_OF(bmc_members), "/bmc", errors);
 	elements_check(list_of(bmc, "workarounds"), &workaround, true, "/bmc/workarounds", errors);
-	if (!patch && !json_object_get(bmc, "address"))
+	if (!patch && !json_object_get(bmc, "address") && !json_object_get(bmc, "uri"))
 		error_list_pointer(errors, "/bmc/address", "this member is needed", NULL);
 }
 

@@ -8,20 +8,23 @@
 	"'serial', v.serial, 'uuid', v.uuid, 'state', v.state, 'dirty', v.dirty, 'tenant', v.tenant, 'nics', coalesce(v.nics, '[]'), "  \
 	"'bmc', case when v.bmc_driver is not null and haas.is_operator() then jsonb_build_object('driver', v.bmc_driver, "             \
 	"'address', v.bmc_address, 'port', v.bmc_port, 'username', v.bmc_username, 'cipher_suite', v.bmc_cipher_suite, "                \
-	"'workarounds', to_jsonb(v.bmc_workarounds), 'problem', v.bmc_problem) end, "                                                   \
+	"'workarounds', to_jsonb(v.bmc_workarounds), 'tls', v.bmc_tls, 'fingerprint', v.bmc_fingerprint, 'uri', v.bmc_uri, "            \
+	"'problem', v.bmc_problem) end, "                                                                                               \
 	"'power', v.power, 'power_at', v.power_at, 'address', v.address, 'health', haas.node_health_word(v.id), "                       \
 	"'deployment', case when v.deployment_id is not null then jsonb_build_object('id', v.deployment_id, 'plan', v.plan, "           \
 	"'state', v.deployment_state, 'step', v.step, 'percent', v.percent, 'progress', v.progress) end, "                              \
 	"'version', v.version, 'created_at', v.created_at, 'updated_at', v.updated_at)"
 
 /* node_put of one spec `s.spec` beside what is known of the node (v, left joined): members of the
- * BMC that are left out stay as they are. */
+ * BMC that are left out stay as they are (its port, while the driver does). */
 #define NODE_PUT(actor, dry_run)                                                                                                             \
-	"case when s.spec ? 'bmc' and v.bmc_address is null and s.spec #> '{bmc,address}' is null then "                                     \
+	"case when s.spec ? 'bmc' and v.bmc_driver is null and s.spec #> '{bmc,address}' is null and s.spec #> '{bmc,uri}' is null then "    \
 	"'{\"result\": \"refused\", \"errors\": [{\"column\": \"bmc_address\", \"message\": \"needed: the node has no BMC yet\"}]}'::jsonb " \
 	"else haas.node_put((s.spec - 'bmc') || case when s.spec ? 'bmc' then jsonb_build_object('bmc', jsonb_strip_nulls("                  \
-	"jsonb_build_object('driver', v.bmc_driver, 'address', v.bmc_address, 'port', v.bmc_port, 'username', v.bmc_username, "              \
-	"'cipher_suite', v.bmc_cipher_suite, 'workarounds', to_jsonb(v.bmc_workarounds)) || (s.spec -> 'bmc'))) else '{}' end, " dry_run     \
+	"jsonb_build_object('driver', v.bmc_driver, 'address', v.bmc_address, 'username', v.bmc_username, "                                  \
+	"'port', case when coalesce(s.spec #>> '{bmc,driver}', v.bmc_driver) = v.bmc_driver then v.bmc_port end, "                           \
+	"'cipher_suite', v.bmc_cipher_suite, 'workarounds', to_jsonb(v.bmc_workarounds), 'tls', v.bmc_tls, "                                 \
+	"'fingerprint', v.bmc_fingerprint, 'uri', v.bmc_uri) || (s.spec -> 'bmc'))) else '{}' end, " dry_run                                 \
 	", " actor ") end"
 
 #define RESULT "nullif(current_setting('haas.result', true), '')::jsonb"

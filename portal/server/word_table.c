@@ -7,7 +7,8 @@ const char *const node_action_words[] = {
 	"power_on",     "power_off",   "power_cycle", "power_reset", "power_soft",
 	"power_status", "boot_device", "identify",    "sensors",     "sel",
 	"fru",          "users",       "lan",         NULL};
-const char *const bmc_driver_words[] = {"ipmi", "sim", NULL};
+const char *const bmc_driver_words[] = {"ipmi", "redfish", "libvirt", "sim", NULL};
+const char *const bmc_tls_words[] = {"verify", "unverified", "off", NULL};
 const char *const bmc_workaround_words[] = {"authcap",         "intel20",
 					    "supermicro20",    "sun20",
 					    "opensesspriv",    "integritycheckvalue",

@@ -9,6 +9,7 @@
 extern const char *const node_event_words[]; /* those that a person may fire */
 extern const char *const node_action_words[];
 extern const char *const bmc_driver_words[];
+extern const char *const bmc_tls_words[];
 extern const char *const bmc_workaround_words[];
 extern const char *const boot_device_words[];
 extern const char *const deployment_action_words[];

@@ -56,6 +56,8 @@ struct bmc_endpoint {
 };
 
 void bmc_endpoint_wipe(struct bmc_endpoint *endpoint);
+/* Anything but the words of the two others is BMC_TLS_VERIFY. */
+enum bmc_tls bmc_tls_find(const char *word);
 /* Words separated by commas or spaces -> bits. E_NOT_FOUND with a problem that lists the known
  * words. "" gives 0. */
 MUST_USE int bmc_workarounds_parse(const char *words, uint32_t *ret, struct problem *problem);

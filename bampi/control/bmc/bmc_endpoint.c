@@ -24,6 +24,13 @@ void bmc_endpoint_wipe(struct bmc_endpoint *endpoint)
 	sodium_memzero(endpoint, sizeof(*endpoint));
 }
 
+enum bmc_tls bmc_tls_find(const char *word)
+{
+	if (strcmp(word, "unverified") == 0)
+		return BMC_TLS_UNVERIFIED;
+	return strcmp(word, "off") == 0 ? BMC_TLS_OFF : BMC_TLS_VERIFY;
+}
+
 static uint32_t workaround_bit(const char *word, size_t length)
 {
 	for (size_t i = 0; i < COUNT_OF(workaround_table); i++) {
