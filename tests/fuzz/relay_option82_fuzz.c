@@ -47,24 +47,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct option82 option = {.circuit = "rack7",
 					.circuit_size = 5,
 					.link_selection = size > 250 ? data[250] : 0};
-	uint8_t value[OPTION82_MAX];
+	struct option82_value value;
 	uint8_t marked[ROOM];
 	uint8_t plain[ROOM];
-	size_t value_size;
 	size_t marked_size;
 	size_t plain_size;
 	size_t had;
 	bool overloaded;
 
-	assert(option82_encode(&option, value, &value_size) == 0);
+	assert(option82_encode(&option, &value) == 0);
 	if (dhcp_decode(data, size, &before)) {
 		(void)!option82_strip(data, size, ROOM, plain, &plain_size);
 		return 0;
 	}
 	overloaded = dhcp_option(&before, DHCP_OPTION_RELAY, &had) != NULL;
-	assert(option82_insert(data, size, value, value_size, ROOM, marked, &marked_size) == 0);
-	assert(option82_insert(data, size, value, value_size, marked_size - 1, plain,
-			       &plain_size) != 0 ||
+	assert(option82_insert(data, size, &value, ROOM, marked, &marked_size) == 0);
+	assert(option82_insert(data, size, &value, marked_size - 1, plain, &plain_size) != 0 ||
 	       plain_size < marked_size);
 	if (marked_size <= DHCP_PACKET_MAX && !overloaded) {
 		const uint8_t *bytes;
@@ -72,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		after = decoded(marked, marked_size);
 		same_but_option82(&before, &after);
 		bytes = dhcp_option(&after, DHCP_OPTION_RELAY, &had);
-		assert(bytes && had == value_size && memcmp(bytes, value, had) == 0);
+		assert(bytes && had == value.size && memcmp(bytes, value.bytes, had) == 0);
 	}
 	assert(option82_strip(marked, marked_size, ROOM, plain, &plain_size) == 0);
 	if (plain_size <= DHCP_PACKET_MAX) {

@@ -147,7 +147,8 @@ static void test_option(void **state)
 					   5, 4, 10,  81,  0, 1, 0x0b, 4,    10, 81, 0, 1};
 	static const char long_text[300];
 	struct option82 option = {"e1", 2, mac.bytes, sizeof(mac.bytes), OURS, OURS};
-	uint8_t value[OPTION82_MAX];
+	struct option82_value value;
+	const struct option82_value small = {"\1\1x", 3};
 	uint8_t packet[2048];
 	struct dhcp_message made = message(DHCP_OP_REQUEST);
 	uint8_t bytes[DHCP_PACKET_MAX];
@@ -155,22 +156,21 @@ static void test_option(void **state)
 	size_t value_size;
 
 	(void)state;
-	assert_int_equal(option82_encode(&option, value, &value_size), 0);
-	assert_int_equal(value_size, sizeof(expected));
-	assert_memory_equal(value, expected, sizeof(expected));
+	assert_int_equal(option82_encode(&option, &value), 0);
+	assert_int_equal(value.size, sizeof(expected));
+	assert_memory_equal(value.bytes, expected, sizeof(expected));
 	option = (struct option82){.circuit = long_text, .circuit_size = 256};
-	assert_int_equal(option82_encode(&option, value, &value_size), E_LIMIT);
+	assert_int_equal(option82_encode(&option, &value), E_LIMIT);
 
 	dhcp_put_u8(&made, DHCP_OPTION_TYPE, DHCP_DISCOVER);
 	assert_int_equal(dhcp_encode(&made, bytes, sizeof(bytes), &size), 0);
 	/* The padding makes room: the message does not grow. */
-	assert_int_equal(option82_insert(bytes, size, "\1\1x", 3, size, packet, &value_size), 0);
+	assert_int_equal(option82_insert(bytes, size, &small, size, packet, &value_size), 0);
 	assert_int_equal(value_size, size);
 	assert_int_equal(packet[243], DHCP_OPTION_RELAY);
 	assert_int_equal(packet[248], DHCP_OPTION_END);
-	assert_int_equal(option82_insert(bytes, size, "\1\1x", 3, 248, packet, &value_size),
-			 E_LIMIT);
-	assert_int_equal(option82_insert(bytes, 239, "\1\1x", 3, 1472, packet, &value_size),
+	assert_int_equal(option82_insert(bytes, size, &small, 248, packet, &value_size), E_LIMIT);
+	assert_int_equal(option82_insert(bytes, 239, &small, 1472, packet, &value_size),
 			 E_MALFORMED);
 }
 

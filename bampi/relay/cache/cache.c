@@ -21,6 +21,7 @@
 #define THREADS        2
 #define QUEUE_LIMIT    4096
 #define TICK_MS        1000
+#define TOUCH_EVERY_MS 60000
 #define STALLED_MAX_MS ((int64_t)10 * 60 * 1000)
 #define SUBJECT        "cache"
 
@@ -86,7 +87,7 @@ struct object *cache_find(struct cache *cache, const char *digest)
 		return NULL;
 	/* The order of use outlives a restart as the order of the files' times. */
 	if (object->state == OBJECT_READY &&
-	    loop_now_ms(cache->loop) - object->used_ms > 60 * TICK_MS)
+	    loop_now_ms(cache->loop) - object->used_ms > TOUCH_EVERY_MS)
 		(void)utimensat(AT_FDCWD, object->path, NULL, 0);
 	object->used_ms = loop_now_ms(cache->loop);
 	return object;

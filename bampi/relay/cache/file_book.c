@@ -195,31 +195,34 @@ static void load_record(struct file_book *book, const char *file)
 	}
 }
 
-int file_book_open(struct file_book *book, const char *folder, struct problem *problem)
+static int load_records(struct file_book *book)
 {
 	char path[CACHE_PATH_MAX];
-	DIR *names = NULL;
-	int rc = text_copy(book->folder, sizeof(book->folder), folder) ? 0 : -ENAMETOOLONG;
+	const struct dirent *each;
+	DIR *names;
+	int rc = text_format(path, sizeof(path), "%s/names", book->folder) ? 0 : -ENAMETOOLONG;
 
-	if (rc == 0 && !text_format(path, sizeof(path), "%s/names", folder))
-		rc = -ENAMETOOLONG;
 	if (rc == 0)
 		rc = file_make_folder(path, 0750);
-	if (rc == 0)
-		names = opendir(path);
-	if (rc == 0 && !names)
-		rc = -errno;
-	while (rc == 0) {
-		// NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
-		const struct dirent *each = readdir(names);
-
-		if (!each)
-			break;
+	if (rc)
+		return rc;
+	names = opendir(path);
+	if (!names)
+		return -errno;
+	// NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
+	while ((each = readdir(names))) {
 		if (each->d_name[0] != '.')
 			load_record(book, each->d_name);
 	}
-	if (names)
-		(void)closedir(names);
+	(void)closedir(names);
+	return 0;
+}
+
+int file_book_open(struct file_book *book, const char *folder, struct problem *problem)
+{
+	int rc = text_copy(book->folder, sizeof(book->folder), folder) ? load_records(book)
+								       : -ENAMETOOLONG;
+
 	return rc ? problem_set(problem, rc, "the names of the cache cannot be read: %s",
 				error_text(rc))
 		  : 0;
@@ -230,13 +233,13 @@ int file_book_open(struct file_book *book, const char *folder, struct problem *p
 static void tell(struct file_entry *entry, int rc, struct object *object, const char *type)
 {
 	const struct file_answer answer = {.rc = rc, .object = object, .type = type};
-	struct file_waiter *waiters = TAKE(entry->waiters);
+	struct file_waiter *waiter = TAKE(entry->waiters);
 
-	while (waiters) {
-		struct file_waiter *waiter = waiters;
+	while (waiter) {
+		struct file_waiter *next = waiter->next; /* fn frees it */
 
-		DL_DELETE(waiters, waiter);
 		waiter->fn(waiter->context, &answer);
+		waiter = next;
 	}
 }
 

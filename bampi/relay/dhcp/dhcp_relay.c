@@ -62,8 +62,8 @@ static void log_drop(struct dhcp_relay *relay, const struct relay_arrival *arriv
 /* Adds our option where it has room. *data moves to where the marked message is. */
 static bool mark(struct dhcp_relay *relay, const struct link *link, uint8_t **data, size_t *size)
 {
-	if (option82_insert(*data, *size, link->option, link->option_size, relay->packet_limit,
-			    relay->packet, size)) {
+	if (option82_insert(*data, *size, &link->option, relay->packet_limit, relay->packet,
+			    size)) {
 		/* RFC 3046 2.1: without it rather than not at all. */
 		relay->counters.oversized++;
 		return false;
@@ -156,7 +156,7 @@ static enum relay_option option_of(const struct dhcp_relay *relay, const struct 
 
 	if (!bytes)
 		return RELAY_OPTION_NONE;
-	return link && size == link->option_size && memcmp(bytes, link->option, size) == 0
+	return link && size == link->option.size && memcmp(bytes, link->option.bytes, size) == 0
 		       ? RELAY_OPTION_OURS
 		       : RELAY_OPTION_OTHER;
 }

@@ -136,9 +136,8 @@ static void make_option(const struct links *links, struct link *link)
 		.server_id = links->server_override ? link->address : 0,
 	};
 
-	link->option_size = 0;
-	if (option82_encode(&option, link->option, &link->option_size))
-		link->option_size = 0; /* cannot be: LINK_CIRCUIT_MAX leaves room */
+	if (option82_encode(&option, &link->option))
+		link->option.size = 0; /* cannot be: LINK_CIRCUIT_MAX leaves room */
 }
 
 int links_refresh(struct links *links)

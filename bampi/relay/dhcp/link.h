@@ -29,8 +29,7 @@ struct link {
 	uint32_t address; /* 0 = none yet */
 	struct mac mac;
 	/* made of both */
-	uint8_t option[OPTION82_MAX];
-	size_t option_size;
+	struct option82_value option;
 	struct rate_bucket bucket;
 };
 

@@ -31,9 +31,9 @@ static void put_address(struct wire_writer *writer, uint8_t code, uint32_t addre
 	wire_put_u32(writer, address);
 }
 
-int option82_encode(const struct option82 *option, uint8_t ret[OPTION82_MAX], size_t *ret_size)
+int option82_encode(const struct option82 *option, struct option82_value *ret)
 {
-	struct wire_writer writer = wire_writer(ret, OPTION82_MAX);
+	struct wire_writer writer = wire_writer(ret->bytes, sizeof(ret->bytes));
 
 	put_piece(&writer, DHCP_RELAY_CIRCUIT_ID, option->circuit, option->circuit_size);
 	if (option->remote_size > 0)
@@ -44,7 +44,7 @@ int option82_encode(const struct option82 *option, uint8_t ret[OPTION82_MAX], si
 		put_address(&writer, DHCP_RELAY_SERVER_ID, option->server_id);
 	if (writer.bad)
 		return E_LIMIT;
-	*ret_size = wire_written(&writer);
+	ret->size = wire_written(&writer);
 	return 0;
 }
 
@@ -86,8 +86,8 @@ static int finish(struct wire_writer *writer, size_t *ret_size)
 	return 0;
 }
 
-int option82_insert(const void *data, size_t size, const void *value, size_t value_size,
-		    size_t limit, uint8_t *ret, size_t *ret_size)
+int option82_insert(const void *data, size_t size, const struct option82_value *value, size_t limit,
+		    uint8_t *ret, size_t *ret_size)
 {
 	struct wire_reader options = open_message(data, size);
 	struct wire_writer writer = wire_writer(ret, limit);
@@ -101,7 +101,7 @@ int option82_insert(const void *data, size_t size, const void *value, size_t val
 	if (options.bad)
 		return E_MALFORMED;
 	wire_put_bytes(&writer, data, (size_t)(at - (const uint8_t *)data));
-	put_piece(&writer, DHCP_OPTION_RELAY, value, value_size);
+	put_piece(&writer, DHCP_OPTION_RELAY, value->bytes, value->size);
 	return finish(&writer, ret_size);
 }
 

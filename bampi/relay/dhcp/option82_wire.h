@@ -19,13 +19,17 @@ struct option82 {
 	uint32_t server_id;      /* 0 = none */
 };
 
-/* The value of the option. E_LIMIT when it is longer than OPTION82_MAX. */
-MUST_USE int option82_encode(const struct option82 *option, uint8_t ret[OPTION82_MAX],
-			     size_t *ret_size);
+struct option82_value {
+	uint8_t bytes[OPTION82_MAX];
+	size_t size;
+};
+
+/* E_LIMIT when it is longer than OPTION82_MAX. */
+MUST_USE int option82_encode(const struct option82 *option, struct option82_value *ret);
 
 /* Writes the message with the option added behind all others (2.1). `ret` has room for `limit`
  * bytes. E_LIMIT: it would be larger than `limit`; E_MALFORMED: not a DHCP message. */
-MUST_USE int option82_insert(const void *data, size_t size, const void *value, size_t value_size,
+MUST_USE int option82_insert(const void *data, size_t size, const struct option82_value *value,
 			     size_t limit, uint8_t *ret, size_t *ret_size);
 
 /* Writes the message without any option 82. E_LIMIT, E_MALFORMED. */
