@@ -71,11 +71,8 @@ void cache_list(struct object *object)
 
 void cache_unlist(struct object *object)
 {
-	if (!object->listed)
-		return;
 	object->listed = false;
 	HASH_DEL(object->cache->listed, object);
-	object_unref(object);
 }
 
 struct object *cache_find(struct cache *cache, const char *digest)
@@ -120,6 +117,7 @@ static int make_room(struct cache *cache, uint64_t size)
 		cache->counters->evicted++;
 		(void)unlink(object->path);
 		cache_unlist(object);
+		object_unref(object);
 	}
 	return 0;
 }
@@ -316,6 +314,7 @@ void cache_free(struct cache *cache)
 	HASH_ITER(hh, cache->listed, object, next)
 	{
 		cache_unlist(object);
+		object_unref(object);
 	}
 	free(cache);
 }

@@ -64,12 +64,10 @@ void object_tell(struct object *object)
 	struct object_reader *reader;
 	struct object_reader *next;
 
-	object_ref(object);
 	DL_FOREACH_SAFE(object->readers, reader, next)
 	{
 		reader->fn(reader->context);
 	}
-	object_unref(object);
 }
 
 void object_attach(struct object *object, struct object_reader *reader)
@@ -90,16 +88,19 @@ void object_detach(struct object *object, struct object_reader *reader)
 
 void object_fail(struct object *object)
 {
+	bool listed = object->listed;
+
 	if (object->state == OBJECT_FAILED)
 		return;
-	object_ref(object);
 	/* Of one that is not listed any more the name may be another's. */
-	if (object->listed || object->state == OBJECT_FILLING)
+	if (listed || object->state == OBJECT_FILLING)
 		(void)unlink(object->path);
 	object->state = OBJECT_FAILED;
-	cache_unlist(object);
+	if (listed)
+		cache_unlist(object);
 	object_tell(object);
-	object_unref(object);
+	if (listed)
+		object_unref(object);
 }
 
 void object_stall(struct object *object)
@@ -205,8 +206,10 @@ static void take_name(struct object *object, const char *digest)
 	if (object->listed)
 		return;
 	HASH_FIND_STR(object->cache->listed, digest, same);
-	if (same)
+	if (same) {
 		cache_unlist(same);
+		object_unref(same);
+	}
 	(void)text_copy(object->digest, sizeof(object->digest), digest);
 	cache_list(object);
 }

@@ -31,8 +31,10 @@ MUST_USE int cache_path(const struct cache *cache, const char *kind, const char 
 MUST_USE int object_new(struct cache *cache, const char *digest, uint64_t size,
 			enum object_state state, struct object **ret);
 void cache_list(struct object *object);
+/* Of one that is listed; what the list held is the caller's to let go of. */
 void cache_unlist(struct object *object);
 
-/* cache_object.c: lets a worker go on with what is there, if it is worth it or `all`. */
+/* cache_object.c: lets a worker go on with what is there, if it is worth a turn. */
 void object_work(struct object *object);
+/* Readers may let go; the caller holds the object. */
 void object_tell(struct object *object);
