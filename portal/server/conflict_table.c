@@ -20,6 +20,8 @@ static const struct {
 	{"reservation_subnet_id_fkey", 409, "the subnet has reservations", "delete them first: haasctl reservation list"},
 	{"reservation_address_key", 409, "the address is kept for another MAC", "haasctl reservation list shows them"},
 	{"reservation_pkey", 409, "the MAC got a reservation at the same time", "look at it and repeat"},
+	{"port_address_key", 409, "another port gives this address", "haasctl port list shows the ports"},
+	{"switch_ports_in_order", 422, "port_low is above port_high", "the two are the first and the last port that gives an address"},
 	{"nic_pkey", 409, "a MAC belongs to another node", "haasctl node list shows the nodes"},
 	{"nic_node_id_name_key", 422, "two NICs have the same name", "give each its own"},
 	{"nic_one_boot", 422, "the node can boot from one NIC only", "set boot for one of them"},

@@ -87,8 +87,9 @@ static int check_tenant(struct exchange *exchange, struct problem *problem)
  * names nothing: 404. */
 static int check_path(struct exchange *exchange, struct problem *problem)
 {
-	static const char *const ids[] = {"deployment", "job", "certificate"};
-	static const char *const names[] = {"node", "tenant", "subnet", "image", "version"};
+	static const char *const ids[] = {"deployment", "job", "certificate", "circuit"};
+	static const char *const names[] = {"node",    "tenant", "subnet", "image",
+					    "version", "switch", "rule"};
 	const char *pattern = exchange->route->pattern;
 	struct mac mac;
 	uint32_t address;

@@ -11,6 +11,9 @@
 	"'workarounds', to_jsonb(v.bmc_workarounds), 'tls', v.bmc_tls, 'fingerprint', v.bmc_fingerprint, 'uri', v.bmc_uri, "            \
 	"'problem', v.bmc_problem) end, "                                                                                               \
 	"'power', v.power, 'power_at', v.power_at, 'address', v.address, 'health', haas.node_health_word(v.id), "                       \
+	"'location', case when haas.is_operator() then "                                                                                \
+	"(select jsonb_build_object('switch', g.switch, 'port', g.port, 'mac', g.mac::text, 'since', g.since, 'seen_at', g.seen_at) "   \
+	"from haas.sighting g where g.node_id = v.id and g.port <> '' order by g.seen_at desc, g.mac limit 1) end, "                    \
 	"'deployment', case when v.deployment_id is not null then jsonb_build_object('id', v.deployment_id, 'plan', v.plan, "           \
 	"'state', v.deployment_state, 'step', v.step, 'percent', v.percent, 'progress', v.progress) end, "                              \
 	"'version', v.version, 'created_at', v.created_at, 'updated_at', v.updated_at)"

@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/hex.h"
 #include "common/base/text.h"
+#include "common/net/ipv4.h"
 
 #define LIMIT_MAX    1000
 #define DIGITS_MAX   18 /* of a bigint, whatever they are */
@@ -122,6 +123,16 @@ static int check_position(const struct query_row *row, const char *value, char *
 	return copy(value, ret);
 }
 
+static int check_address(const struct query_row *row, const char *value, char **ret,
+			 struct problem *problem)
+{
+	uint32_t address;
+
+	return ipv4_parse(value, &address) == 0
+		       ? copy(value, ret)
+		       : refuse(row, problem, "an IPv4 address like 10.2.0.17");
+}
+
 int query_check(const struct query_row *row, const char *value, char **ret, struct problem *problem)
 {
 	if (!value)
@@ -149,6 +160,7 @@ int query_check(const struct query_row *row, const char *value, char **ret, stru
 	case QUERY_LIMIT: return check_limit(row, value, ret, problem);
 	case QUERY_CURSOR_TEXT:
 	case QUERY_CURSOR_ID: return check_cursor(row, value, ret, problem);
+	case QUERY_ADDRESS: return check_address(row, value, ret, problem);
 	case QUERY_POSITION: return check_position(row, value, ret, problem);
 	}
 	return refuse(row, problem, "nothing");

@@ -37,6 +37,7 @@ enum query_kind {
 	QUERY_CURSOR_TEXT, /* opaque for the client; handed on as the key of the last row of the
 			      page before */
 	QUERY_CURSOR_ID,
+	QUERY_ADDRESS,  /* IPv4 */
 	QUERY_POSITION, /* of the event stream, "xid-id" */
 };
 
@@ -75,6 +76,7 @@ extern const struct route health_routes[];
 extern const struct route deployment_routes[];
 extern const struct route image_routes[];
 extern const struct route address_routes[];
+extern const struct route cable_routes[];
 extern const struct route record_routes[];
 extern const struct route server_routes[];
 

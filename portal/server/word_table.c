@@ -22,3 +22,4 @@ const char *const plan_words[] = {"inspect", "install", "reinstall", "release", 
 const char *const image_state_words[] = {"uploading", "ready", "retired", NULL};
 const char *const job_state_words[] = {"running", "done", "failed", NULL};
 const char *const order_words[] = {"newest", "oldest", NULL};
+const char *const cable_answer_words[] = {"answer", "silence", NULL};

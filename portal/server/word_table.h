@@ -20,3 +20,4 @@ extern const char *const plan_words[];
 extern const char *const image_state_words[];
 extern const char *const job_state_words[];
 extern const char *const order_words[];
+extern const char *const cable_answer_words[]; /* switch.moved, switch.swapped */

@@ -1,0 +1,168 @@
+#include "portal/server/cable_store.h"
+
+#include "portal/server/store_text.h"
+
+#define SWITCH_ITEM                                                                                           \
+	"jsonb_build_object('name', s.name, 'ports', s.ports, 'base', host(s.base), 'port_low', s.port_low, " \
+	"'port_high', s.port_high, 'moved', s.moved, 'swapped', s.swapped, 'created_at', s.created_at)"
+
+#define PORT_ITEM \
+	"jsonb_build_object('switch', v.switch, 'port', v.port, 'node', v.node, 'address', v.address, 'seen', v.seen)"
+
+/* What is declared of a port beside what was last seen there; the key orders both. */
+#define PORTS                                                                                                           \
+	"(select coalesce(d.switch, g.switch) as switch, coalesce(d.port, g.port) as port, d.node, d.address, g.seen, " \
+	"coalesce(d.switch, g.switch) || chr(1) || coalesce(d.port, g.port) as key "                                    \
+	"from (select s.name as switch, p.name as port, n.name as node, host(p.address) as address from haas.port p "   \
+	"join haas.switch s on s.id = p.switch_id left join haas.node n on n.id = p.node_id) d "                        \
+	"full join (select distinct on (x.switch, x.port) x.switch, x.port, jsonb_build_object('mac', x.mac::text, "    \
+	"'node', n.name, 'since', x.since, 'seen_at', x.seen_at) as seen from haas.sighting x "                         \
+	"join haas.node n on n.id = x.node_id where x.port <> '' order by x.switch, x.port, x.seen_at desc) g "         \
+	"on g.switch = d.switch and g.port = d.port) v"
+
+/* Bytes that can be printed without escapes, else null. */
+#define PRINTABLE(bytes)                                                               \
+	"case when encode(" bytes ", 'escape') ~ '^[ -\\[\\]-~]+$' then encode(" bytes \
+	", 'escape') end"
+
+#define CIRCUIT_ITEM                                                                                                              \
+	"jsonb_build_object('id', c.id, 'relay', host(c.relay), 'circuit', encode(c.circuit, 'hex'), 'circuit_text', " PRINTABLE( \
+		"c.circuit") ", 'remote', encode(c.remote, 'hex'), 'remote_text', " PRINTABLE("c.remote") ", 'mac', c.mac::text, 'node', n.name, 'seen', c.seen, 'first_at', c.first_at, 'last_at', c.last_at)"
+
+#define RULE_ITEM                                                                                               \
+	"jsonb_build_object('name', r.name, 'relay', r.relay::text, 'family', r.family, 'circuit', r.circuit, " \
+	"'remote', r.remote, 'switch', r.switch, 'port', r.port, 'port_offset', r.port_offset, 'created_at', r.created_at)"
+
+#define NOT_FOUND(title, hint) \
+	"union all select 404, null, null, " STORE_PROBLEM("404", "not_found", title, hint, "null")
+
+const struct db_query store_switch_list = {
+	"switch_list",
+	STORE_PAGE("s.name", SWITCH_ITEM, "haas.switch s where ($2::text is null or s.name > $2)",
+		   "s.name"),
+	2};
+
+const struct db_query store_switch_get = {
+	"switch_get", "select (" SWITCH_ITEM ")::text from haas.switch s where s.name = $1", 1};
+
+const struct db_query store_switch_put = {
+	"switch_put",
+	STORE_ANSWER_WITH(
+		"s as (insert into haas.switch (name, ports, base, port_low, port_high, moved, swapped) "
+		"values ($1, $2, $3::inet, $4::int, $5::int, $6, $7) on conflict (name) do update set ports = excluded.ports, "
+		"base = excluded.base, port_low = excluded.port_low, port_high = excluded.port_high, moved = excluded.moved, "
+		"swapped = excluded.swapped returning *), "
+		"told as (select haas.event_add($8, 'switch.placed', 'switch', s.name, null, 'switch placed', " SWITCH_ITEM
+		"), pg_notify('address', '') from s) ",
+		"select 200 as status, null as location, null::bigint as version, " SWITCH_ITEM
+		" as body from told, s"),
+	8};
+
+const struct db_query store_switch_delete = {
+	"switch_delete",
+	STORE_ANSWER_WITH(
+		"gone as (delete from haas.switch where name = $1 returning name), "
+		"told as (select haas.event_add($2, 'switch.deleted', 'switch', name, null, 'switch deleted'), "
+		"pg_notify('address', '') from gone) ",
+		"select 204 as status, null as location, null::bigint as version, null::jsonb as body from told " NOT_FOUND(
+			"format('switch %s is not declared', $1::text)",
+			"'haasctl switch list shows the switches'") " where not exists (select from haas.switch where name = $1)"),
+	2};
+
+const struct db_query store_port_list = {
+	"port_list",
+	STORE_PAGE(
+		"v.key", PORT_ITEM,
+		PORTS
+		" where ($2::text is null or v.key > $2) and ($3::text is null or v.switch = $3) "
+		"and ($4::text is null or v.port = $4)",
+		"v.key"),
+	4};
+
+const struct db_query store_port_put = {
+	"port_put",
+	STORE_ANSWER_WITH(
+		"p as (insert into haas.port (switch_id, name, node_id, address) select s.id, $2, n.id, $4::inet from haas.switch s "
+		"left join haas.node n on n.name = $3 where s.name = $1 and ($3::text is null or n.id is not null) "
+		"on conflict (switch_id, name) do update set node_id = excluded.node_id, address = excluded.address returning *), "
+		"told as (select haas.event_add($5, 'port.placed', 'port', $1 || ':' || $2, null, format('port %s of switch %s is for %s%s', "
+		"$2::text, $1::text, coalesce($3::text, 'anybody'), coalesce(' at ' || $4::text, ''))), pg_notify('address', '') from p) ",
+		"select 200 as status, null as location, null::bigint as version, jsonb_build_object('switch', $1::text, 'port', $2::text, "
+		"'node', $3::text, 'address', host(p.address), 'seen', (select v.seen from " PORTS
+		" where v.switch = $1 and v.port = $2)) "
+		"as body from told, p " NOT_FOUND("format('switch %s is not declared', $1::text)", "'haasctl switch set declares it'") " where not exists (select from haas.switch where name = $1) " NOT_FOUND(
+			"format('node %s does not exist', $3::text)",
+			"'haasctl node list shows the nodes'") " from haas.switch where name = $1 and $3::text is not null and not exists (select from haas.node where name = $3)"),
+	5};
+
+const struct db_query store_port_delete = {
+	"port_delete",
+	STORE_ANSWER_WITH(
+		"gone as (delete from haas.port p using haas.switch s where s.id = p.switch_id and s.name = $1 and p.name = $2 "
+		"returning p.name), "
+		"told as (select haas.event_add($3, 'port.deleted', 'port', $1 || ':' || $2, null, 'port deleted'), "
+		"pg_notify('address', '') from gone) ",
+		"select 204 as status, null as location, null::bigint as version, null::jsonb as body from told " NOT_FOUND(
+			"format('port %s of switch %s is not declared', $2::text, $1::text)",
+			"'haasctl port list shows the ports'") " where not exists (select from haas.port p join haas.switch s on s.id = p.switch_id where s.name = $1 and p.name = $2)"),
+	3};
+
+const struct db_query store_circuit_list = {
+	"circuit_list",
+	STORE_PAGE(
+		"c.id", CIRCUIT_ITEM,
+		"haas.circuit_unknown c left join haas.nic x on x.mac = c.mac left join haas.node n on n.id = x.node_id "
+		"where ($2::bigint is null or c.id > $2::bigint) and ($3::text is null or c.relay = $3::inet)",
+		"c.id"),
+	3};
+
+const struct db_query store_circuit_drop = {
+	"circuit_drop",
+	STORE_ANSWER_WITH(
+		"gone as (delete from haas.circuit_unknown where id = $1::bigint returning relay, circuit), "
+		"told as (select haas.event_add($2, 'circuit.forgotten', 'relay', host(relay), null, 'a sample was forgotten', "
+		"jsonb_build_object('circuit', encode(circuit, 'hex'))) from gone) ",
+		"select 204 as status, null as location, null::bigint as version, null::jsonb as body from told " NOT_FOUND(
+			"format('there is no circuit %s', $1::text)",
+			"'haasctl circuit unknown shows the samples'") " where not exists (select from haas.circuit_unknown where id = $1::bigint)"),
+	2};
+
+const struct db_query store_circuit_samples = {
+	"circuit_samples",
+	"select c.id, host(c.relay), encode(c.circuit, 'hex'), encode(c.remote, 'hex') from haas.circuit_unknown c "
+	"order by c.id = $1::bigint desc nulls last, c.last_at desc, c.id limit 1000",
+	1};
+
+const struct db_query store_rule_list = {
+	"rule_list",
+	STORE_PAGE("r.name", RULE_ITEM,
+		   "haas.circuit_rule r where ($2::text is null or r.name > $2)", "r.name"),
+	2};
+
+const struct db_query store_rule_get = {
+	"rule_get", "select (" RULE_ITEM ")::text from haas.circuit_rule r where r.name = $1", 1};
+
+const struct db_query store_rule_put = {
+	"rule_put",
+	STORE_ANSWER_WITH(
+		"r as (insert into haas.circuit_rule (name, relay, family, circuit, remote, switch, port, port_offset) "
+		"values ($1, $2::cidr, $3, $4, $5, $6, $7, $8::int) on conflict (name) do update set relay = excluded.relay, "
+		"family = excluded.family, circuit = excluded.circuit, remote = excluded.remote, switch = excluded.switch, "
+		"port = excluded.port, port_offset = excluded.port_offset returning *), "
+		"gone as (delete from haas.circuit_unknown where id = any ($9::bigint[]) returning id), "
+		"told as (select haas.event_add($10, 'circuit.learned', 'rule', r.name, null, 'rule placed', " RULE_ITEM
+		"), pg_notify('address', '') from r) ",
+		"select 200 as status, null as location, null::bigint as version, " RULE_ITEM
+		" || jsonb_build_object('reads', (select count(*) from gone)) as body from told, r"),
+	10};
+
+const struct db_query store_rule_delete = {
+	"rule_delete",
+	STORE_ANSWER_WITH(
+		"gone as (delete from haas.circuit_rule where name = $1 returning name), "
+		"told as (select haas.event_add($2, 'circuit.rule_deleted', 'rule', name, null, 'rule deleted'), "
+		"pg_notify('address', '') from gone) ",
+		"select 204 as status, null as location, null::bigint as version, null::jsonb as body from told " NOT_FOUND(
+			"format('rule %s does not exist', $1::text)",
+			"'haasctl circuit list shows the rules'") " where not exists (select from haas.circuit_rule where name = $1)"),
+	2};
