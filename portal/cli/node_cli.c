@@ -23,6 +23,8 @@ static const struct output_column node_columns[] = {
 	WIDE("rack"),
 	WIDE_NUMBER("unit"),
 	TITLED_WIDE("deployment.plan", "PLAN"),
+	TITLED_WIDE("location.switch", "SWITCH"),
+	TITLED_WIDE("location.port", "PORT"),
 	WIDE("firmware"),
 	WIDE("serial"),
 	TITLED_WIDE("bmc.address", "BMC"),
@@ -52,6 +54,11 @@ static int node_show(void *context, const struct command_input *input)
 					    "power_at",
 					    "tenant",
 					    "address",
+					    "location",
+					    "location.switch",
+					    "location.port",
+					    "location.mac",
+					    "location.seen_at",
 					    "health",
 					    "health.severity",
 					    "health.labels",
@@ -191,6 +198,57 @@ static int node_delete(void *context, const struct command_input *input)
 	return tally_status(&tally);
 }
 
+/* One NIC of the node with the MAC that it has now; the others as they are. */
+static void nic_body(struct text *body, const struct command_input *input, const json_t *nics)
+{
+	const char *name = input->words[1];
+	const json_t *nic;
+	bool there = false;
+	size_t i;
+
+	json_begin_object(body, NULL);
+	json_begin_array(body, "nics");
+	json_array_foreach(nics, i, nic)
+	{
+		bool this = strcmp(haasctl_word(nic, "name"), name) == 0;
+
+		there = there || this;
+		json_begin_object(body, NULL);
+		json_string(body, "name", haasctl_word(nic, "name"));
+		json_string(body, "mac", this ? input->words[2] : haasctl_word(nic, "mac"));
+		json_bool(body, "boot", json_is_true(json_object_get(nic, "boot")));
+		json_end_object(body);
+	}
+	if (!there) {
+		json_begin_object(body, NULL);
+		json_string(body, "name", name);
+		json_string(body, "mac", input->words[2]);
+		json_bool(body, "boot", json_array_size(nics) == 0);
+		json_end_object(body);
+	}
+	json_end_array(body);
+	json_end_object(body);
+}
+
+static int node_nic(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
+
+	haasctl_path(&target, "/nodes/", input->words[0], "");
+	int status = haasctl_get(context, input, text_get(&target), &before);
+	if (status != EXIT_OK)
+		return status;
+	nic_body(&body, input, json_object_get(before.json, "nics"));
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){.method = "PATCH",
+						 .target = text_get(&target),
+						 .body = text_get(&body),
+						 .content_type = "application/merge-patch+json",
+						 .if_match = before.etag});
+}
+
 static int node_inventory(void *context, const struct command_input *input)
 {
 	static const char *const order[] = {"vendor",
@@ -301,6 +359,8 @@ static const struct command commands[] = {
 	 node_repair},
 	{"node", "delete", "NODE...", "forget nodes that hold nobody's data", NO_OPTIONS, 1, 1000,
 	 node_delete},
+	{"node", "nic", "NODE NAME MAC", "a NIC was put in or replaced: its MAC is this now",
+	 NO_OPTIONS, 3, 3, node_nic},
 	{"node", "inventory", "NODE", "what the agent found in the node", NO_OPTIONS, 1, 1,
 	 node_inventory},
 	{"node", "drives", "NODE", "drives and the verdict of their last erase", NO_OPTIONS, 1, 1,

@@ -277,6 +277,21 @@ static const struct inventory_subnet *subnet_of_port(const struct address_facts 
 	return NULL;
 }
 
+/* From the NIC that was behind the same cable before: it is gone, whatever its timer says. */
+static struct address_choice inherited(const struct address_facts *facts,
+				       const struct inventory_subnet *subnet)
+{
+	struct lease *lease = lease_by_address(facts->leases, facts->port_address);
+
+	if (!lease || lease->state != LEASE_BOUND || !lease->committed || lease->flying)
+		return reserved(facts, subnet, facts->port_address);
+	return (struct address_choice){.source = ADDRESS_RESERVED,
+				       .address = facts->port_address,
+				       .subnet = subnet,
+				       .inherits = true,
+				       .victim = lease};
+}
+
 static struct address_choice choose(const struct address_facts *facts, const struct lease *bound)
 {
 	struct address_choice choice = reserved_on_link(facts);
@@ -286,7 +301,8 @@ static struct address_choice choose(const struct address_facts *facts, const str
 	bool may_stay = subnet && stays(facts, subnet, bound->address);
 
 	if (choice.source == ADDRESS_NONE && choice.refusal == ADDRESS_OK && port) {
-		choice = reserved(facts, port, facts->port_address);
+		choice = facts->inherits ? inherited(facts, port)
+					 : reserved(facts, port, facts->port_address);
 		/* Two clients for one port: neither is guessed to be the right one, but whoever has
 		 * an address that no port gives keeps it. */
 		choice.port_taken = choice.refusal == ADDRESS_HELD && !may_stay;

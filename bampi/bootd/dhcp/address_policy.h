@@ -19,6 +19,7 @@ struct address_facts {
 	const struct lease_table *offers;
 	struct mac mac;
 	bool located;          /* the port of this client is known */
+	bool inherits;         /* whoever has the port's address was this client's former NIC */
 	uint32_t port_address; /* that the port of this client gives; 0 = none */
 	uint32_t requested;    /* option 50 or ciaddr; 0 = none */
 	int64_t now_s;         /* wall clock */
@@ -62,6 +63,7 @@ struct address_choice {
 	struct lease *bound; /* the client's lease on this link, at whatever address; may be NULL */
 	bool port_taken;     /* the address of its port is another's, `holder` */
 	struct mac holder;
+	bool inherits;        /* the victim goes although its timer runs */
 	struct lease *victim; /* another record at `address` that must go first; may be NULL */
 };
 

@@ -74,6 +74,7 @@ struct lease *binding_make(const struct bindings *bindings, struct binding_key k
 		return NULL;
 	lease->old_address = old_address;
 	lease->victim = victim;
+	lease->inherits = choice->inherits;
 	return lease;
 }
 
@@ -99,6 +100,7 @@ bool binding_quarantine(const struct bindings *bindings, struct lease *bound, in
 	lease->committed = was.committed;
 	lease->old_address = was.old_address;
 	lease->victim = was.victim;
+	lease->inherits = was.inherits;
 	lease->client = was.client;
 	lease->expires_at = until_s;
 	lease_store_put(bindings->store, lease);

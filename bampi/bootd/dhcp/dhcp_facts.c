@@ -150,6 +150,11 @@ void dhcp_gather_facts(struct dhcp *dhcp, struct handling *handling)
 		return; /* it gets nothing, so nothing is searched for it */
 	wanted.exhausted = !facts->known && search_in_vain(dhcp, handling->link->id);
 	facts->choice = address_policy(&wanted);
+	wanted.inherits = facts->choice.port_taken &&
+			  identity_inherits(dhcp->options.identities, &handling->identity,
+					    facts->choice.holder);
+	if (wanted.inherits)
+		facts->choice = address_policy(&wanted);
 	handling->subnet = facts->choice.subnet;
 	if (facts->choice.port_taken) {
 		identity_taken(dhcp->options.identities, &handling->identity, facts->choice.holder);

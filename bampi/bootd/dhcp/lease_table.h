@@ -26,6 +26,7 @@ struct lease {
 	bool committed;    /* the row is in PostgreSQL */
 	bool dirty;        /* differs from the row; queued for the next batch */
 	bool flying;       /* in a batch under way */
+	bool inherits;     /* its victim goes although that one's timer runs */
 	uint16_t client;   /* what it said it was, see lease_table_intern */
 	struct mac victim; /* whose row at this address goes with the same statement; zero = none */
 	uint16_t place;    /* in the batch that it flies in */

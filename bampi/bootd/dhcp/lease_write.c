@@ -21,13 +21,14 @@
 
 /* What makes room comes first: spent rows of others, then the address that a client leaves. A row
  * is spent only when nobody may have confirmed it from memory any more (is_spent of
- * address_policy); whose timer another server moved meanwhile stays. */
+ * address_policy); whose timer another server moved meanwhile stays. A NIC that was replaced is
+ * gone, so its row goes at once. */
 static const struct db_query spend_query = {
 	"lease_spend",
-	"delete from haas.lease l using unnest($1::inet[], $2::macaddr[], $3::macaddr[]) w (address, mac, taker), haas.subnet s "
+	"delete from haas.lease l using unnest($1::inet[], $2::macaddr[], $3::macaddr[], $4::int[]) w (address, mac, taker, inherits), haas.subnet s "
 	"where l.address = w.address and l.mac = w.mac and s.id = l.subnet_id and (l.state = 'released' and l.mac = w.taker "
-	"or l.expires_at + case when l.state = 'bound' then s.lease_s else 0 end * interval '1 s' <= now())",
-	3};
+	"or w.inherits = 1 or l.expires_at + case when l.state = 'bound' then s.lease_s else 0 end * interval '1 s' <= now())",
+	4};
 static const struct db_query leave_query = {
 	"lease_leave",
 	"update haas.lease l set state = 'released', bound_at = now(), "
@@ -73,7 +74,8 @@ enum statement { SPEND, LEAVE, RENEW, DECLINE, MAKE, STATEMENTS };
 
 /* Columns of w, in this order; each statement takes the first ones it needs. */
 enum column { COLUMN_ADDRESS, COLUMN_MAC, COLUMN_CLIENT, COLUMN_EXPIRES, COLUMN_SUBNET, COLUMNS };
-#define COLUMN_TAKER COLUMN_CLIENT /* of SPEND */
+#define COLUMN_TAKER    COLUMN_CLIENT  /* of SPEND */
+#define COLUMN_INHERITS COLUMN_EXPIRES /* of SPEND */
 
 static const struct db_query *const queries[STATEMENTS] = {
 	[SPEND] = &spend_query,     [LEAVE] = &leave_query, [RENEW] = &renew_query,
@@ -118,6 +120,7 @@ static void add_lease(const struct lease_store *store, struct arguments *argumen
 	if (!mac_is_zero(lease->victim)) {
 		add_row(arguments, SPEND, lease->address, lease->victim);
 		array_add(&arguments->columns[SPEND][COLUMN_TAKER], mac_text(lease->mac, text));
+		array_add_int(&arguments->columns[SPEND][COLUMN_INHERITS], lease->inherits);
 	}
 }
 

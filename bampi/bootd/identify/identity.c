@@ -99,7 +99,9 @@ static void gather_uuid(const struct identities *identities, struct uuid uuid,
 			     (declared && observed && declared != observed);
 	if (!facts->uuid_shared)
 		facts->by_uuid = declared ? declared : observed;
-	facts->uuid_node_nics = facts->by_uuid && has_nics(identities, facts->by_uuid);
+	/* A NIC that was seen is one too, while the picture does not hold it yet. */
+	facts->uuid_node_nics =
+		facts->by_uuid && (has_nics(identities, facts->by_uuid) || (observed && !seen));
 	if (!facts->by_mac)
 		return;
 	(void)cable_uuid_of_node(options->cable, facts->by_mac, &known);
@@ -107,7 +109,7 @@ static void gather_uuid(const struct identities *identities, struct uuid uuid,
 }
 
 static void gather_port(const struct identities *identities, const struct circuit_place *place,
-			int64_t now_s, struct identity_facts *facts)
+			struct mac mac, int64_t now_s, struct identity_facts *facts)
 {
 	const struct identities_options *options = &identities->options;
 	const struct cable_port *port = cable_port(options->cable, place);
@@ -118,7 +120,10 @@ static void gather_port(const struct identities *identities, const struct circui
 	facts->moved_silent = row && row->moved_silent;
 	facts->swapped_silent = row && row->swapped_silent;
 	facts->port_node = port ? port->node_id : 0;
-	facts->port_node_nics = facts->port_node && has_nics(identities, facts->port_node);
+	facts->port_node_nics =
+		facts->port_node &&
+		(has_nics(identities, facts->port_node) ||
+		 (last && last->node_id == facts->port_node && !mac_equal(last->mac, mac)));
 	facts->last_node = last ? last->node_id : 0;
 	facts->last_fresh = last && now_s - last->seen_s < FRESH_S;
 }
@@ -158,7 +163,7 @@ void identify(struct identities *identities, const struct identity_evidence *evi
 	if (uuid_decode(evidence->uuid, evidence->uuid_size, &uuid))
 		gather_uuid(identities, uuid, seen, &facts);
 	if (identity.place.port[0])
-		gather_port(identities, &identity.place, now_s, &facts);
+		gather_port(identities, &identity.place, evidence->mac, now_s, &facts);
 	if (seen && seen->place.port[0] && identity.place.port[0] &&
 	    !same_place(&seen->place, &identity.place)) {
 		facts.seen_elsewhere = true;
@@ -176,6 +181,16 @@ void identify(struct identities *identities, const struct identity_evidence *evi
 	identity.telling = tell(identities, &identity);
 	record(identities, &identity, uuid, now_s);
 	*ret = identity;
+}
+
+bool identity_inherits(const struct identities *identities, const struct identity *identity,
+		       struct mac holder)
+{
+	const struct sighting *seen = sighting_of(identities->options.sightings, holder);
+
+	return identity->decision.outcome == IDENTITY_SWAPPED && seen &&
+	       seen->node_id == identity->decision.node_id &&
+	       same_place(&seen->place, &identity->place);
 }
 
 void identity_taken(struct identities *identities, struct identity *identity, struct mac holder)

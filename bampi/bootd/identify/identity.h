@@ -57,6 +57,10 @@ void identities_free(struct identities *identities);
  * *ret lends lives until the next refresh of the inventory. */
 void identify(struct identities *identities, const struct identity_evidence *evidence,
 	      struct identity *ret);
+/* May it take over the port's address from `holder`? A swapped NIC may, from the one that was at
+ * the same port of the same node: nothing else can be behind that cable. */
+bool identity_inherits(const struct identities *identities, const struct identity *identity,
+		       struct mac holder);
 /* The address of the port turned out to be leased to `holder`: two of them, so none is answered. */
 void identity_taken(struct identities *identities, struct identity *identity, struct mac holder);
 const struct cable *identities_cable(const struct identities *identities);

@@ -1,0 +1,444 @@
+/* haasctl switch, port, circuit: which cable goes where, and how relays tell in option 82. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/json_text.h"
+
+#include "portal/cli/listing.h"
+
+/* A member that the option says ("none" takes it away), else as it was. */
+static void add_member(struct text *body, const struct command_input *input, const char *option,
+		       const char *key, const json_t *before)
+{
+	const char *value = command_option(input, option);
+
+	if (!value)
+		value = haasctl_word(before, key);
+	if (*value && strcmp(value, "none") != 0)
+		json_string(body, key, value);
+}
+
+static int add_number(struct text *body, const struct command_input *input, const char *option,
+		      const char *key, const json_t *before)
+{
+	const char *value = command_option(input, option);
+	const json_t *was = json_object_get(before, key);
+	char *end = NULL;
+	long number = value ? strtol(value, &end, 10) : 0;
+
+	if (value && (end == value || *end))
+		return haasctl_usage("%s %s is no number", option, value);
+	if (value)
+		json_int(body, key, number);
+	else if (was)
+		json_int(body, key, json_integer_value(was));
+	return EXIT_OK;
+}
+
+static int put(struct haasctl *haasctl, const struct command_input *input, const char *target,
+	       const struct text *body, struct haasctl_reply *ret)
+{
+	return haasctl_call(
+		haasctl, input,
+		&(struct haasctl_call){.method = "PUT", .target = target, .body = text_get(body)},
+		ret);
+}
+
+/* What is there now; absent is no error. */
+static int get_before(struct haasctl *haasctl, const struct command_input *input,
+		      const char *target, struct haasctl_reply *ret)
+{
+	int status = haasctl_call(
+		haasctl, input,
+		&(struct haasctl_call){.method = "GET", .target = target, .untold = EXIT_NOT_FOUND},
+		ret);
+
+	return status == EXIT_NOT_FOUND ? EXIT_OK : status;
+}
+
+/* --- switch --- */
+
+static const struct output_column switch_columns[] = {
+	COLUMN("name"),      COLUMN("base"),  COLUMN("ports"),   NUMBER("port_low"),
+	NUMBER("port_high"), COLUMN("moved"), COLUMN("swapped"), WIDE("created_at"),
+};
+
+static int switch_list(void *context, const struct command_input *input)
+{
+	return listing_pages(context, input, "/switches", 0, COLUMNS(switch_columns));
+}
+
+static int switch_set(void *context, const struct command_input *input)
+{
+	static const char *const texts[][2] = {{"--base", "base"},
+					       {"--ports", "ports"},
+					       {"--moved", "moved"},
+					       {"--swapped", "swapped"}};
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
+
+	haasctl_path(&target, "/switches/", input->words[0], "");
+	int status = get_before(context, input, text_get(&target), &before);
+	if (status != EXIT_OK)
+		return status;
+	json_begin_object(&body, NULL);
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		add_member(&body, input, texts[i][0], texts[i][1], before.json);
+	status = add_number(&body, input, "--low", "port_low", before.json);
+	if (status == EXIT_OK)
+		status = add_number(&body, input, "--high", "port_high", before.json);
+	json_end_object(&body);
+	return status == EXIT_OK ? haasctl_do(context, input,
+					      &(struct haasctl_call){.method = "PUT",
+								     .target = text_get(&target),
+								     .body = text_get(&body)})
+				 : status;
+}
+
+/* Each word's path, deleted. */
+static int delete_each(void *context, const struct command_input *input, const char *below)
+{
+	struct tally tally = {0};
+
+	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
+		CLEANUP(text_done) struct text target = {0};
+
+		haasctl_path(&target, below, input->words[i], "");
+		tally_add(&tally, haasctl_do(context, input,
+					     &(struct haasctl_call){.method = "DELETE",
+								    .target = text_get(&target)}));
+	}
+	return tally_status(&tally);
+}
+
+static int switch_delete(void *context, const struct command_input *input)
+{
+	return delete_each(context, input, "/switches/");
+}
+
+/* --- port --- */
+
+static int port_list(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		COLUMN("switch"),
+		COLUMN("port"),
+		COLUMN("node"),
+		COLUMN("address"),
+		TITLED("seen.node", "SEEN"),
+		TITLED("seen.mac", "MAC"),
+		TITLED("seen.seen_at", "LAST"),
+		TITLED_WIDE("seen.since", "SINCE"),
+	};
+	CLEANUP(text_done) struct text target = {0};
+
+	text_add(&target, "/ports");
+	haasctl_query(&target, input, "--switch", "switch");
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+}
+
+static void port_target(struct text *target, const struct command_input *input)
+{
+	text_add(target, "/ports?switch=");
+	haasctl_escape(target, input->words[0]);
+	text_add(target, "&port=");
+	haasctl_escape(target, input->words[1]);
+}
+
+static int port_set(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
+	const json_t *was;
+
+	port_target(&target, input);
+	int status = haasctl_get(context, input, text_get(&target), &before);
+	if (status != EXIT_OK)
+		return status;
+	was = json_array_get(json_object_get(before.json, "items"), 0);
+	json_begin_object(&body, NULL);
+	json_string(&body, "switch", input->words[0]);
+	json_string(&body, "port", input->words[1]);
+	add_member(&body, input, "--node", "node", was);
+	add_member(&body, input, "--address", "address", was);
+	json_end_object(&body);
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){
+				  .method = "PUT", .target = "/ports", .body = text_get(&body)});
+}
+
+static int port_delete(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+
+	port_target(&target, input);
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
+}
+
+/* --- circuit --- */
+
+static int circuit_unknown(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		NUMBER("id"),        COLUMN("relay"),  COLUMN("circuit"), COLUMN("circuit_text"),
+		COLUMN("remote"),    COLUMN("mac"),    COLUMN("node"),    NUMBER("seen"),
+		WIDE("remote_text"), WIDE("first_at"), COLUMN("last_at"),
+	};
+	CLEANUP(text_done) struct text target = {0};
+
+	text_add(&target, "/circuits");
+	haasctl_query(&target, input, "--relay", "relay");
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+}
+
+static int circuit_forget(void *context, const struct command_input *input)
+{
+	return delete_each(context, input, "/circuits/");
+}
+
+static int circuit_families(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		COLUMN("name"),
+		COLUMN("help"),
+		WIDE("circuit"),
+		WIDE("remote"),
+		WIDE("switch"),
+		WIDE("port"),
+		WIDE_NUMBER("port_offset"),
+	};
+	struct haasctl_reply reply = {0};
+	int status = haasctl_get(context, input, "/circuit-families", &reply);
+
+	if (status == EXIT_OK)
+		status =
+			listing_rows(input, json_object_get(reply.json, "items"), COLUMNS(columns));
+	haasctl_reply_done(&reply);
+	return status;
+}
+
+static int circuit_list(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		COLUMN("name"),    COLUMN("relay"),       COLUMN("family"),
+		COLUMN("circuit"), COLUMN("remote"),      COLUMN("switch"),
+		COLUMN("port"),    NUMBER("port_offset"), WIDE("created_at"),
+	};
+
+	return listing_pages(context, input, "/circuit-rules", 0, COLUMNS(columns));
+}
+
+static int circuit_set(void *context, const struct command_input *input)
+{
+	static const char *const texts[][2] = {{"--relay", "relay"},     {"--family", "family"},
+					       {"--circuit", "circuit"}, {"--remote", "remote"},
+					       {"--switch", "switch"},   {"--port", "port"}};
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
+
+	haasctl_path(&target, "/circuit-rules/", input->words[0], "");
+	int status = get_before(context, input, text_get(&target), &before);
+	if (status != EXIT_OK)
+		return status;
+	json_begin_object(&body, NULL);
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		add_member(&body, input, texts[i][0], texts[i][1], before.json);
+	status = add_number(&body, input, "--offset", "port_offset", before.json);
+	json_end_object(&body);
+	return status == EXIT_OK ? haasctl_do(context, input,
+					      &(struct haasctl_call){.method = "PUT",
+								     .target = text_get(&target),
+								     .body = text_get(&body)})
+				 : status;
+}
+
+static int circuit_delete(void *context, const struct command_input *input)
+{
+	return delete_each(context, input, "/circuit-rules/");
+}
+
+/* The proposal of this family, or the first; NULL when there is none. */
+static const json_t *choose(const json_t *items, const char *family)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(items, i, item)
+	{
+		if (!family ||
+		    strcmp(haasctl_word(haasctl_member(item, "rule"), "family"), family) == 0)
+			return item;
+	}
+	return NULL;
+}
+
+/* What the rule would make of the other samples: the reason to take it or not. */
+static int tell_proposals(const struct command_input *input, const json_t *items)
+{
+	static const struct output_column columns[] = {
+		TITLED("rule.family", "FAMILY"),
+		TITLED("rule.relay", "RELAY"),
+		TITLED("rule.remote", "REMOTE"),
+		TITLED("rule.switch", "SWITCH"),
+		TITLED_NUMBER("rule.port_offset", "OFFSET"),
+		TITLED_NUMBER("reads_count", "READS"),
+		COLUMN("help"),
+	};
+	const json_t *first = choose(items, command_option(input, "--family"));
+	const json_t *read;
+	size_t i;
+	int status = listing_rows(input, items, COLUMNS(columns));
+
+	if (status != EXIT_OK || !first || !listing_for_people(input))
+		return status;
+	fprintf(stderr, "%s would read:\n", haasctl_word(haasctl_member(first, "rule"), "family"));
+	json_array_foreach(json_object_get(first, "reads"), i, read)
+	{
+		fprintf(stderr,
+			"  circuit %" JSON_INTEGER_FORMAT " of %s as port %s of switch %s\n",
+			json_integer_value(json_object_get(read, "circuit")),
+			haasctl_word(read, "relay"), haasctl_word(read, "port"),
+			haasctl_word(read, "switch"));
+	}
+	return EXIT_OK;
+}
+
+/* The name of a rule: what --rule says, else the switch when that makes a name, else its family. */
+static const char *rule_name(const struct command_input *input, const json_t *rule)
+{
+	const char *switch_name = haasctl_word(rule, "switch");
+
+	if (command_option(input, "--rule"))
+		return command_option(input, "--rule");
+	if (*switch_name &&
+	    strspn(switch_name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(switch_name))
+		return switch_name;
+	return haasctl_word(rule, "family");
+}
+
+static int accept_proposal(struct haasctl *haasctl, const struct command_input *input,
+			   const json_t *item)
+{
+	json_t *rule = json_object_get(item, "rule");
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	const char *name = rule_name(input, rule);
+	CLEANUP(freep) char *text = json_dumps(rule, JSON_COMPACT);
+
+	if (!text)
+		return haasctl_cannot("write", "the rule", -ENOMEM);
+	text_add(&body, text);
+	haasctl_path(&target, "/circuit-rules/", name, "");
+	int status = put(haasctl, input, text_get(&target), &body, &reply);
+	if (status == EXIT_OK && !listing_json(input, reply.json))
+		fprintf(stderr, "rule %s reads %" JSON_INTEGER_FORMAT " of the unknown circuits\n",
+			name, json_integer_value(json_object_get(reply.json, "reads")));
+	return status;
+}
+
+static int circuit_learn(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	const char *family = command_option(input, "--family");
+	const json_t *items;
+
+	haasctl_path(&target, "/circuits/", input->words[0], "/proposals");
+	json_begin_object(&body, NULL);
+	json_string(&body, "switch", input->words[1]);
+	json_string(&body, "port", input->words[2]);
+	json_end_object(&body);
+	int status = haasctl_post(context, input, text_get(&target), &body, &reply);
+	if (status != EXIT_OK)
+		return status;
+	items = json_object_get(reply.json, "items");
+	if (!choose(items, family)) {
+		fprintf(stderr,
+			"haasctl: no%s%s rule makes this port %s of switch %s\n"
+			"hint: haasctl circuit unknown -o wide shows the bytes; haasctl circuit set "
+			"takes a template of your own\n",
+			family ? " " : "", family ? family : "", input->words[2], input->words[1]);
+		return EXIT_NOT_FOUND;
+	}
+	if (command_option(input, "--accept"))
+		return accept_proposal(context, input, choose(items, family));
+	status = tell_proposals(input, items);
+	if (status == EXIT_OK && listing_for_people(input))
+		fprintf(stderr, "nothing was written; --accept takes it, --family another one\n");
+	return status;
+}
+
+static const struct option_row page_options[] = {
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"}};
+static const struct option_row switch_options[] = {
+	{"--base", 0, OPTION_VALUE, "ADDRESS", "port n gives ADDRESS + n, or none"},
+	{"--ports", 0, OPTION_VALUE, "PATTERN", "finds n in the name of a port: Ethernet1/{port}"},
+	{"--low", 0, OPTION_VALUE, "N", "first port that gives an address, 1"},
+	{"--high", 0, OPTION_VALUE, "N", "last one, 1024"},
+	{"--moved", 0, OPTION_VALUE, "answer|silence", "to a node whose cable was moved here"},
+	{"--swapped", 0, OPTION_VALUE, "answer|silence",
+	 "an address for a new NIC with the UUID of the port's node"},
+};
+static const struct option_row port_list_options[] = {
+	{"--switch", 0, OPTION_VALUE, "SWITCH", "only this switch"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+static const struct option_row port_options[] = {
+	{"--node", 0, OPTION_VALUE, "NODE", "the node that is meant to be behind it, or none"},
+	{"--address", 0, OPTION_VALUE, "ADDRESS", "what whoever is behind it gets, or none"},
+};
+static const struct option_row unknown_options[] = {
+	{"--relay", 0, OPTION_VALUE, "ADDRESS", "only of this relay"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+static const struct option_row learn_options[] = {
+	{"--accept", 0, OPTION_FLAG, NULL, "make the rule"},
+	{"--family", 0, OPTION_VALUE, "FAMILY", "not the likeliest one, but this"},
+	{"--rule", 0, OPTION_VALUE, "RULE", "its name (default that of the switch, or the family)"},
+};
+static const struct option_row rule_options[] = {
+	{"--relay", 0, OPTION_VALUE, "PREFIX", "relays by their address, 10.2.0.1/32; none = any"},
+	{"--family", 0, OPTION_VALUE, "FAMILY", "see haasctl circuit families, or none"},
+	{"--circuit", 0, OPTION_VALUE, "TEMPLATE",
+	 "of the circuit-id: Ethernet{slot}/{port}; see the API for more"},
+	{"--remote", 0, OPTION_VALUE, "TEMPLATE", "that the remote-id must match, or none"},
+	{"--switch", 0, OPTION_VALUE, "FORMAT", "the switch: sw2, {switch}, {mac}"},
+	{"--port", 0, OPTION_VALUE, "FORMAT", "the port: {slot}/{port}; - = it names none"},
+	{"--offset", 0, OPTION_VALUE, "N", "added to the number of the port"},
+};
+
+static const struct command commands[] = {
+	{"switch", "list", "", "switches whose ports give addresses", OPTIONS(page_options), 0, 0,
+	 switch_list},
+	{"switch", "set", "SWITCH", "declare a switch, or change what the options name",
+	 OPTIONS(switch_options), 1, 1, switch_set},
+	{"switch", "delete", "SWITCH...", "forget switches and their ports", NO_OPTIONS, 1, 1000,
+	 switch_delete},
+	{"port", "list", "", "who is meant to be behind a port, and who was seen there",
+	 OPTIONS(port_list_options), 0, 0, port_list},
+	{"port", "set", "SWITCH PORT", "say which node is behind a port, or which address it gives",
+	 OPTIONS(port_options), 2, 2, port_set},
+	{"port", "delete", "SWITCH PORT", "forget what was said of a port", NO_OPTIONS, 2, 2,
+	 port_delete},
+	{"circuit", "unknown", "", "option 82 that no rule reads", OPTIONS(unknown_options), 0, 0,
+	 circuit_unknown},
+	{"circuit", "learn", "CIRCUIT SWITCH PORT", "rules by which this circuit is that port",
+	 OPTIONS(learn_options), 3, 3, circuit_learn},
+	{"circuit", "forget", "CIRCUIT...", "drop samples", NO_OPTIONS, 1, 1000, circuit_forget},
+	{"circuit", "list", "", "the rules that read option 82", OPTIONS(page_options), 0, 0,
+	 circuit_list},
+	{"circuit", "set", "RULE", "make a rule, or change what the options name",
+	 OPTIONS(rule_options), 1, 1, circuit_set},
+	{"circuit", "delete", "RULE...", "remove rules", NO_OPTIONS, 1, 1000, circuit_delete},
+	{"circuit", "families", "", "families of switches that are known", NO_OPTIONS, 0, 0,
+	 circuit_families},
+};
+const struct command_group cable_group = {commands, COUNT_OF(commands)};
