@@ -3,7 +3,7 @@ find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 set(outside
   event=libevent_core event_extra=libevent_extra pq=libpq jansson=jansson sodium=libsodium zstd=libzstd config=libconfig
-  freeipmi=libfreeipmi ipmiconsole=libipmiconsole curl=libcurl event_openssl=libevent_openssl openssl=openssl
+  nl_route=libnl-route-3.0 freeipmi=libfreeipmi ipmiconsole=libipmiconsole curl=libcurl event_openssl=libevent_openssl openssl=openssl
   gcrypt=libgcrypt)
 foreach(pair ${outside})
   string(REPLACE "=" ";" pair ${pair})

@@ -10,6 +10,7 @@
 #include "common/db/db.h"
 #include "common/http/metrics.h"
 #include "common/http/server.h"
+#include "common/io/arp_proxy.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
 
@@ -24,10 +25,11 @@
 #include "bampi/bootd/identify/sighting.h"
 #include "bampi/bootd/identify/unknown_circuit.h"
 
-#define STOP_WAIT_MS 1000 /* for what is on its way to the database */
-#define CHANNELS_MAX 10
-#define METRICS_END  "# EOF\n"
-#define SUBJECT      "bampi-bootd"
+#define STOP_WAIT_MS     1000 /* for what is on its way to the database */
+#define CHANNELS_MAX     10
+#define ARP_PREFIXES_MAX 64
+#define METRICS_END      "# EOF\n"
+#define SUBJECT          "bampi-bootd"
 
 struct bootd {
 	struct loop *loop;
@@ -43,6 +45,8 @@ struct bootd {
 	struct dhcp *dhcp;
 	struct boot *boot;
 	struct ra_server *ra;
+	struct arp_proxy *arp;
+	struct arp_proxy_counters arp_counters;
 	struct http_server *metrics;
 	const char *channels[CHANNELS_MAX];
 	uint32_t relays[BOOTD_RELAYS];
@@ -88,7 +92,15 @@ static void refresh(void *context)
 	inventory_store_wake(bootd->inventory_store);
 }
 
-/* Both halves in one exposition: only the last may say that it ends. */
+/* Several parts in one exposition: only the last may say that it ends. */
+static void add_metrics(struct text *text, const struct metric_row *rows, size_t count,
+			const void *values)
+{
+	metrics_write(text, rows, count, values);
+	if (!text->failed && text->size >= strlen(METRICS_END))
+		text->size -= strlen(METRICS_END);
+}
+
 static void answer_metrics(void *context, struct http_request *request)
 {
 	struct bootd *bootd = context;
@@ -96,9 +108,9 @@ static void answer_metrics(void *context, struct http_request *request)
 	size_t count;
 	const struct metric_row *rows = dhcp_metric_rows(&count);
 
-	metrics_write(&text, rows, count, dhcp_metric_values(bootd->dhcp));
-	if (!text.failed && text.size >= strlen(METRICS_END))
-		text.size -= strlen(METRICS_END);
+	add_metrics(&text, rows, count, dhcp_metric_values(bootd->dhcp));
+	if (bootd->arp)
+		add_metrics(&text, arp_counter_rows, arp_counter_row_count, &bootd->arp_counters);
 	rows = boot_metric_rows(&count);
 	metrics_write(&text, rows, count, boot_metric_values(bootd->boot));
 	http_answer(request, text.failed ? 500 : 200, METRICS_CONTENT_TYPE, text_get(&text),
@@ -215,11 +227,33 @@ static int start_boot(struct bootd *bootd, struct problem *problem)
 	return boot_new(bootd->loop, &options, &bootd->boot, problem);
 }
 
+static int start_arp(struct bootd *bootd, struct problem *problem)
+{
+	const struct bootd_conf *conf = bootd->conf;
+	struct ipv4_prefix prefixes[ARP_PREFIXES_MAX];
+	struct arp_proxy_options options = {
+		.interfaces = (const char *const *)conf->arp_interfaces,
+		.prefixes = prefixes,
+	};
+
+	if (!conf->arp_interfaces || !conf->arp_interfaces[0])
+		return 0;
+	for (char **each = conf->arp_prefixes; each && *each; each++) {
+		if (options.prefix_count == ARP_PREFIXES_MAX)
+			return problem_set(problem, E_LIMIT, "more than %d arp_prefixes",
+					   ARP_PREFIXES_MAX);
+		if (ipv4_prefix_parse(*each, &prefixes[options.prefix_count++]))
+			return E_MALFORMED; /* bootd_conf_check has said why */
+	}
+	return arp_proxy_new(bootd->loop, &options, &bootd->arp_counters, &bootd->arp, problem);
+}
+
 /* Callbacks of what is in flight come out of db_free, so their receivers go after it. */
 static void bootd_free(struct bootd *bootd)
 {
 	http_server_free(bootd->metrics);
 	ra_server_free(bootd->ra);
+	arp_proxy_free(bootd->arp);
 	db_free(bootd->db);
 	boot_free(bootd->boot);
 	dhcp_free(bootd->dhcp);
@@ -251,6 +285,8 @@ int bootd_start(struct loop *loop, const void *values, void **ret_state, struct 
 		rc = start_dhcp(bootd, problem);
 	if (rc == 0)
 		rc = start_boot(bootd, problem);
+	if (rc == 0)
+		rc = start_arp(bootd, problem);
 	if (rc == 0)
 		rc = start_metrics(bootd, problem);
 	if (rc == 0)

@@ -7,6 +7,7 @@
 
 #include "common/base/macros.h"
 #include "common/base/problem.h"
+#include "common/http/metrics.h"
 #include "common/io/conf.h"
 #include "common/io/loop.h"
 
@@ -26,8 +27,10 @@ struct bootd_conf {
 	char *boot_dir;
 	char *image_dir;
 	char *kernel_console;
-	char **ra_interfaces; /* empty = no router advertisements */
-	char *metrics_socket; /* "" = none */
+	char **ra_interfaces;  /* empty = no router advertisements */
+	char **arp_interfaces; /* empty = no ARP proxy */
+	char **arp_prefixes;   /* texts; checked by bootd_conf_check */
+	char *metrics_socket;  /* "" = none */
 };
 
 extern const struct conf_row bootd_conf_rows[];
@@ -39,6 +42,10 @@ MUST_USE int bootd_conf_relays(const struct bootd_conf *conf, uint32_t ret[BOOTD
 			       size_t *ret_count, struct problem *problem);
 /* daemon_spec.check. */
 int bootd_conf_check(const void *values, struct problem *problem);
+
+/* Of struct arp_proxy_counters. */
+extern const struct metric_row arp_counter_rows[];
+extern const size_t arp_counter_row_count;
 
 /* daemon_spec.start and .stop: state is a struct bootd. */
 MUST_USE int bootd_start(struct loop *loop, const void *values, void **ret_state,

@@ -39,6 +39,10 @@ const struct conf_row bootd_conf_rows[] = {
 	 "console= of the agent's kernel"},
 	{"ra_interfaces", CONF_STRINGS, AT(ra_interfaces), "", 0, 0, NULL, NULL,
 	 "provisioning links that get router advertisements; empty = none, then old iPXE waits 13 s"},
+	{"arp_interfaces", CONF_STRINGS, AT(arp_interfaces), "", 0, 0, NULL, NULL,
+	 "links on which ARP is answered for what is behind another one; empty = none"},
+	{"arp_prefixes", CONF_STRINGS, AT(arp_prefixes), "", 0, 0, NULL, NULL,
+	 "prefixes that ARP is answered for, as in 10.9.0.0/16; needs net.ipv4.ip_forward"},
 	{"metrics_socket", CONF_STRING, AT(metrics_socket), "", 0, 0, NULL, NULL,
 	 "Unix socket that serves GET /metrics; empty = none"},
 };
@@ -61,11 +65,30 @@ int bootd_conf_relays(const struct bootd_conf *conf, uint32_t ret[BOOTD_RELAYS],
 	return 0;
 }
 
+static int check_arp(const struct bootd_conf *conf, struct problem *problem)
+{
+	struct ipv4_prefix prefix;
+	size_t count = 0;
+
+	for (char **each = conf->arp_prefixes; each && *each; each++, count++) {
+		if (ipv4_prefix_parse(*each, &prefix) == 0)
+			continue;
+		(void)problem_set(problem, E_MALFORMED, "arp_prefixes: %s is no prefix", *each);
+		problem_hint(problem, "as in 10.9.0.0/16, host bits zero");
+		return E_MALFORMED;
+	}
+	if (conf->arp_interfaces && conf->arp_interfaces[0] && count == 0)
+		return problem_set(problem, E_MALFORMED,
+				   "arp_interfaces without arp_prefixes would answer nothing");
+	return 0;
+}
+
 int bootd_conf_check(const void *values, struct problem *problem)
 {
 	const struct bootd_conf *conf = values;
 	uint32_t relays[BOOTD_RELAYS];
 	size_t count;
+	int rc;
 
 	if (conf->database[0] == '\0') {
 		(void)problem_set(problem, E_MALFORMED, "database is empty");
@@ -79,5 +102,6 @@ int bootd_conf_check(const void *values, struct problem *problem)
 				  "boot_dir and image_dir must be absolute paths");
 		return E_MALFORMED;
 	}
-	return bootd_conf_relays(conf, relays, &count, problem);
+	rc = bootd_conf_relays(conf, relays, &count, problem);
+	return rc ? rc : check_arp(conf, problem);
 }
