@@ -119,10 +119,14 @@ static int start_endpoints(struct bampid *bampid, struct problem *problem)
 					    .queue = bampid->queue,
 					    .key_path = path,
 					    .change = consoles_endpoint};
-	int rc = consoles_new(bampid->loop, &bampid->consoles);
+	const struct consoles_options consoles = {
+		.folder = bampid->conf->console_dir,
+		.watch = (enum console_watch)bampid->conf->console_watch};
+	int rc = consoles_new(bampid->loop, &consoles, &bampid->consoles);
 
 	if (rc)
 		return rc;
+	consoles_db(bampid->consoles, bampid->db);
 	if (!text_format(path, sizeof(path), "%s/bampid-seal.key", bampid->conf->key_dir))
 		return problem_set(problem, E_LIMIT, "key_dir is too long");
 	for (int which = 0; which < REFRESH_COUNT; which++)

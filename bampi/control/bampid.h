@@ -21,6 +21,8 @@ struct bampid_conf {
 	char *socket_group;
 	char *key_dir;
 	char *image_keys;
+	char *console_dir;
+	int console_watch; /* enum console_watch */
 	char *sim_rack;
 	char *bmc_ca_file;
 	int64_t boot_http_port;

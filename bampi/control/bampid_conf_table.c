@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 
 #include "bampi/control/bampid.h"
+#include "bampi/control/consoles.h"
 
 #define AT(member) offsetof(struct bampid_conf, member)
 /* How long one attempt of a step may take; the numbers are those of step_table (plan_table.c). */
@@ -29,6 +30,10 @@ const struct conf_row bampid_conf_rows[] = {
 	{"key_dir", CONF_STRING, AT(key_dir), "/var/lib/haas/keys", 0, 0, NULL, NULL,
 	 "folder of bampid-seal.key (opens BMC passwords) and bampid-certificate.key, made when missing"},
 	{"image_keys", CONF_STRING, AT(image_keys), "/etc/haas/image-keys", 0, 0, NULL, NULL, "folder of public keys (NAME.pub) that may sign images"},
+	{"console_dir", CONF_STRING, AT(console_dir), "/var/lib/haas/consoles", 0, 0, NULL, NULL,
+	 "folder where the last 64 KiB of each node's console are kept; empty = nowhere"},
+	{"console_watch", CONF_ENUM, AT(console_watch), "work", 0, 0, console_watch_words, NULL,
+	 "consoles listened to: work = while a deployment works on the node; unrented = also of nodes without a tenant; all = also tenants'"},
 	{"boot_http_port", CONF_INT, AT(boot_http_port), "8080", 1, 65535, NULL, "port", "http_port of bampi-bootd, for callback URLs"},
 	{"bmc_workers", CONF_INT, AT(bmc_workers), "16", 1, 256, NULL, "threads",
 	 "for what blocks: sensor records, FRU, users of BMCs, libvirt; power and readings need none"},

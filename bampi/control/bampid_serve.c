@@ -122,6 +122,15 @@ static void get_event_stream(void *context, struct http_request *request)
 		consoles_stream(bampid->consoles, request, node_id, CONSOLE_SSE);
 }
 
+static void get_log(void *context, struct http_request *request)
+{
+	const struct bampid *bampid = context;
+	int64_t node_id;
+
+	if (find_node(bampid, request, &node_id))
+		consoles_log(bampid->consoles, request, node_id);
+}
+
 static void post_input(void *context, struct http_request *request)
 {
 	const struct bampid *bampid = context;
@@ -137,6 +146,7 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/console/{node}/stream", get_raw_stream},
 	{HTTP_POST, "/console/{node}/input", post_input},
 	{HTTP_GET, "/nodes/{node}/console/stream", get_event_stream},
+	{HTTP_GET, "/nodes/{node}/console/log", get_log},
 	{HTTP_POST, "/nodes/{node}/console/input", post_input},
 };
 

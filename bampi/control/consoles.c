@@ -10,11 +10,15 @@
 #include <uthash.h>
 #include <utlist.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/json_text.h"
 #include "common/base/text.h"
+#include "common/db/db.h"
 #include "common/io/log.h"
 
 #include "bampi/control/bmc/console.h"
+#include "bampi/control/bmc/console_log.h"
 #include "bampi/control/bmc/console_ring.h"
 
 #define SUBJECT    "console"
@@ -28,7 +32,12 @@ struct console_node {
 	int64_t node_id; /* key */
 	struct bmc_endpoint endpoint;
 	bool watched; /* for a deployment */
+	bool wanted;  /* by options.watch */
+	bool listed;  /* found by the read under way */
 	int64_t active_ms;
+	struct console_log log;
+	enum console_log_kind said; /* the last thing of its connection in the log; 0 = nothing */
+	char *kept_tail;            /* of the log, from before our start; NULL = not looked */
 	UT_hash_handle hh;
 };
 
@@ -43,6 +52,10 @@ struct viewer {
 
 struct consoles {
 	struct loop *loop;
+	struct consoles_options options;
+	struct db *db;
+	bool listing;
+	struct log_limit log_limit;
 	struct console_hub *hub;
 	struct loop_timer *timer;
 	struct console_node *nodes;
@@ -56,6 +69,193 @@ static struct console_node *find(const struct consoles *consoles, int64_t node_i
 
 	HASH_FIND(hh, consoles->nodes, &node_id, sizeof(node_id), node);
 	return node;
+}
+
+const char *const console_watch_words[CONSOLE_WATCH_COUNT + 1] = {
+	[CONSOLE_WATCH_WORK] = "work",
+	[CONSOLE_WATCH_UNRENTED] = "unrented",
+	[CONSOLE_WATCH_ALL] = "all",
+};
+
+/* --- the log
+ * -------------------------------------------------------------------------------------------------------------------
+ */
+
+static void keep(struct consoles *consoles, struct console_node *node, enum console_log_kind kind,
+		 const char *bytes, size_t size)
+{
+	const struct console_log_record record = {
+		.kind = kind, .at_ms = clock_wall_us() / 1000, .bytes = bytes, .size = size};
+	int rc = 0;
+
+	if (consoles->options.folder[0])
+		rc = console_log_append(&node->log, consoles->options.folder, &record);
+	if (rc && log_allowed(&consoles->log_limit, loop_now_ms(consoles->loop)))
+		log_warn(SUBJECT, "node %s: its console is not kept in %s: %s", node->endpoint.node,
+			 consoles->options.folder, error_text(rc));
+}
+
+/* Of a connection that fails again and again only the first failure is worth a record. */
+static void on_hub(void *context, int64_t node_id, enum console_state state, const char *bytes,
+		   size_t size, const struct problem *problem)
+{
+	struct consoles *consoles = context;
+	struct console_node *node = find(consoles, node_id);
+	enum console_log_kind kind = CONSOLE_LOG_OUTPUT;
+
+	if (!node)
+		return;
+	if (size > 0) {
+		keep(consoles, node, kind, bytes, size);
+		return;
+	}
+	switch (state) {
+	case CONSOLE_CONNECTING: return;
+	case CONSOLE_CONNECTED: kind = CONSOLE_LOG_CONNECTED; break;
+	case CONSOLE_WAITING: kind = CONSOLE_LOG_LOST; break;
+	case CONSOLE_OFF: kind = CONSOLE_LOG_CLOSED; break;
+	}
+	if (kind == node->said ||
+	    (kind == CONSOLE_LOG_CLOSED && node->said != CONSOLE_LOG_CONNECTED))
+		return;
+	node->said = kind;
+	if (kind == CONSOLE_LOG_LOST)
+		keep(consoles, node, kind, problem->message, strlen(problem->message));
+	else
+		keep(consoles, node, kind, "", 0);
+}
+
+static void add_record(void *context, const struct console_log_record *record)
+{
+	struct text *body = context;
+	CLEANUP(freep) char *base64 = NULL;
+	char at[CLOCK_TEXT_SIZE];
+	size_t room = sodium_base64_encoded_len(record->size, sodium_base64_VARIANT_ORIGINAL);
+
+	json_begin_object(body, NULL);
+	json_string(body, "at", clock_text(record->at_ms * 1000, at));
+	json_string(body, "kind", console_log_kind_text(record->kind));
+	if (record->kind == CONSOLE_LOG_OUTPUT) {
+		base64 = malloc(room);
+		if (base64)
+			(void)sodium_bin2base64(base64, room, (const unsigned char *)record->bytes,
+						record->size, sodium_base64_VARIANT_ORIGINAL);
+		else
+			body->failed = true;
+		json_string(body, "bytes", base64);
+	} else if (record->size > 0) {
+		char why[256];
+
+		(void)text_format(why, sizeof(why), "%.*s", (int)record->size, record->bytes);
+		json_string(body, "reason", why);
+	}
+	json_end_object(body);
+}
+
+void consoles_log(struct consoles *consoles, struct http_request *request, int64_t node_id)
+{
+	CLEANUP(text_done) struct text body = {0};
+	struct problem problem = {0};
+	int rc = 0;
+
+	json_begin_object(&body, NULL);
+	json_string(&body, "node", http_request_param(request, "node"));
+	json_begin_array(&body, "items");
+	if (consoles->options.folder[0])
+		rc = console_log_each(consoles->options.folder, node_id, add_record, &body);
+	json_end_array(&body);
+	json_end_object(&body);
+	if (rc == 0 && !body.failed) {
+		http_answer_json(request, 200, &body);
+		return;
+	}
+	(void)problem_set(&problem, rc ? rc : -ENOMEM, "the console log of node %s cannot be read",
+			  http_request_param(request, "node"));
+	problem_detail(&problem, "%s", error_text(rc ? rc : -ENOMEM));
+	problem_hint(&problem, "look at console_dir of bampid");
+	http_answer_problem(request, http_status_of(problem.code), &problem);
+}
+
+static void add_output(void *context, const struct console_log_record *record)
+{
+	if (record->kind == CONSOLE_LOG_OUTPUT)
+		text_add_bytes(context, record->bytes, record->size);
+}
+
+/* What an earlier life of ours has heard, looked up once. */
+static const char *kept_tail(const struct consoles *consoles, struct console_node *node)
+{
+	CLEANUP(text_done) struct text bytes = {0};
+	CLEANUP(text_done) struct text tail = {0};
+
+	if (node->kept_tail)
+		return node->kept_tail;
+	if (consoles->options.folder[0] &&
+	    console_log_each(consoles->options.folder, node->node_id, add_output, &bytes) == 0)
+		console_tail_text(text_get(&bytes), bytes.size, TAIL_LINES, &tail);
+	node->kept_tail = strdup(text_get(&tail));
+	return node->kept_tail ? node->kept_tail : "";
+}
+
+/* --- whose consoles are listened to
+ * --------------------------------------------------------------------------------------------
+ */
+
+/* clang-format off */
+static const struct db_query wanted_query = {"consoles_wanted",
+	"select b.node_id from haas.bmc b join haas.node n on n.id = b.node_id where b.driver = 'ipmi' and ($1 = 'all' or n.state <> 'active')", 1};
+/* clang-format on */
+
+static void want(struct consoles *consoles, struct console_node *node, bool wanted)
+{
+	struct problem problem = {0};
+
+	if (wanted == node->wanted)
+		return;
+	if (!wanted) {
+		node->wanted = false;
+		console_unwatch(consoles->hub, node->node_id);
+	} else if (console_watch(consoles->hub, &node->endpoint, &problem) == 0) {
+		node->wanted = true;
+	}
+}
+
+static void on_wanted(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct consoles *consoles = context;
+	struct console_node *node;
+	int rows = rc ? 0 : PQntuples(result);
+
+	consoles->listing = false;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+	if (rc)
+		return;
+	for (node = consoles->nodes; node; node = node->hh.next)
+		node->listed = false;
+	for (int row = 0; row < rows; row++) {
+		node = find(consoles, db_int(result, row, 0, 0));
+		if (node)
+			node->listed = true;
+	}
+	for (node = consoles->nodes; node; node = node->hh.next)
+		want(consoles, node, node->listed);
+}
+
+static void list_wanted(struct consoles *consoles)
+{
+	const char *params[] = {console_watch_words[consoles->options.watch]};
+
+	if (consoles->options.watch == CONSOLE_WATCH_WORK || consoles->listing || !consoles->db ||
+	    !db_connected(consoles->db))
+		return;
+	consoles->listing =
+		db_submit(consoles->db, &wanted_query, params, on_wanted, consoles) == 0;
+}
+
+void consoles_db(struct consoles *consoles, struct db *db)
+{
+	consoles->db = db;
 }
 
 /* --- viewers
@@ -217,6 +417,13 @@ size_t consoles_viewers(const struct consoles *consoles)
  * ---------------------------------------------------------------------------------------------------------------------
  */
 
+static void node_free(struct console_node *node)
+{
+	bmc_endpoint_wipe(&node->endpoint);
+	free(node->kept_tail);
+	free(node);
+}
+
 void consoles_endpoint(void *context, int64_t node_id, const struct bmc_endpoint *endpoint)
 {
 	struct consoles *consoles = context;
@@ -227,8 +434,9 @@ void consoles_endpoint(void *context, int64_t node_id, const struct bmc_endpoint
 			return;
 		HASH_DEL(consoles->nodes, node);
 		console_forget(consoles->hub, node_id);
-		bmc_endpoint_wipe(&node->endpoint);
-		free(node);
+		if (consoles->options.folder[0])
+			console_log_remove(consoles->options.folder, node_id);
+		node_free(node);
 		return;
 	}
 	if (!node) {
@@ -236,6 +444,7 @@ void consoles_endpoint(void *context, int64_t node_id, const struct bmc_endpoint
 		if (!node)
 			return;
 		node->node_id = node_id;
+		node->log.id = node_id;
 		HASH_ADD(hh, consoles->nodes, node_id, sizeof(node->node_id), node);
 	}
 	bmc_endpoint_wipe(&node->endpoint);
@@ -266,10 +475,13 @@ void consoles_active(void *context, int64_t node_id, bool active)
 void consoles_tail(void *context, int64_t node_id, char *ret, size_t room)
 {
 	const struct consoles *consoles = context;
+	struct console_node *node = find(consoles, node_id);
 	CLEANUP(text_done) struct text tail = {0};
 	const char *from;
 
 	console_tail(consoles->hub, node_id, TAIL_LINES, &tail);
+	if (tail.size == 0 && node)
+		text_add(&tail, kept_tail(consoles, node));
 	from = text_get(&tail);
 	if (tail.size >= room)
 		from += tail.size - (room - 1);
@@ -298,17 +510,19 @@ static void tick(void *context)
 		if (node->watched && loop_now_ms(consoles->loop) - node->active_ms > LAPSE_MS)
 			consoles_active(consoles, node->node_id, false);
 	}
+	list_wanted(consoles);
 	loop_timer_arm(consoles->timer, TICK_MS);
 }
 
-int consoles_new(struct loop *loop, struct consoles **ret)
+int consoles_new(struct loop *loop, const struct consoles_options *options, struct consoles **ret)
 {
 	struct consoles *consoles = calloc(1, sizeof(*consoles));
 	int rc;
 
 	if (!consoles)
 		return -ENOMEM;
-	consoles->loop = loop;
+	*consoles = (struct consoles){
+		.loop = loop, .options = *options, .log_limit = {.burst = 5, .per_minute = 5}};
 	rc = console_hub_new(loop, &consoles->hub);
 	if (rc == 0)
 		rc = loop_timer_new(loop, tick, consoles, &consoles->timer);
@@ -316,6 +530,7 @@ int consoles_new(struct loop *loop, struct consoles **ret)
 		consoles_free(consoles);
 		return rc;
 	}
+	console_hub_observe(consoles->hub, on_hub, consoles);
 	loop_timer_arm(consoles->timer, TICK_MS);
 	*ret = consoles;
 	return 0;
@@ -335,8 +550,7 @@ void consoles_free(struct consoles *consoles)
 	HASH_ITER(hh, consoles->nodes, node, next_node)
 	{
 		HASH_DEL(consoles->nodes, node);
-		bmc_endpoint_wipe(&node->endpoint);
-		free(node);
+		node_free(node);
 	}
 	loop_timer_free(consoles->timer);
 	console_hub_free(consoles->hub);

@@ -13,8 +13,27 @@
 #include "bampi/control/bmc/bmc_driver.h"
 
 struct consoles;
+struct db;
 
-MUST_USE int consoles_new(struct loop *loop, struct consoles **ret);
+/* Whose consoles are listened to when nobody looks. In any case those of nodes that a deployment
+ * works on. */
+enum console_watch {
+	CONSOLE_WATCH_WORK,     /* no others */
+	CONSOLE_WATCH_UNRENTED, /* all nodes but those that are active: what these say is a tenant's
+				 */
+	CONSOLE_WATCH_ALL,
+	CONSOLE_WATCH_COUNT
+};
+extern const char *const console_watch_words[CONSOLE_WATCH_COUNT + 1];
+
+/* Borrowed for the life of it. */
+struct consoles_options {
+	const char *folder; /* of what is kept (bmc/console_log.h); "" = nothing is */
+	enum console_watch watch;
+};
+
+MUST_USE int consoles_new(struct loop *loop, const struct consoles_options *options,
+			  struct consoles **ret);
 /* Ends all streams. After the server is freed. */
 void consoles_free(struct consoles *consoles);
 
@@ -31,6 +50,10 @@ enum console_format {
 /* Answers the request with a stream: what is kept, then what comes. */
 void consoles_stream(struct consoles *consoles, struct http_request *request, int64_t node_id,
 		     enum console_format format);
+/* Where the states of nodes are read, for options.watch. */
+void consoles_db(struct consoles *consoles, struct db *db);
+/* Answers with what is kept of the console, with the times of its connections, as JSON. */
+void consoles_log(struct consoles *consoles, struct http_request *request, int64_t node_id);
 /* Types the body. */
 void consoles_input(struct consoles *consoles, struct http_request *request, int64_t node_id);
 size_t consoles_viewers(const struct consoles *consoles);

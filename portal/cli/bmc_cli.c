@@ -162,7 +162,8 @@ static int node_lan(void *context, const struct command_input *input)
 
 static int node_console(void *context, const struct command_input *input)
 {
-	return console_run(context, input, input->words[0]);
+	return command_option(input, "--log") ? console_log_show(context, input, input->words[0])
+					      : console_run(context, input, input->words[0]);
 }
 
 static const struct option_row power_options[] = {
@@ -186,7 +187,8 @@ static const struct option_row sel_options[] = {
 	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"},
 };
 static const struct option_row console_options[] = {
-	{"--read-only", 0, OPTION_FLAG, NULL, "only look; without a terminal always so"}};
+	{"--read-only", 0, OPTION_FLAG, NULL, "only look; without a terminal always so"},
+	{"--log", 0, OPTION_FLAG, NULL, "what is kept of it, also of a dead node"}};
 
 static const struct command commands[] = {
 	{"node", "power", "on|off|cycle|reset|soft|status NODE...",

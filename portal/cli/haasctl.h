@@ -134,3 +134,6 @@ MUST_USE int watch_deployments(struct haasctl *haasctl, const struct command_inp
 /* console.c */
 MUST_USE int console_run(struct haasctl *haasctl, const struct command_input *input,
 			 const char *node);
+/* console_log.c */
+MUST_USE int console_log_show(struct haasctl *haasctl, const struct command_input *input,
+			      const char *node);

@@ -137,6 +137,8 @@ static void on_done(void *context, int rc, const struct http_response *response,
 		end_stream(relay, problem ? problem : &none);
 	else if (rc != 0)
 		answer_unreachable(relay->exchange, rc, problem);
+	else if (good && response->status == 200 && response->body)
+		exchange_answer(relay->exchange, 200, response->body);
 	else if (good)
 		exchange_answer(relay->exchange, 204, NULL);
 	else
@@ -223,6 +225,12 @@ static void start_input(struct exchange *exchange, const PGresult *result)
 	relay_start(exchange, result, &options);
 }
 
+static void start_log(struct exchange *exchange, const PGresult *result)
+{
+	relay_start(exchange, result,
+		    &(struct http_call_options){.method = "GET", .target = "log"});
+}
+
 /* Only a node that may be seen: the row policies decide. Its name is one that the database knows,
  * so it is safe in a path. */
 static void ask_node(struct exchange *exchange, exchange_result_fn fn)
@@ -235,6 +243,12 @@ static void ask_node(struct exchange *exchange, exchange_result_fn fn)
 void console_stream(struct exchange *exchange)
 {
 	ask_node(exchange, start_stream);
+}
+
+/* The log is older than a tenancy: it may hold what another tenant's OS said. */
+void console_log(struct exchange *exchange)
+{
+	ask_node(exchange, start_log);
 }
 
 void console_input(struct exchange *exchange)

@@ -7,6 +7,7 @@
 
 /* Handlers of the routes with the same ends. */
 void console_stream(struct exchange *exchange);
+void console_log(struct exchange *exchange);
 void console_input(struct exchange *exchange);
 /* Ends all that are open; at stop. */
 void console_end_all(struct portal *portal);

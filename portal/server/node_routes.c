@@ -277,6 +277,7 @@ const struct route node_routes[] = {
 	{HTTP_GET, "/api/v1/nodes/{node}/events", ROLE_TENANT, BODY_NONE, 0, exchange_read, story_query,
 	 &store_node_events, {"?limit", "?cursor", "{node}", "?after"}},
 	{HTTP_GET, "/api/v1/nodes/{node}/console/stream", ROLE_TENANT, BODY_NONE, 0, console_stream, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/nodes/{node}/console/log", ROLE_OPERATOR, BODY_NONE, 0, console_log, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/{node}/console/input", ROLE_TENANT, BODY_BYTES, 0, console_input, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };

@@ -5,10 +5,10 @@
 daemon_names=(bampi-bootd bampid portald)
 
 daemon_folders() { # what each daemon may read and write, and nothing more
-	mkdir -p "$state"/{conf,run,boot,images,image-keys,keys,log}
+	mkdir -p "$state"/{conf,run,boot,images,image-keys,keys,consoles,log}
 	chmod 0755 "$state" "$state"/{conf,boot,log,image-keys}
 	chown haas-portald:haas "$state/images" && chmod 2750 "$state/images"
-	chown haas-bampid:haas "$state/keys" && chmod 0700 "$state/keys"
+	chown haas-bampid:haas "$state"/{keys,consoles} && chmod 0700 "$state"/{keys,consoles}
 	chown root:haas "$state/run" && chmod 0775 "$state/run"
 }
 
@@ -32,6 +32,7 @@ daemon_configs() {
 		user = "haas-bampid";
 		socket: { path = "$state/run/bampid.sock"; group = "haas"; };
 		key_dir = "$state/keys";
+		console_dir = "$state/consoles";
 		image_keys = "$state/image-keys";
 		poll = 5;
 	END

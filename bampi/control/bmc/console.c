@@ -60,6 +60,8 @@ struct console_hub {
 	struct console *consoles;       /* by id */
 	struct subscriber *subscribers; /* by ticket */
 	uint64_t next_ticket;
+	console_observer_fn observer; /* may be NULL */
+	void *observer_context;
 };
 
 const char *console_state_text(enum console_state state)
@@ -80,6 +82,21 @@ static struct console *console_find(const struct console_hub *hub, int64_t id)
 
 	HASH_FIND(hh, hub->consoles, &id, sizeof(id), console);
 	return console;
+}
+
+static void observe(const struct console *console, const char *bytes, size_t size)
+{
+	const struct console_hub *hub = console->hub;
+
+	if (hub->observer)
+		hub->observer(hub->observer_context, console->id, console->state, bytes, size,
+			      &console->problem);
+}
+
+void console_hub_observe(struct console_hub *hub, console_observer_fn fn, void *context)
+{
+	hub->observer = fn;
+	hub->observer_context = context;
 }
 
 /* --- session --------------------------------------------------------- */
@@ -113,6 +130,7 @@ static void session_failed(struct console *console, int theirs)
 	console->state = CONSOLE_WAITING;
 	console->retry_at_us = clock_wall_us() + wait_ms * 1000;
 	loop_timer_arm(console->retry, wait_ms);
+	observe(console, "", 0);
 }
 
 static void retry_due(void *context)
@@ -162,11 +180,13 @@ static void session_read(struct console *console)
 		console->failures = 0;
 		start++;
 		size--;
+		observe(console, "", 0);
 	}
 	if (size == 0)
 		return;
 	console_ring_add(console->ring, start, (size_t)size);
 	console->last_byte_us = clock_wall_us();
+	observe(console, start, (size_t)size);
 	hand_out(console, start, (size_t)size, position);
 }
 
@@ -334,6 +354,7 @@ void console_unwatch(struct console_hub *hub, int64_t bmc_id)
 	if (!console || console->watches == 0 || --console->watches > 0)
 		return;
 	session_end(console);
+	observe(console, "", 0);
 	sodium_memzero(console->endpoint.password, sizeof(console->endpoint.password));
 }
 

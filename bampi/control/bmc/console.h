@@ -57,6 +57,12 @@ void console_tail(const struct console_hub *hub, int64_t bmc_id, unsigned lines,
 MUST_USE int console_write(struct console_hub *hub, int64_t bmc_id, const void *bytes, size_t size,
 			   size_t *ret_taken);
 
+/* Hears of every console of the hub, for as long as it lives: `size` bytes came, or (size 0) its
+ * state has changed to `state`; `problem` says why for CONSOLE_WAITING. */
+typedef void (*console_observer_fn)(void *context, int64_t bmc_id, enum console_state state,
+				    const char *bytes, size_t size, const struct problem *problem);
+void console_hub_observe(struct console_hub *hub, console_observer_fn fn, void *context);
+
 /* `bytes` borrowed for the call; size 0: forgotten, no more calls. A subscriber may unsubscribe
  * inside the call. */
 typedef void (*console_piece_fn)(void *context, const char *bytes, size_t size, uint64_t position);
