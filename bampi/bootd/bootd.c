@@ -143,6 +143,7 @@ static int start_ground(struct bootd *bootd, struct problem *problem)
 				.on_notify = on_db_notify,
 				.channels = bootd->channels,
 				.context = bootd};
+	struct inventory_store_options store = {.fn = on_inventory, .context = bootd};
 	size_t count = 0;
 	int rc;
 
@@ -155,9 +156,11 @@ static int start_ground(struct bootd *bootd, struct problem *problem)
 		rc = cable_new(&bootd->cable);
 	if (rc == 0)
 		rc = db_new(bootd->loop, &db, &bootd->db);
+	store.db = bootd->db;
+	store.inventory = bootd->inventory;
+	store.cable = bootd->cable;
 	if (rc == 0)
-		rc = inventory_store_new(bootd->loop, bootd->db, bootd->inventory, bootd->cable,
-					 on_inventory, bootd, &bootd->inventory_store);
+		rc = inventory_store_new(bootd->loop, &store, &bootd->inventory_store);
 	if (rc == 0)
 		rc = observations_new(bootd->loop, bootd->db, &bootd->observations);
 	return rc ? problem_set(problem, rc, "cannot start: %s", error_text(rc)) : 0;

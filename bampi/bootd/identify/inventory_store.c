@@ -62,11 +62,7 @@ static const struct db_query queries[PARTS] = {
 
 struct inventory_store {
 	struct loop *loop;
-	struct db *db;
-	struct inventory *inventory;
-	struct cable *cable;
-	inventory_change_fn fn;
-	void *context;
+	struct inventory_store_options options;
 	struct loop_timer *timer;
 	int64_t started_ms;
 	int64_t took_ms;
@@ -121,9 +117,9 @@ static int read_node(struct inventory_store *store, const PGresult *result, int 
 	    !text_copy(node.intent.stored_digest, sizeof(node.intent.stored_digest),
 		       db_text(result, row, 10, "")))
 		return E_MALFORMED;
-	return add_uuid(store->cable, db_text(result, row, 11, NULL), node.id)
+	return add_uuid(store->options.cable, db_text(result, row, 11, NULL), node.id)
 		       ? E_MALFORMED
-		       : inventory_add_node(store->inventory, &node);
+		       : inventory_add_node(store->options.inventory, &node);
 }
 
 static int read_nic(struct inventory_store *store, const PGresult *result, int row)
@@ -131,7 +127,8 @@ static int read_nic(struct inventory_store *store, const PGresult *result, int r
 	struct mac mac;
 	int rc = mac_parse(db_text(result, row, 0, ""), &mac);
 
-	return rc ? rc : inventory_add_nic(store->inventory, mac, db_int(result, row, 1, 0));
+	return rc ? rc
+		  : inventory_add_nic(store->options.inventory, mac, db_int(result, row, 1, 0));
 }
 
 /* NULL is 0. */
@@ -194,7 +191,7 @@ static int read_subnet(struct inventory_store *store, const PGresult *result, in
 		rc = read_address(result, row, 6, &subnet.pool_low);
 	if (rc == 0)
 		rc = read_address(result, row, 7, &subnet.pool_high);
-	return rc ? rc : inventory_add_subnet(store->inventory, &subnet);
+	return rc ? rc : inventory_add_subnet(store->options.inventory, &subnet);
 }
 
 static int read_reservation(struct inventory_store *store, const PGresult *result, int row)
@@ -206,8 +203,8 @@ static int read_reservation(struct inventory_store *store, const PGresult *resul
 	if (rc == 0)
 		rc = read_address(result, row, 2, &address);
 	return rc ? rc
-		  : inventory_add_reservation(store->inventory, mac, db_int(result, row, 1, 0),
-					      address);
+		  : inventory_add_reservation(store->options.inventory, mac,
+					      db_int(result, row, 1, 0), address);
 }
 
 /* A rule that this build cannot read is left out and said: the others still hold. */
@@ -233,7 +230,7 @@ static int read_rule(struct inventory_store *store, const PGresult *result, int 
 			 why);
 		return 0;
 	}
-	return cable_add_rule(store->cable, prefix, &rule);
+	return cable_add_rule(store->options.cable, prefix, &rule);
 }
 
 static int read_switch(struct inventory_store *store, const PGresult *result, int row)
@@ -247,7 +244,7 @@ static int read_switch(struct inventory_store *store, const PGresult *result, in
 	if (rc || !text_copy(read.name, sizeof(read.name), db_text(result, row, 0, "")) ||
 	    !text_copy(read.ports, sizeof(read.ports), db_text(result, row, 1, "")))
 		return E_MALFORMED;
-	return cable_add_switch(store->cable, &read);
+	return cable_add_switch(store->options.cable, &read);
 }
 
 static int read_port(struct inventory_store *store, const PGresult *result, int row)
@@ -260,7 +257,7 @@ static int read_port(struct inventory_store *store, const PGresult *result, int 
 		       db_text(result, row, 0, "")) ||
 	    !text_copy(port.place.port, sizeof(port.place.port), db_text(result, row, 1, "")))
 		return E_MALFORMED;
-	return cable_add_port(store->cable, &port);
+	return cable_add_port(store->options.cable, &port);
 }
 
 /* From the start of one read to the start of the next. */
@@ -275,13 +272,13 @@ static void ended(struct inventory_store *store)
 {
 	store->took_ms = loop_now_ms(store->loop) - store->started_ms;
 	if (store->rc == 0)
-		store->rc = inventory_commit(store->inventory);
+		store->rc = inventory_commit(store->options.inventory);
 	if (store->rc == 0)
-		cable_commit(store->cable);
+		cable_commit(store->options.cable);
 	if (store->rc && store->rc != E_UNAVAILABLE)
 		log_warn(SUBJECT, "not read, the last picture stays (%s)", error_text(store->rc));
-	if (store->rc == 0 && store->fn)
-		store->fn(store->context, store->started_ms);
+	if (store->rc == 0 && store->options.fn)
+		store->options.fn(store->options.context, store->started_ms);
 
 	loop_timer_arm(store->timer, store->again ? gap_ms(store) : PERIOD_MS);
 	store->again = false;
@@ -363,10 +360,10 @@ static void start(void *context)
 			(struct db_call){.query = &queries[i], .fn = readers[i], .context = store};
 	store->started_ms = loop_now_ms(store->loop);
 	store->again = false;
-	store->rc = inventory_begin(store->inventory);
-	cable_begin(store->cable);
+	store->rc = inventory_begin(store->options.inventory);
+	cable_begin(store->options.cable);
 	store->reading = PARTS;
-	if (db_submit_all(store->db, calls, PARTS)) {
+	if (db_submit_all(store->options.db, calls, PARTS)) {
 		store->reading = 0;
 		loop_timer_arm(store->timer, PERIOD_MS);
 	}
@@ -384,8 +381,7 @@ void inventory_store_wake(struct inventory_store *store)
 		loop_timer_arm(store->timer, due_in);
 }
 
-int inventory_store_new(struct loop *loop, struct db *db, struct inventory *inventory,
-			struct cable *cable, inventory_change_fn fn, void *context,
+int inventory_store_new(struct loop *loop, const struct inventory_store_options *options,
 			struct inventory_store **ret)
 {
 	struct inventory_store *store = calloc(1, sizeof(*store));
@@ -393,12 +389,8 @@ int inventory_store_new(struct loop *loop, struct db *db, struct inventory *inve
 
 	if (!store)
 		return -ENOMEM;
-	*store = (struct inventory_store){.loop = loop,
-					  .db = db,
-					  .inventory = inventory,
-					  .cable = cable,
-					  .fn = fn,
-					  .context = context};
+	store->loop = loop;
+	store->options = *options;
 	store->started_ms = loop_now_ms(loop) - PERIOD_MS;
 	rc = loop_timer_new(loop, start, store, &store->timer);
 	if (rc) {

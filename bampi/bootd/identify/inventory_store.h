@@ -17,9 +17,16 @@ typedef void (*inventory_change_fn)(void *context, int64_t read_ms); /* when it 
 /* Channels whose notifications call inventory_store_wake; NULL-ended, for db_options. */
 extern const char *const inventory_channels[];
 
-/* All borrowed. fn may be NULL. */
-MUST_USE int inventory_store_new(struct loop *loop, struct db *db, struct inventory *inventory,
-				 struct cable *cable, inventory_change_fn fn, void *context,
+/* All borrowed. */
+struct inventory_store_options {
+	struct db *db;
+	struct inventory *inventory;
+	struct cable *cable;
+	inventory_change_fn fn; /* may be NULL */
+	void *context;
+};
+
+MUST_USE int inventory_store_new(struct loop *loop, const struct inventory_store_options *options,
 				 struct inventory_store **ret);
 /* After db_free, which calls back what is in flight. */
 void inventory_store_free(struct inventory_store *store);

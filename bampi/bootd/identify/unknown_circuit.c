@@ -178,14 +178,13 @@ bool unknown_circuit_record(struct unknown_circuits *circuits, uint32_t relay,
 	if (sample->circuit_size > CIRCUIT_BYTES_MAX || sample->remote_size > CIRCUIT_BYTES_MAX)
 		return false;
 	kept = place_of(circuits, relay, sample, &known);
-	if (!known) {
-		if (!kept || !allowed(&limit->fresh, RELAY_BURST, RELAY_PER_MINUTE, now_ms) ||
-		    !allowed(&circuits->fresh, ALL_BURST, ALL_PER_MINUTE, now_ms)) {
-			drop(circuits, relay, now_ms);
-			return false;
-		}
-		fill(kept, relay, sample);
+	if (!kept || (!known && !(allowed(&limit->fresh, RELAY_BURST, RELAY_PER_MINUTE, now_ms) &&
+				  allowed(&circuits->fresh, ALL_BURST, ALL_PER_MINUTE, now_ms)))) {
+		drop(circuits, relay, now_ms);
+		return false;
 	}
+	if (!known)
+		fill(kept, relay, sample);
 	kept->mac = mac;
 	kept->used_ms = now_ms;
 	kept->seen++;
