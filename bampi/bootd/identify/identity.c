@@ -108,6 +108,14 @@ static void gather_uuid(const struct identities *identities, struct uuid uuid,
 	facts->uuid_changed = !uuid_none(known) && !uuid_equal(known, uuid);
 }
 
+/* Its renewals come past the relay, so its port may not have heard of it for long: nobody else
+ * takes its place before it is given back. */
+static bool rented(const struct inventory_node *node)
+{
+	return node && (node->state == NODE_RESERVED || node->state == NODE_ACTIVE ||
+			node->state == NODE_SCRUBBING);
+}
+
 static void gather_port(const struct identities *identities, const struct circuit_place *place,
 			struct mac mac, int64_t now_s, struct identity_facts *facts)
 {
@@ -125,7 +133,8 @@ static void gather_port(const struct identities *identities, const struct circui
 		(has_nics(identities, facts->port_node) ||
 		 (last && last->node_id == facts->port_node && !mac_equal(last->mac, mac)));
 	facts->last_node = last ? last->node_id : 0;
-	facts->last_fresh = last && now_s - last->seen_s < FRESH_S;
+	facts->last_fresh = last && (now_s - last->seen_s < FRESH_S ||
+				     rented(inventory_by_id(options->inventory, last->node_id)));
 }
 
 /* --- what follows --- */

@@ -19,7 +19,7 @@ struct identity_facts {
 	int64_t port_node;   /* an operator says that it is behind this port */
 	bool port_node_nics; /* NICs are declared for it, and this is none of them */
 	int64_t last_node;   /* last seen at this port */
-	bool last_fresh;     /* so lately that it must be thought there still */
+	bool last_fresh;     /* so lately, or so surely, that it must be thought there still */
 	bool moved_silent;   /* the switch's policy */
 	bool swapped_silent;
 };

@@ -107,8 +107,10 @@ static void tell_two_at_port(const struct names *n, struct identity_story *story
 {
 	SAY("%s (%s) asks at %s, where %s was a moment ago: no answer", n->mac, n->node, n->place,
 	    n->other);
-	HINT("if cables were exchanged, say so (haasctl port set) or wait ten minutes; if many nodes "
-	     "seem to be at this port, the circuit names no port: haasctl circuit set --port -");
+	HINT("if cables were exchanged, say so (haasctl port set), or wait ten minutes when %s is not "
+	     "rented; if many nodes seem to be at this port, the circuit names no port: haasctl circuit "
+	     "set --port -",
+	     n->other);
 }
 
 static void tell_nic_in_stranger(const struct names *n, struct identity_story *story)
