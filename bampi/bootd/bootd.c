@@ -13,10 +13,10 @@
 #include "common/io/arp_proxy.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
+#include "common/io/ra_server.h"
 
 #include "bampi/bootd/boot/boot.h"
 #include "bampi/bootd/dhcp/dhcp.h"
-#include "bampi/bootd/dhcp/ra_server.h"
 #include "bampi/bootd/identify/cable.h"
 #include "bampi/bootd/identify/identity.h"
 #include "bampi/bootd/identify/inventory.h"

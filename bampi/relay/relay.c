@@ -9,6 +9,7 @@
 #include "common/http/metrics.h"
 #include "common/http/server.h"
 #include "common/io/process.h"
+#include "common/io/ra_server.h"
 
 #include "bampi/relay/cache/boot_cache.h"
 #include "bampi/relay/dhcp/dhcp_relay.h"
@@ -20,6 +21,7 @@ struct relay {
 	const struct relay_conf *conf;
 	struct dhcp_relay *dhcp;
 	struct boot_cache *boot;
+	struct ra_server *ra;
 	struct http_server *metrics;
 };
 
@@ -67,10 +69,18 @@ static int start_metrics(struct relay *relay, struct problem *problem)
 				       problem);
 }
 
-static int start_dhcp(struct relay *relay, struct problem *problem)
+/* What a link needs before its nodes can fetch anything. */
+static int start_links(struct relay *relay, struct problem *problem)
 {
 	const struct dhcp_relay_options options = relay_conf_dhcp(relay->conf);
 
+	if (relay->conf->ra_interfaces[0]) {
+		int rc = ra_server_new(relay->loop, (const char *const *)relay->conf->ra_interfaces,
+				       &relay->ra, problem);
+
+		if (rc)
+			return rc;
+	}
 	if (!relay->conf->dhcp.servers[0])
 		return 0;
 	return dhcp_relay_new(relay->loop, &options, &relay->dhcp, problem);
@@ -99,6 +109,7 @@ static void relay_free(struct relay *relay)
 	http_server_free(relay->metrics);
 	boot_cache_free(relay->boot);
 	dhcp_relay_free(relay->dhcp);
+	ra_server_free(relay->ra);
 	free(relay);
 }
 
@@ -111,7 +122,7 @@ int relay_start(struct loop *loop, const void *values, void **ret_state, struct 
 		return problem_set(problem, -ENOMEM, "out of memory");
 	relay->loop = loop;
 	relay->conf = values;
-	rc = start_dhcp(relay, problem);
+	rc = start_links(relay, problem);
 	if (rc == 0)
 		rc = start_boot(relay, problem);
 	if (rc == 0)

@@ -34,6 +34,7 @@ struct relay_conf {
 		int64_t limit_mib;
 		char **keep;
 	} cache;
+	char **ra_interfaces; /* empty = no router advertisements */
 	char *metrics_socket; /* "" = none */
 };
 

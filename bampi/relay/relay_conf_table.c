@@ -43,6 +43,8 @@ const struct conf_row relay_conf_rows[] = {
 	 "what they may take; the least recently used go first"},
 	{"cache.keep", CONF_STRINGS, AT(cache.keep), "", 0, 0, NULL, NULL,
 	 "boot files to have ready before anybody asks, as undionly.kpxe, snponly.efi, vmlinuz, agent.img"},
+	{"ra_interfaces", CONF_STRINGS, AT(ra_interfaces), "", 0, 0, NULL, NULL,
+	 "links that get router advertisements; empty = none, then old iPXE waits 13 s"},
 	{"metrics_socket", CONF_STRING, AT(metrics_socket), "", 0, 0, NULL, NULL,
 	 "Unix socket that serves GET /metrics; empty = none"},
 };

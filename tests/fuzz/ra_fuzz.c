@@ -1,4 +1,4 @@
-// links: bootd_dhcp
+// links: common_net
 /* Any bytes: an advertisement that decodes is encoded and decodes to the same; a solicitation is
  * taken only from its own link. */
 #undef NDEBUG /* the invariants are the test */
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "bampi/bootd/dhcp/ra_wire.h"
+#include "common/net/ra_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

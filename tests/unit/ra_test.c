@@ -1,11 +1,11 @@
-// links: bootd_dhcp
+// links: common_net
 /* Router solicitations as they come, the advertisement as it leaves. */
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/macros.h"
+#include "common/net/ra_wire.h"
 
-#include "bampi/bootd/dhcp/ra_wire.h"
 #include "tests/support/cmocka.h"
 
 #define WITH_SOURCE "\205\0\0\0\0\0\0\0\1\1\2\0\0\0\0\7"

@@ -1,4 +1,4 @@
-#include "bampi/bootd/dhcp/ra_wire.h"
+#include "common/net/ra_wire.h"
 
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-#include "bampi/bootd/dhcp/ra_server.h"
+#include "common/io/ra_server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
-
-#include "bampi/bootd/dhcp/ra_wire.h"
+#include "common/net/ra_wire.h"
 
 #define PERIOD_MS                                                                                 \
 	3000 /* RFC 4861 6.2.1: MaxRtrAdvInterval may be as low as 4 s; we stay below for clients \
