@@ -69,8 +69,8 @@ static int start_metrics(struct relay *relay, struct problem *problem)
 				       problem);
 }
 
-/* What a link needs before its nodes can fetch anything. */
-static int start_links(struct relay *relay, struct problem *problem)
+/* What an interface needs before its nodes can fetch anything. */
+static int start_interfaces(struct relay *relay, struct problem *problem)
 {
 	const struct dhcp_relay_options options = relay_conf_dhcp(relay->conf);
 
@@ -122,7 +122,7 @@ int relay_start(struct loop *loop, const void *values, void **ret_state, struct 
 		return problem_set(problem, -ENOMEM, "out of memory");
 	relay->loop = loop;
 	relay->conf = values;
-	rc = start_links(relay, problem);
+	rc = start_interfaces(relay, problem);
 	if (rc == 0)
 		rc = start_boot(relay, problem);
 	if (rc == 0)

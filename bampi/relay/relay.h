@@ -13,15 +13,15 @@
 #include "bampi/relay/dhcp/dhcp_relay.h"
 
 struct relay_conf {
-	char *user;   /* to become when the ports are bound; "" = stay */
-	char **links; /* link_parse */
+	char *user;        /* to become when the ports are bound; "" = stay */
+	char **interfaces; /* interface_parse */
 	struct {
 		char **servers; /* empty = no DHCP relay */
 		uint32_t upstream_address;
 		bool server_override;
 		int64_t hop_limit;
 		int64_t packet_limit;
-		int64_t client_rate, client_burst, link_rate, link_burst;
+		int64_t client_rate, client_burst, interface_rate, interface_burst;
 	} dhcp;
 	char *controller; /* "" = no boot cache */
 	struct {

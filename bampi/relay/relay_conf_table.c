@@ -7,14 +7,14 @@
 const struct conf_row relay_conf_rows[] = {
 	{"user", CONF_STRING, AT(user), "haas-relay", 0, 0, NULL, NULL,
 	 "user to become when the ports are bound; empty = stay who we are"},
-	{"links", CONF_STRINGS, AT(links), "", 0, 0, NULL, NULL,
+	{"interfaces", CONF_STRINGS, AT(interfaces), "", 0, 0, NULL, NULL,
 	 "interfaces with nodes: \"eth1\" or \"eth1 circuit=rack7 address=10.2.0.2 trusted\"; "
 	 "trusted = relays and switches behind it may add option 82"},
 	{"dhcp.servers", CONF_STRINGS, AT(dhcp.servers), "", 0, 0, NULL, NULL,
 	 "addresses of bampi-bootd; each gets every request; empty = no DHCP relay"},
 	{"dhcp.upstream_address", CONF_ADDRESS, AT(dhcp.upstream_address), "0.0.0.0", 0, 0, NULL,
 	 NULL,
-	 "giaddr for all links, when servers cannot reach the links' own addresses (RFC 3527)"},
+	 "giaddr for all interfaces, when servers cannot reach the interfaces' own addresses (RFC 3527)"},
 	{"dhcp.server_override", CONF_BOOL, AT(dhcp.server_override), "false", 0, 0, NULL, NULL,
 	 "clients take us for the server, so that renewals pass here too (RFC 5107)"},
 	{"dhcp.hop_limit", CONF_INT, AT(dhcp.hop_limit), "4", 1, 16, NULL, "relays",
@@ -25,10 +25,10 @@ const struct conf_row relay_conf_rows[] = {
 	 "requests a second", "of one client; 0 = no limit"},
 	{"dhcp.client_burst", CONF_INT, AT(dhcp.client_burst), "12", 1, 10000, NULL, "requests",
 	 "of one client at once: firmware, iPXE and kernel of one boot, with retries"},
-	{"dhcp.link_rate", CONF_INT, AT(dhcp.link_rate), "1000", 0, 1000000, NULL,
-	 "requests a second", "of one link; 0 = no limit"},
-	{"dhcp.link_burst", CONF_INT, AT(dhcp.link_burst), "4000", 1, 1000000, NULL, "requests",
-	 "of one link at once: its nodes powered on together"},
+	{"dhcp.interface_rate", CONF_INT, AT(dhcp.interface_rate), "1000", 0, 1000000, NULL,
+	 "requests a second", "of one interface; 0 = no limit"},
+	{"dhcp.interface_burst", CONF_INT, AT(dhcp.interface_burst), "4000", 1, 1000000, NULL,
+	 "requests", "of one interface at once: its nodes powered on together"},
 	{"controller", CONF_STRING, AT(controller), "", 0, 0, NULL, NULL,
 	 "bampi-bootd's boot HTTP, as in \"http://10.0.0.1:8080\"; empty = no boot cache"},
 	{"http.address", CONF_ADDRESS, AT(http.address), "0.0.0.0", 0, 0, NULL, NULL,
@@ -44,7 +44,7 @@ const struct conf_row relay_conf_rows[] = {
 	{"cache.keep", CONF_STRINGS, AT(cache.keep), "", 0, 0, NULL, NULL,
 	 "boot files to have ready before anybody asks, as undionly.kpxe, snponly.efi, vmlinuz, agent.img"},
 	{"ra_interfaces", CONF_STRINGS, AT(ra_interfaces), "", 0, 0, NULL, NULL,
-	 "links that get router advertisements; empty = none, then old iPXE waits 13 s"},
+	 "interfaces that get router advertisements; empty = none, then old iPXE waits 13 s"},
 	{"metrics_socket", CONF_STRING, AT(metrics_socket), "", 0, 0, NULL, NULL,
 	 "Unix socket that serves GET /metrics; empty = none"},
 };
@@ -53,7 +53,7 @@ const size_t relay_conf_row_count = COUNT_OF(relay_conf_rows);
 struct dhcp_relay_options relay_conf_dhcp(const struct relay_conf *conf)
 {
 	return (struct dhcp_relay_options){
-		.links = (const char *const *)conf->links,
+		.interfaces = (const char *const *)conf->interfaces,
 		.servers = (const char *const *)conf->dhcp.servers,
 		.upstream_address = conf->dhcp.upstream_address,
 		.server_override = conf->dhcp.server_override,
@@ -61,8 +61,8 @@ struct dhcp_relay_options relay_conf_dhcp(const struct relay_conf *conf)
 		.packet_limit = (size_t)conf->dhcp.packet_limit,
 		.client_rate = {.burst = (uint32_t)conf->dhcp.client_burst,
 				.per_second = (uint32_t)conf->dhcp.client_rate},
-		.link_rate = {.burst = (uint32_t)conf->dhcp.link_burst,
-			      .per_second = (uint32_t)conf->dhcp.link_rate},
+		.interface_rate = {.burst = (uint32_t)conf->dhcp.interface_burst,
+				   .per_second = (uint32_t)conf->dhcp.interface_rate},
 	};
 }
 
@@ -71,9 +71,9 @@ int relay_conf_check(const void *values, struct problem *problem)
 	const struct relay_conf *conf = values;
 	const struct dhcp_relay_options dhcp = relay_conf_dhcp(conf);
 
-	if (!conf->links[0]) {
-		(void)problem_set(problem, E_MALFORMED, "links is empty");
-		problem_hint(problem, "name the interfaces that nodes are on, as in links = "
+	if (!conf->interfaces[0]) {
+		(void)problem_set(problem, E_MALFORMED, "interfaces is empty");
+		problem_hint(problem, "name the interfaces that nodes are on, as in interfaces = "
 				      "[\"eth1\"]");
 		return E_MALFORMED;
 	}

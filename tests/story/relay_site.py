@@ -97,7 +97,7 @@ class Site:
             user = "haas-bootd"; interfaces = ["s0"]; boot_dir = "{self.work}/boot"; image_dir = "{self.work}/images";
             """ + bootd_conf)
         self.relay = self.daemon("bampi-relay", "proxy", f"""
-            user = "haas-relay"; links = ["l1 circuit=rack7-a", "l2"];
+            user = "haas-relay"; interfaces = ["l1 circuit=rack7-a", "l2"];
             dhcp: {{ servers = ["{SERVER}"]; }};
             """ + relay_conf)
 

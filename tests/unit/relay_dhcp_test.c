@@ -1,12 +1,12 @@
 // links: relay_dhcp
-/* What a relay does with each request and reply; option 82 as bytes; links as the configuration
- * names them; token buckets; which replies were asked for. */
+/* What a relay does with each request and reply; option 82 as bytes; interfaces as the
+ * configuration names them; token buckets; which replies were asked for. */
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/macros.h"
 
-#include "bampi/relay/dhcp/link.h"
+#include "bampi/relay/dhcp/interface.h"
 #include "bampi/relay/dhcp/option82_wire.h"
 #include "bampi/relay/dhcp/pending.h"
 #include "bampi/relay/dhcp/rate.h"
@@ -39,7 +39,7 @@ static void test_requests(void **state)
 		{"plain",                        1, 0, 1, 0,     OURS, false, false, RELAY_ADD},
 		{"a reply",                      2, 0, 1, 0,     OURS, false, false, RELAY_WRONG_OP},
 		{"token ring",                   1, 0, 6, 0,     OURS, false, false, RELAY_NO_CLIENT},
-		{"no address on the link",       1, 0, 1, 0,     0,    false, false, RELAY_NO_ADDRESS},
+		{"no address on the interface",       1, 0, 1, 0,     0,    false, false, RELAY_NO_ADDRESS},
 		{"last hop",                     1, 3, 1, 0,     OURS, false, false, RELAY_ADD},
 		{"one hop too many",             1, 4, 1, 0,     OURS, false, false, RELAY_HOPS},
 		{"our giaddr",                   1, 0, 1, OURS,  OURS, false, false, RELAY_LOOP},
@@ -57,7 +57,7 @@ static void test_requests(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct dhcp_message request = message(rows[i].op);
 		const struct relay_request_facts facts = {
-			.link_address = rows[i].address,
+			.interface_address = rows[i].address,
 			.trusted = rows[i].trusted,
 			.giaddr_is_ours = rows[i].giaddr == OURS,
 			.hop_limit = 4,
@@ -174,7 +174,7 @@ static void test_option(void **state)
 			 E_MALFORMED);
 }
 
-static void test_links(void **state)
+static void test_interfaces(void **state)
 {
 	static const char *const good[] = {"eth1", "eth2 circuit=rack7-a address=10.2.0.2 trusted",
 					   NULL};
@@ -186,35 +186,36 @@ static void test_links(void **state)
 					  "eth1 address=x",
 					  "averyveryverylongname",
 					  "eth1 address=0.0.0.0"};
-	struct links links = {0};
+	struct interfaces interfaces = {0};
 	struct problem problem;
-	struct link link;
+	struct interface interface;
 
 	(void)state;
-	assert_int_equal(links_init(&links, good, &problem), 0);
-	assert_int_equal(links.count, 2);
-	assert_string_equal(links.links[0].circuit, "eth1");
-	assert_string_equal(links.links[1].name, "eth2");
-	assert_string_equal(links.links[1].circuit, "rack7-a");
-	assert_int_equal(links.links[1].wanted_address, 0x0a020002);
-	assert_true(links.links[1].trusted && !links.links[0].trusted);
-	links_done(&links);
-	assert_int_equal(links_init(&links, twice, &problem), E_CONFLICT);
+	assert_int_equal(interfaces_init(&interfaces, good, &problem), 0);
+	assert_int_equal(interfaces.count, 2);
+	assert_string_equal(interfaces.list[0].circuit, "eth1");
+	assert_string_equal(interfaces.list[1].name, "eth2");
+	assert_string_equal(interfaces.list[1].circuit, "rack7-a");
+	assert_int_equal(interfaces.list[1].wanted_address, 0x0a020002);
+	assert_true(interfaces.list[1].trusted && !interfaces.list[0].trusted);
+	interfaces_done(&interfaces);
+	assert_int_equal(interfaces_init(&interfaces, twice, &problem), E_CONFLICT);
 	for (size_t i = 0; i < COUNT_OF(bad); i++)
-		assert_int_equal(link_parse(bad[i], &link, &problem), E_MALFORMED);
+		assert_int_equal(interface_parse(bad[i], &interface, &problem), E_MALFORMED);
 
-	/* Of this node: every address is its own, lo is a link like others. */
+	/* Of this node: every address is its own, lo is an interface like others. */
 	static const char *const lo[] = {"lo", "nowhere0", NULL};
-	assert_int_equal(links_init(&links, lo, &problem), 0);
-	assert_int_equal(links_refresh(&links), 0);
-	assert_true(links.links[0].index > 0);
-	assert_ptr_equal(links_by_index(&links, links.links[0].index), &links.links[0]);
-	assert_null(links_by_index(&links, 0));
-	if (links.links[0].address)
-		assert_true(links_own_address(&links, links.links[0].address));
-	assert_false(links_own_address(&links, 0));
-	assert_int_equal(links.links[1].index, 0);
-	links_done(&links);
+	assert_int_equal(interfaces_init(&interfaces, lo, &problem), 0);
+	assert_int_equal(interfaces_refresh(&interfaces), 0);
+	assert_true(interfaces.list[0].index > 0);
+	assert_ptr_equal(interfaces_by_index(&interfaces, interfaces.list[0].index),
+			 &interfaces.list[0]);
+	assert_null(interfaces_by_index(&interfaces, 0));
+	if (interfaces.list[0].address)
+		assert_true(interfaces_own_address(&interfaces, interfaces.list[0].address));
+	assert_false(interfaces_own_address(&interfaces, 0));
+	assert_int_equal(interfaces.list[1].index, 0);
+	interfaces_done(&interfaces);
 }
 
 static void test_rate(void **state)
@@ -246,7 +247,7 @@ static void test_pending(void **state)
 {
 	static struct pending pending;
 	const struct pending_entry entry = {
-		.client = mac_key(mac), .xid = 7, .link = 1, .giaddr = OURS, .at_ms = 1000};
+		.client = mac_key(mac), .xid = 7, .interface = 1, .giaddr = OURS, .at_ms = 1000};
 	const struct pending_entry *found;
 
 	(void)state;
@@ -254,7 +255,7 @@ static void test_pending(void **state)
 	pending_put(&pending, &entry);
 	found = pending_find(&pending, mac, 7, 1000 + PENDING_AGE_MS);
 	assert_non_null(found);
-	assert_int_equal(found->link, 1);
+	assert_int_equal(found->interface, 1);
 	assert_null(pending_find(&pending, mac, 8, 1000));
 	assert_null(pending_find(&pending, mac, 7, 1001 + PENDING_AGE_MS));
 }
@@ -262,9 +263,9 @@ static void test_pending(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_requests), cmocka_unit_test(test_replies),
-		cmocka_unit_test(test_targets),  cmocka_unit_test(test_option),
-		cmocka_unit_test(test_links),    cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_requests),   cmocka_unit_test(test_replies),
+		cmocka_unit_test(test_targets),    cmocka_unit_test(test_option),
+		cmocka_unit_test(test_interfaces), cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_pending),
 	};
 

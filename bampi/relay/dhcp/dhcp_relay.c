@@ -10,7 +10,7 @@
 #include "common/net/ipv4.h"
 
 #include "bampi/relay/dhcp/dhcp_relay_counters.h"
-#include "bampi/relay/dhcp/link.h"
+#include "bampi/relay/dhcp/interface.h"
 #include "bampi/relay/dhcp/option82_wire.h"
 #include "bampi/relay/dhcp/pending.h"
 #include "bampi/relay/dhcp/relay_policy.h"
@@ -24,12 +24,12 @@ struct dhcp_relay {
 	struct loop *loop;
 	struct relay_socket *sockets;
 	struct loop_timer *refresh;
-	struct links links;
+	struct interfaces interfaces;
 	uint32_t servers[DHCP_RELAY_SERVERS];
 	size_t server_count;
 	uint8_t hop_limit;
 	size_t packet_limit;
-	struct rate_limit client_rate, link_rate;
+	struct rate_limit client_rate, interface_rate;
 	struct rate_clients clients;
 	struct pending pending;
 	struct dhcp_relay_counters counters;
@@ -40,7 +40,7 @@ struct dhcp_relay {
 };
 
 static void log_drop(struct dhcp_relay *relay, const struct relay_arrival *arrival,
-		     const struct link *link, enum relay_verdict verdict)
+		     const struct interface *interface, enum relay_verdict verdict)
 {
 	char mac[MAC_TEXT_SIZE] = "unknown";
 	char source[IPV4_TEXT_SIZE];
@@ -51,18 +51,19 @@ static void log_drop(struct dhcp_relay *relay, const struct relay_arrival *arriv
 		return;
 	if (dhcp_client_mac(&relay->message, &client))
 		(void)mac_text(client, mac);
-	log_warn(SUBJECT, "%s dropped: %s (mac=%s link=%s source=%s giaddr=%s)",
+	log_warn(SUBJECT, "%s dropped: %s (mac=%s interface=%s source=%s giaddr=%s)",
 		 dhcp_type_text(dhcp_type(&relay->message)), relay_verdict_text(verdict), mac,
-		 link ? link->name : "none", ipv4_text(arrival->source, source),
+		 interface ? interface->name : "none", ipv4_text(arrival->source, source),
 		 ipv4_text(relay->message.giaddr, giaddr));
 }
 
 /* --- requests --- */
 
 /* Adds our option where it has room. *data moves to where the marked message is. */
-static bool mark(struct dhcp_relay *relay, const struct link *link, uint8_t **data, size_t *size)
+static bool mark(struct dhcp_relay *relay, const struct interface *interface, uint8_t **data,
+		 size_t *size)
 {
-	if (option82_insert(*data, *size, &link->option, relay->packet_limit, relay->packet,
+	if (option82_insert(*data, *size, &interface->option, relay->packet_limit, relay->packet,
 			    size)) {
 		/* RFC 3046 2.1: without it rather than not at all. */
 		relay->counters.oversized++;
@@ -73,12 +74,12 @@ static bool mark(struct dhcp_relay *relay, const struct link *link, uint8_t **da
 }
 
 static void forward_request(struct dhcp_relay *relay, const struct relay_arrival *arrival,
-			    const struct link *link, enum relay_verdict verdict)
+			    const struct interface *interface, enum relay_verdict verdict)
 {
 	const struct dhcp_message *request = &relay->message;
 	struct pending_entry entry = {
 		.xid = request->xid,
-		.link = (uint16_t)(link - relay->links.links),
+		.interface = (uint16_t)(interface - relay->interfaces.list),
 		.at_ms = loop_now_ms(relay->loop),
 	};
 	uint8_t *data = arrival->data;
@@ -86,9 +87,9 @@ static void forward_request(struct dhcp_relay *relay, const struct relay_arrival
 	struct mac mac = {0};
 	uint32_t ours;
 
-	entry.added = verdict == RELAY_ADD && mark(relay, link, &data, &size);
-	/* Without our option nothing but giaddr can say which link it is. */
-	ours = entry.added ? links_giaddr(&relay->links, link) : link->address;
+	entry.added = verdict == RELAY_ADD && mark(relay, interface, &data, &size);
+	/* Without our option nothing but giaddr can say which interface it is. */
+	ours = entry.added ? interfaces_giaddr(&relay->interfaces, interface) : interface->address;
 	entry.giaddr = request->giaddr ? request->giaddr : ours;
 	option82_set_relay(data, (uint8_t)(request->hops + 1), entry.giaddr);
 	(void)dhcp_client_mac(request, &mac); /* the policy looked */
@@ -101,19 +102,19 @@ static void forward_request(struct dhcp_relay *relay, const struct relay_arrival
 	if (log_enabled(LOG_LEVEL_DEBUG)) {
 		char text[MAC_TEXT_SIZE];
 
-		log_debug(SUBJECT, "%s to %zu servers (mac=%s link=%s bytes=%zu)",
+		log_debug(SUBJECT, "%s to %zu servers (mac=%s interface=%s bytes=%zu)",
 			  dhcp_type_text(dhcp_type(request)), relay->server_count,
-			  mac_text(mac, text), link->name, size);
+			  mac_text(mac, text), interface->name, size);
 	}
 }
 
 static void take_request(struct dhcp_relay *relay, const struct relay_arrival *arrival,
-			 struct link *link)
+			 struct interface *interface)
 {
 	struct relay_request_facts facts = {
-		.link_address = link->address,
-		.trusted = link->trusted,
-		.giaddr_is_ours = links_own_address(&relay->links, relay->message.giaddr),
+		.interface_address = interface->address,
+		.trusted = interface->trusted,
+		.giaddr_is_ours = interfaces_own_address(&relay->interfaces, relay->message.giaddr),
 		.hop_limit = relay->hop_limit,
 	};
 	enum relay_verdict verdict = relay_request_policy(&relay->message, &facts);
@@ -122,7 +123,7 @@ static void take_request(struct dhcp_relay *relay, const struct relay_arrival *a
 
 	if (verdict != RELAY_ADD && verdict != RELAY_PASS) {
 		relay->counters.requests[verdict]++;
-		log_drop(relay, arrival, link, verdict);
+		log_drop(relay, arrival, interface, verdict);
 		return;
 	}
 	if (dhcp_client_mac(&relay->message, &mac) &&
@@ -130,12 +131,12 @@ static void take_request(struct dhcp_relay *relay, const struct relay_arrival *a
 		relay->counters.throttled_client++;
 		return;
 	}
-	if (!rate_allows(&link->bucket, relay->link_rate, now_ms)) {
-		relay->counters.throttled_link++;
+	if (!rate_allows(&interface->bucket, relay->interface_rate, now_ms)) {
+		relay->counters.throttled_interface++;
 		return;
 	}
 	relay->counters.requests[verdict]++;
-	forward_request(relay, arrival, link, verdict);
+	forward_request(relay, arrival, interface, verdict);
 }
 
 /* --- replies --- */
@@ -149,23 +150,26 @@ static bool is_server(const struct dhcp_relay *relay, const struct relay_arrival
 	return false;
 }
 
-static enum relay_option option_of(const struct dhcp_relay *relay, const struct link *link)
+static enum relay_option option_of(const struct dhcp_relay *relay,
+				   const struct interface *interface)
 {
 	size_t size;
 	const uint8_t *bytes = dhcp_option(&relay->message, DHCP_OPTION_RELAY, &size);
 
 	if (!bytes)
 		return RELAY_OPTION_NONE;
-	return link && size == link->option.size && memcmp(bytes, link->option.bytes, size) == 0
+	return interface && size == interface->option.size &&
+			       memcmp(bytes, interface->option.bytes, size) == 0
 		       ? RELAY_OPTION_OURS
 		       : RELAY_OPTION_OTHER;
 }
 
 static void deliver(struct dhcp_relay *relay, const struct relay_arrival *arrival,
-		    const struct link *link, enum relay_verdict verdict)
+		    const struct interface *interface, enum relay_verdict verdict)
 {
 	struct relay_target target = relay_target(&relay->message);
-	struct relay_frame frame = {link->index, target.mac, link->address, target.address};
+	struct relay_frame frame = {interface->index, target.mac, interface->address,
+				    target.address};
 	const uint8_t *data = arrival->data;
 	size_t size = arrival->size;
 	char mac[MAC_TEXT_SIZE];
@@ -182,9 +186,9 @@ static void deliver(struct dhcp_relay *relay, const struct relay_arrival *arriva
 	if (relay_socket_send_client(relay->sockets, &frame, data, size))
 		relay->counters.send_failures++;
 	if (log_enabled(LOG_LEVEL_DEBUG))
-		log_debug(SUBJECT, "%s to %s (link=%s bytes=%zu)",
+		log_debug(SUBJECT, "%s to %s (interface=%s bytes=%zu)",
 			  dhcp_type_text(dhcp_type(&relay->message)), mac_text(target.mac, mac),
-			  link->name, size);
+			  interface->name, size);
 }
 
 static void take_reply(struct dhcp_relay *relay, const struct relay_arrival *arrival)
@@ -195,21 +199,21 @@ static void take_reply(struct dhcp_relay *relay, const struct relay_arrival *arr
 		dhcp_client_mac(reply, &mac)
 			? pending_find(&relay->pending, mac, reply->xid, loop_now_ms(relay->loop))
 			: NULL;
-	struct link *link = asked ? &relay->links.links[asked->link] : NULL;
+	struct interface *interface = asked ? &relay->interfaces.list[asked->interface] : NULL;
 	struct relay_reply_facts facts = {
 		.from_server = is_server(relay, arrival),
-		.asked = asked && link->index,
+		.asked = asked && interface->index,
 		.added = asked && asked->added,
 		.giaddr = asked ? asked->giaddr : 0,
-		.option = option_of(relay, link),
+		.option = option_of(relay, interface),
 	};
 	enum relay_verdict verdict = relay_reply_policy(reply, &facts);
 
 	relay->counters.replies[verdict]++;
-	if (link && (verdict == RELAY_ADD || verdict == RELAY_PASS))
-		deliver(relay, arrival, link, verdict);
+	if (interface && (verdict == RELAY_ADD || verdict == RELAY_PASS))
+		deliver(relay, arrival, interface, verdict);
 	else
-		log_drop(relay, arrival, link, verdict);
+		log_drop(relay, arrival, interface, verdict);
 }
 
 /* --- the whole --- */
@@ -217,17 +221,17 @@ static void take_reply(struct dhcp_relay *relay, const struct relay_arrival *arr
 static void on_arrival(void *context, const struct relay_arrival *arrival)
 {
 	struct dhcp_relay *relay = context;
-	struct link *link = links_by_index(&relay->links, arrival->interface);
+	struct interface *interface = interfaces_by_index(&relay->interfaces, arrival->interface);
 
 	if (dhcp_decode(arrival->data, arrival->size, &relay->message)) {
 		relay->counters.malformed++;
 		return;
 	}
-	/* The way to the servers may be one of the links. */
+	/* The way to the servers may be one of the interfaces. */
 	if (relay->message.op == DHCP_OP_REPLY)
 		take_reply(relay, arrival);
-	else if (link)
-		take_request(relay, arrival, link);
+	else if (interface)
+		take_request(relay, arrival, interface);
 	else
 		relay->counters.elsewhere++;
 }
@@ -236,16 +240,16 @@ static void refresh(void *context)
 {
 	struct dhcp_relay *relay = context;
 	uint64_t ready = 0;
-	int rc = links_refresh(&relay->links);
+	int rc = interfaces_refresh(&relay->interfaces);
 
 	if (rc)
 		log_error(SUBJECT, "the interfaces cannot be listed: %s", error_text(rc));
-	for (size_t i = 0; i < relay->links.count; i++)
-		ready += relay->links.links[i].index && relay->links.links[i].address;
-	if (ready != relay->counters.links_ready)
-		log_info(SUBJECT, "%llu of %zu links are there and have an address",
-			 (unsigned long long)ready, relay->links.count);
-	relay->counters.links_ready = ready;
+	for (size_t i = 0; i < relay->interfaces.count; i++)
+		ready += relay->interfaces.list[i].index && relay->interfaces.list[i].address;
+	if (ready != relay->counters.interfaces_ready)
+		log_info(SUBJECT, "%llu of %zu interfaces are there and have an address",
+			 (unsigned long long)ready, relay->interfaces.count);
+	relay->counters.interfaces_ready = ready;
 	loop_timer_arm(relay->refresh, REFRESH_EVERY_MS);
 }
 
@@ -255,9 +259,9 @@ static int take_options(struct dhcp_relay *relay, const struct dhcp_relay_option
 	relay->hop_limit = options->hop_limit;
 	relay->packet_limit = options->packet_limit;
 	relay->client_rate = options->client_rate;
-	relay->link_rate = options->link_rate;
-	relay->links.upstream_address = options->upstream_address;
-	relay->links.server_override = options->server_override;
+	relay->interface_rate = options->interface_rate;
+	relay->interfaces.upstream_address = options->upstream_address;
+	relay->interfaces.server_override = options->server_override;
 	relay->drops = (struct log_limit){.burst = 20, .per_minute = 60};
 	for (const char *const *each = options->servers; each && *each; each++) {
 		if (relay->server_count == DHCP_RELAY_SERVERS)
@@ -269,7 +273,7 @@ static int take_options(struct dhcp_relay *relay, const struct dhcp_relay_option
 					   *each);
 		relay->server_count++;
 	}
-	return links_init(&relay->links, options->links, problem);
+	return interfaces_init(&relay->interfaces, options->interfaces, problem);
 }
 
 int dhcp_relay_check(const struct dhcp_relay_options *options, struct problem *problem)
@@ -311,7 +315,7 @@ void dhcp_relay_free(struct dhcp_relay *relay)
 		return;
 	loop_timer_free(relay->refresh);
 	relay_socket_free(relay->sockets);
-	links_done(&relay->links);
+	interfaces_done(&relay->interfaces);
 	free(relay);
 }
 

@@ -1,4 +1,4 @@
-/* The DHCP side of bampi-relay: requests of its links to every server, replies back to their
+/* The DHCP side of bampi-relay: requests of its interfaces to every server, replies back to their
  * clients. RFC 1542 4.1, RFC 2131 4.1.1, RFC 3046, RFC 3527, RFC 5107. */
 #pragma once
 
@@ -17,13 +17,14 @@
 struct dhcp_relay;
 
 struct dhcp_relay_options {
-	const char *const *links;   /* link_parse, NULL-ended. Not kept. */
-	const char *const *servers; /* IPv4 literals, NULL-ended. Not kept. */
-	uint32_t upstream_address;  /* giaddr for all links, with link selection; 0 = the links' */
+	const char *const *interfaces; /* interface_parse, NULL-ended. Not kept. */
+	const char *const *servers;    /* IPv4 literals, NULL-ended. Not kept. */
+	uint32_t upstream_address; /* giaddr for all interfaces, with interface selection; 0 = the
+				      interfaces' */
 	bool server_override;
 	uint8_t hop_limit;
 	size_t packet_limit; /* bytes of DHCP; with option 82 no more than this */
-	struct rate_limit client_rate, link_rate;
+	struct rate_limit client_rate, interface_rate;
 };
 
 /* Checks what dhcp_relay_new would refuse without opening anything. */

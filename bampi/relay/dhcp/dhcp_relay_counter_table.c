@@ -3,10 +3,11 @@
 #include "bampi/relay/dhcp/dhcp_relay_counters.h"
 
 #define AT(member) offsetof(struct dhcp_relay_counters, member)
-#define REQUEST(verdict, word)                                                                   \
-	{                                                                                        \
-		"haas_relay_dhcp_requests_total", METRIC_COUNTER, "verdict=\"" word "\"",        \
-			AT(requests[verdict]), "Requests from the links, by what became of them" \
+#define REQUEST(verdict, word)                                                            \
+	{                                                                                 \
+		"haas_relay_dhcp_requests_total", METRIC_COUNTER, "verdict=\"" word "\"", \
+			AT(requests[verdict]),                                            \
+			"Requests from the interfaces, by what became of them"            \
 	}
 #define REPLY(verdict, word)                                                             \
 	{                                                                                \
@@ -38,12 +39,12 @@ const struct metric_row dhcp_relay_counter_rows[] = {
 	DROPPED(malformed, "malformed"),
 	DROPPED(elsewhere, "other_interface"),
 	DROPPED(throttled_client, "client_rate"),
-	DROPPED(throttled_link, "link_rate"),
+	DROPPED(throttled_interface, "interface_rate"),
 	{"haas_relay_dhcp_oversized_total", METRIC_COUNTER, NULL, AT(oversized),
 	 "Requests forwarded without option 82, which would have made them too large"},
 	{"haas_relay_dhcp_send_failures_total", METRIC_COUNTER, NULL, AT(send_failures),
 	 "Messages that the kernel refused to send"},
-	{"haas_relay_dhcp_links", METRIC_GAUGE, NULL, AT(links_ready),
+	{"haas_relay_dhcp_interfaces", METRIC_GAUGE, NULL, AT(interfaces_ready),
 	 "Links that are there and have an address"},
 };
 const size_t dhcp_relay_counter_row_count = COUNT_OF(dhcp_relay_counter_rows);

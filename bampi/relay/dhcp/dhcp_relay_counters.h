@@ -10,8 +10,9 @@
 
 struct dhcp_relay_counters {
 	uint64_t requests[RELAY_VERDICTS], replies[RELAY_VERDICTS]; /* by verdict */
-	uint64_t malformed, elsewhere, throttled_client, throttled_link, oversized, send_failures;
-	uint64_t links_ready;
+	uint64_t malformed, elsewhere, throttled_client, throttled_interface, oversized,
+		send_failures;
+	uint64_t interfaces_ready;
 };
 
 extern const struct metric_row dhcp_relay_counter_rows[];

@@ -1,6 +1,6 @@
-/* Which client on which link asked, so that a reply finds its way back and one that nobody asked
- * for is told apart. A fixed table: an exchange that shares a place with a later one loses it, and
- * its client asks again. */
+/* Which client on which interface asked, so that a reply finds its way back and one that nobody
+ * asked for is told apart. A fixed table: an exchange that shares a place with a later one loses
+ * it, and its client asks again. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 struct pending_entry {
 	uint64_t client; /* mac_key; 0 = empty place */
 	uint32_t xid;
-	uint16_t link;
+	uint16_t interface;
 	bool added; /* with our option 82 */
 	uint32_t giaddr;
 	int64_t at_ms;

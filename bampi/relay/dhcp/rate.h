@@ -1,6 +1,6 @@
-/* Token buckets: how many requests a link and a client may make. The clients' are a fixed table, in
- * which one that shares a place with another takes it over: memory is bounded, and what a flood of
- * made-up MACs may do is bounded by the link's bucket. */
+/* Token buckets: how many requests an interface and a client may make. The clients' are a fixed
+ * table, in which one that shares a place with another takes it over: memory is bounded, and what a
+ * flood of made-up MACs may do is bounded by the interface's bucket. */
 #pragma once
 
 #include <stdbool.h>

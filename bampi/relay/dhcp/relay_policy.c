@@ -12,11 +12,11 @@ static const char *const verdict_texts[] = {
 	[RELAY_PASS] = "passed",
 	[RELAY_WRONG_OP] = "wrong direction",
 	[RELAY_NO_CLIENT] = "not an Ethernet client",
-	[RELAY_NO_ADDRESS] = "the link has no address",
+	[RELAY_NO_ADDRESS] = "the interface has no address",
 	[RELAY_HOPS] = "too many relays",
 	[RELAY_LOOP] = "it was here before",
-	[RELAY_FORGED_GIADDR] = "giaddr from a link without relays",
-	[RELAY_FORGED_OPTION] = "option 82 from a link that is not trusted",
+	[RELAY_FORGED_GIADDR] = "giaddr from an interface without relays",
+	[RELAY_FORGED_OPTION] = "option 82 from an interface that is not trusted",
 	[RELAY_STRANGER] = "not from a server of ours",
 	[RELAY_UNASKED] = "nobody asked",
 	[RELAY_OTHER_GIADDR] = "for another relay",
@@ -44,7 +44,7 @@ enum relay_verdict relay_request_policy(const struct dhcp_message *request,
 		return RELAY_LOOP;
 	if (request->hops >= facts->hop_limit)
 		return RELAY_HOPS;
-	if (!facts->link_address)
+	if (!facts->interface_address)
 		return RELAY_NO_ADDRESS;
 	if (request->giaddr && !facts->trusted)
 		return RELAY_FORGED_GIADDR;

@@ -14,11 +14,11 @@ enum relay_verdict {
 	/* the rest is dropped */
 	RELAY_WRONG_OP,      /* a reply where requests come from, or the other way round */
 	RELAY_NO_CLIENT,     /* not an Ethernet client */
-	RELAY_NO_ADDRESS,    /* the link has no address yet: no server could answer */
+	RELAY_NO_ADDRESS,    /* the interface has no address yet: no server could answer */
 	RELAY_HOPS,          /* passed too many relays */
 	RELAY_LOOP,          /* passed us before */
-	RELAY_FORGED_GIADDR, /* a relay behind a link that has none */
-	RELAY_FORGED_OPTION, /* option 82 from a link where nobody may add it */
+	RELAY_FORGED_GIADDR, /* a relay behind an interface that has none */
+	RELAY_FORGED_OPTION, /* option 82 from an interface where nobody may add it */
 	RELAY_STRANGER,      /* a reply from who is no server of ours */
 	RELAY_UNASKED,       /* a reply to nothing that we forwarded */
 	RELAY_OTHER_GIADDR,  /* a reply for another relay */
@@ -29,13 +29,14 @@ enum relay_verdict {
 const char *relay_verdict_text(enum relay_verdict verdict);
 
 struct relay_request_facts {
-	uint32_t link_address; /* 0 = none yet */
-	bool trusted;          /* switches or relays behind the link may add option 82 */
+	uint32_t interface_address; /* 0 = none yet */
+	bool trusted;               /* switches or relays behind the interface may add option 82 */
 	bool giaddr_is_ours;
 	uint8_t hop_limit;
 };
-/* A giaddr or option 82 from a link that is not trusted was made up by a node. RFC 3046 2.1.1 drops
- * the option; a foreign giaddr it would forward, but there is no relay behind such a link. */
+/* A giaddr or option 82 from an interface that is not trusted was made up by a node. RFC 3046 2.1.1
+ * drops the option; a foreign giaddr it would forward, but there is no relay behind such an
+ * interface. */
 enum relay_verdict relay_request_policy(const struct dhcp_message *request,
 					const struct relay_request_facts *facts);
 
