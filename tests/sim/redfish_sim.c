@@ -153,6 +153,19 @@ static void header(struct evkeyvalq *headers, const char *name, const char *valu
 		(void)evhttp_add_header(headers, name, value);
 }
 
+static void cut_sent(struct bufferevent *stream, void *context)
+{
+	(void)stream;
+	evhttp_connection_free(context);
+}
+
+static void cut_failed(struct bufferevent *stream, short what, void *context)
+{
+	(void)stream;
+	(void)what;
+	evhttp_connection_free(context);
+}
+
 /* Half of the body, then the end of the connection. */
 static void send_cut(struct evhttp_request *request, const struct redfish_bmc_answer *answer)
 {
@@ -160,13 +173,12 @@ static void send_cut(struct evhttp_request *request, const struct redfish_bmc_an
 	struct bufferevent *stream = evhttp_connection_get_bufferevent(connection);
 	struct evbuffer *out = bufferevent_get_output(stream);
 
+	bufferevent_setcb(stream, NULL, cut_sent, cut_failed, connection);
 	(void)evbuffer_add_printf(out, "HTTP/1.1 %d OK\r\nContent-Type: application/json\r\n",
 				  answer->status);
 	(void)evbuffer_add_printf(out, "Content-Length: %zu\r\n\r\n%.*s", answer->body.size,
 				  (int)(answer->body.size / 2), text_get(&answer->body));
-	(void)bufferevent_flush(stream, EV_WRITE, BEV_FLUSH);
-	(void)evbuffer_write(out, bufferevent_getfd(stream));
-	evhttp_connection_free(connection);
+	(void)bufferevent_enable(stream, EV_WRITE);
 }
 
 static void send_answer(struct evhttp_request *request, struct redfish_bmc_answer *answer)

@@ -5,6 +5,7 @@
 
 #include "bampi/control/bmc/bmc_driver.h"
 #include "bampi/control/bmc/ipmi_driver.h"
+#include "bampi/control/bmc/libvirt_driver.h"
 #include "bampi/control/bmc/redfish_driver.h"
 #include "bampi/control/bmc/sim_driver.h"
 
@@ -97,7 +98,7 @@ void bmc_result_done(struct bmc_result *result)
 const struct bmc_driver *bmc_driver_find(const char *name)
 {
 	static const struct bmc_driver *const drivers[] = {&ipmi_driver, &redfish_driver,
-							   &sim_driver};
+							   &libvirt_driver, &sim_driver};
 
 	for (size_t i = 0; i < COUNT_OF(drivers); i++) {
 		if (strcmp(drivers[i]->name, name) == 0)
