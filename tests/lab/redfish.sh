@@ -3,27 +3,33 @@
 
 redfish_port=8443
 
-# Of every node of the rack. The certificate is self-signed, as those of BMCs are; its key's fingerprint is what bampid trusts.
+# The BMCs' certificate, self-signed as theirs are. Before story_begin, so that bampid's configuration may name it.
+redfish_certificate() {
+	command -v openssl >/dev/null || skip "openssl is missing"
+	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=bmc -addext subjectAltName=IP:127.0.1.1,IP:127.0.1.2 -keyout "$dir/bmc.key" \
+		-out "$dir/bmc.crt" 2>/dev/null
+	cat "$dir/bmc.crt" "$dir/bmc.key" >"$dir/bmc.pem"
+	chmod 0644 "$dir/bmc.crt"
+	redfish_pin=sha256//$(openssl x509 -in "$dir/bmc.crt" -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64)
+}
+
+# Of every node of the rack.
 redfish_start() { # [VENDOR]
 	local d operands=()
-	command -v openssl >/dev/null || skip "openssl is missing"
 	[ -x "$bin/redfish_sim" ] || skip "$bin/redfish_sim is not built"
-	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=bmc -keyout "$dir/bmc.key" -out "$dir/bmc.crt" 2>/dev/null
-	cat "$dir/bmc.crt" "$dir/bmc.key" >"$dir/bmc.pem"
-	redfish_pin=sha256//$(openssl x509 -in "$dir/bmc.crt" -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64)
 	for d in $(rack_nodes); do
 		# shellcheck disable=SC1091
 		operands+=("${d##*/}=$(. "$d/node.env" && echo "$BMC_ADDRESS")=$d")
 	done
 	setsid ip netns exec "$HAAS_NS" "$bin/redfish_sim" --port $redfish_port --certificate "$dir/bmc.pem" --vendor "${1:-generic}" \
 		--chassis "$lab/bmc/chassis" "${operands[@]}" >"$dir/log/redfish_sim" 2>&1 </dev/null &
-	redfish_pid=$!
+	disown # it ends with the namespace
 	wait_for 10 grep -q ready "$dir/log/redfish_sim" || fail "redfish_sim does not start: $(cat "$dir/log/redfish_sim")"
 }
 
 # The rack's sheet, with the other driver.
-redfish_sheet() { # [FINGERPRINT]
-	awk -F, -v OFS=, -v port=$redfish_port -v pin="${1:-$redfish_pin}" '
+redfish_sheet() { # FINGERPRINT, or nothing
+	awk -F, -v OFS=, -v port=$redfish_port -v pin="$1" '
 		NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; print $0, "bmc_tls", "bmc_fingerprint"; next }
 		{ $column["bmc_driver"] = "redfish"; $column["bmc_port"] = port; print $0, "verify", pin }' "$dir/rack/inventory.csv"
 }
