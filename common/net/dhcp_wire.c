@@ -225,7 +225,7 @@ int dhcp_encode(const struct dhcp_message *message, void *data, size_t room, siz
 	for (size_t i = 0; i < COUNT_OF(first); i++)
 		write_option(&writer, message, first[i]);
 	for (unsigned code = 1; code < DHCP_OPTION_END; code++) {
-		if (!has_place((uint8_t)code))
+		if (message->options[code].at && !has_place((uint8_t)code))
 			write_option(&writer, message, (uint8_t)code);
 	}
 	for (size_t i = 0; i < COUNT_OF(last); i++)
