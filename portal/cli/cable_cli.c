@@ -129,7 +129,7 @@ static int port_list(void *context, const struct command_input *input)
 		COLUMN("node"),
 		COLUMN("address"),
 		TITLED("seen.node", "SEEN"),
-		TITLED("seen.mac", "MAC"),
+		TITLED_WIDE("seen.mac", "MAC"),
 		TITLED("seen.seen_at", "LAST"),
 		TITLED_WIDE("seen.since", "SINCE"),
 	};
@@ -185,9 +185,9 @@ static int port_delete(void *context, const struct command_input *input)
 static int circuit_unknown(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
-		NUMBER("id"),        COLUMN("relay"),  COLUMN("circuit"), COLUMN("circuit_text"),
-		COLUMN("remote"),    COLUMN("mac"),    COLUMN("node"),    NUMBER("seen"),
-		WIDE("remote_text"), WIDE("first_at"), COLUMN("last_at"),
+		NUMBER("id"),        COLUMN("relay"),   COLUMN("circuit"),    COLUMN("mac"),
+		NUMBER("seen"),      COLUMN("last_at"), WIDE("circuit_text"), WIDE("remote"),
+		WIDE("remote_text"), WIDE("node"),      WIDE("first_at"),
 	};
 	CLEANUP(text_done) struct text target = {0};
 
@@ -225,9 +225,9 @@ static int circuit_families(void *context, const struct command_input *input)
 static int circuit_list(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
-		COLUMN("name"),    COLUMN("relay"),       COLUMN("family"),
-		COLUMN("circuit"), COLUMN("remote"),      COLUMN("switch"),
-		COLUMN("port"),    NUMBER("port_offset"), WIDE("created_at"),
+		COLUMN("name"),   COLUMN("relay"), COLUMN("family"),
+		COLUMN("switch"), COLUMN("port"),  TITLED_NUMBER("port_offset", "OFFSET"),
+		WIDE("circuit"),  WIDE("remote"),  WIDE("created_at"),
 	};
 
 	return listing_pages(context, input, "/circuit-rules", 0, COLUMNS(columns));
@@ -284,11 +284,11 @@ static int tell_proposals(const struct command_input *input, const json_t *items
 	static const struct output_column columns[] = {
 		TITLED("rule.family", "FAMILY"),
 		TITLED("rule.relay", "RELAY"),
-		TITLED("rule.remote", "REMOTE"),
+		TITLED_WIDE("rule.remote", "REMOTE"),
 		TITLED("rule.switch", "SWITCH"),
 		TITLED_NUMBER("rule.port_offset", "OFFSET"),
 		TITLED_NUMBER("reads_count", "READS"),
-		COLUMN("help"),
+		WIDE("help"),
 	};
 	const json_t *first = choose(items, command_option(input, "--family"));
 	const json_t *read;
@@ -385,7 +385,7 @@ static const struct option_row switch_options[] = {
 	{"--high", 0, OPTION_VALUE, "N", "last one, 1024"},
 	{"--moved", 0, OPTION_VALUE, "answer|silence", "to a node whose cable was moved here"},
 	{"--swapped", 0, OPTION_VALUE, "answer|silence",
-	 "an address for a new NIC with the UUID of the port's node"},
+	 "an address for a new NIC of the port's node"},
 };
 static const struct option_row port_list_options[] = {
 	{"--switch", 0, OPTION_VALUE, "SWITCH", "only this switch"},
@@ -407,8 +407,7 @@ static const struct option_row learn_options[] = {
 static const struct option_row rule_options[] = {
 	{"--relay", 0, OPTION_VALUE, "PREFIX", "relays by their address, 10.2.0.1/32; none = any"},
 	{"--family", 0, OPTION_VALUE, "FAMILY", "see haasctl circuit families, or none"},
-	{"--circuit", 0, OPTION_VALUE, "TEMPLATE",
-	 "of the circuit-id: Ethernet{slot}/{port}; see the API for more"},
+	{"--circuit", 0, OPTION_VALUE, "TEMPLATE", "of the circuit-id: Ethernet{slot}/{port}"},
 	{"--remote", 0, OPTION_VALUE, "TEMPLATE", "that the remote-id must match, or none"},
 	{"--switch", 0, OPTION_VALUE, "FORMAT", "the switch: sw2, {switch}, {mac}"},
 	{"--port", 0, OPTION_VALUE, "FORMAT", "the port: {slot}/{port}; - = it names none"},
