@@ -28,7 +28,7 @@ const struct conf_row bootd_conf_rows[] = {
 	{"relays", CONF_STRINGS, AT(relays), "", 0, 0, NULL, NULL,
 	 "addresses that bampi-relay asks from; only they may ask in a node's name; empty = none"},
 	{"http_source_connections", CONF_INT, AT(http_source_connections), "256", 4, 4096, NULL,
-	 "connections", "most HTTP connections of one address at once; a relay counts as one"},
+	 "connections", "most HTTP connections of one address at once; relays have no such limit"},
 	{"tftp", CONF_BOOL, AT(tftp), "true", 0, 0, NULL, NULL,
 	 "answer TFTP; firmware that cannot boot by HTTP needs it"},
 	{"boot_dir", CONF_STRING, AT(boot_dir), "/var/lib/haas/boot", 0, 0, NULL, NULL,

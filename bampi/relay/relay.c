@@ -8,6 +8,7 @@
 #include "common/base/text.h"
 #include "common/http/metrics.h"
 #include "common/http/server.h"
+#include "common/io/arp_proxy.h"
 #include "common/io/process.h"
 #include "common/io/ra_server.h"
 
@@ -22,6 +23,8 @@ struct relay {
 	struct dhcp_relay *dhcp;
 	struct boot_cache *boot;
 	struct ra_server *ra;
+	struct arp_proxy *arp;
+	struct arp_proxy_counters arp_counters;
 	struct http_server *metrics;
 };
 
@@ -45,6 +48,8 @@ static void answer_metrics(void *context, struct http_request *request)
 
 	if (relay->dhcp)
 		add_metrics(&text, rows, count, dhcp_relay_metric_values(relay->dhcp));
+	if (relay->arp)
+		add_metrics(&text, relay_arp_rows, relay_arp_row_count, &relay->arp_counters);
 	rows = boot_cache_metric_rows(&count);
 	if (relay->boot)
 		add_metrics(&text, rows, count, boot_cache_metric_values(relay->boot));
@@ -86,6 +91,20 @@ static int start_interfaces(struct relay *relay, struct problem *problem)
 	return dhcp_relay_new(relay->loop, &options, &relay->dhcp, problem);
 }
 
+static int start_arp(struct relay *relay, struct problem *problem)
+{
+	struct ipv4_prefix prefixes[RELAY_ARP_PREFIXES];
+	struct arp_proxy_options options = {
+		.interfaces = (const char *const *)relay->conf->arp.interfaces,
+		.prefixes = prefixes,
+	};
+	int rc = relay_conf_arp(relay->conf, prefixes, &options.prefix_count, problem);
+
+	if (rc || !relay->conf->arp.interfaces[0])
+		return rc;
+	return arp_proxy_new(relay->loop, &options, &relay->arp_counters, &relay->arp, problem);
+}
+
 static int start_boot(struct relay *relay, struct problem *problem)
 {
 	const struct relay_conf *conf = relay->conf;
@@ -109,6 +128,7 @@ static void relay_free(struct relay *relay)
 	http_server_free(relay->metrics);
 	boot_cache_free(relay->boot);
 	dhcp_relay_free(relay->dhcp);
+	arp_proxy_free(relay->arp);
 	ra_server_free(relay->ra);
 	free(relay);
 }
@@ -123,6 +143,8 @@ int relay_start(struct loop *loop, const void *values, void **ret_state, struct 
 	relay->loop = loop;
 	relay->conf = values;
 	rc = start_interfaces(relay, problem);
+	if (rc == 0)
+		rc = start_arp(relay, problem);
 	if (rc == 0)
 		rc = start_boot(relay, problem);
 	if (rc == 0)

@@ -7,8 +7,10 @@
 
 #include "common/base/macros.h"
 #include "common/base/problem.h"
+#include "common/http/metrics.h"
 #include "common/io/conf.h"
 #include "common/io/loop.h"
+#include "common/net/ipv4.h"
 
 #include "bampi/relay/dhcp/dhcp_relay.h"
 
@@ -34,6 +36,10 @@ struct relay_conf {
 		int64_t limit_mib;
 		char **keep;
 	} cache;
+	struct {
+		char **interfaces; /* empty = no ARP proxy */
+		char **prefixes;
+	} arp;
 	char **ra_interfaces; /* empty = no router advertisements */
 	char *metrics_socket; /* "" = none */
 };
@@ -42,6 +48,14 @@ extern const struct conf_row relay_conf_rows[];
 extern const size_t relay_conf_row_count;
 /* daemon_spec.check. */
 int relay_conf_check(const void *values, struct problem *problem);
+#define RELAY_ARP_PREFIXES 64
+/* conf->arp.prefixes as values. E_LIMIT, E_MALFORMED. */
+MUST_USE int relay_conf_arp(const struct relay_conf *conf,
+			    struct ipv4_prefix ret[RELAY_ARP_PREFIXES], size_t *ret_count,
+			    struct problem *problem);
+/* Of struct arp_proxy_counters. */
+extern const struct metric_row relay_arp_rows[];
+extern const size_t relay_arp_row_count;
 /* The DHCP part of it; strings are borrowed from `conf`. */
 struct dhcp_relay_options relay_conf_dhcp(const struct relay_conf *conf);
 

@@ -43,6 +43,10 @@ const struct conf_row relay_conf_rows[] = {
 	 "what they may take; the least recently used go first"},
 	{"cache.keep", CONF_STRINGS, AT(cache.keep), "", 0, 0, NULL, NULL,
 	 "boot files to have ready before anybody asks, as undionly.kpxe, snponly.efi, vmlinuz, agent.img"},
+	{"arp.interfaces", CONF_STRINGS, AT(arp.interfaces), "", 0, 0, NULL, NULL,
+	 "interfaces on which ARP is answered for what is behind another one; empty = none"},
+	{"arp.prefixes", CONF_STRINGS, AT(arp.prefixes), "", 0, 0, NULL, NULL,
+	 "prefixes that ARP is answered for, as in 10.9.0.0/16; needs net.ipv4.ip_forward"},
 	{"ra_interfaces", CONF_STRINGS, AT(ra_interfaces), "", 0, 0, NULL, NULL,
 	 "interfaces that get router advertisements; empty = none, then old iPXE waits 13 s"},
 	{"metrics_socket", CONF_STRING, AT(metrics_socket), "", 0, 0, NULL, NULL,
@@ -66,10 +70,36 @@ struct dhcp_relay_options relay_conf_dhcp(const struct relay_conf *conf)
 	};
 }
 
+int relay_conf_arp(const struct relay_conf *conf, struct ipv4_prefix ret[RELAY_ARP_PREFIXES],
+		   size_t *ret_count, struct problem *problem)
+{
+	size_t count = 0;
+
+	for (char **each = conf->arp.prefixes; *each; each++) {
+		if (count == RELAY_ARP_PREFIXES)
+			return problem_set(problem, E_LIMIT, "more than %d arp.prefixes",
+					   RELAY_ARP_PREFIXES);
+		if (ipv4_prefix_parse(*each, &ret[count++])) {
+			(void)problem_set(problem, E_MALFORMED, "arp.prefixes: %s is no prefix",
+					  *each);
+			problem_hint(problem, "as in 10.9.0.0/16, host bits zero");
+			return E_MALFORMED;
+		}
+	}
+	if (conf->arp.interfaces[0] && count == 0)
+		return problem_set(problem, E_MALFORMED,
+				   "arp.interfaces without arp.prefixes would answer nothing");
+	*ret_count = count;
+	return 0;
+}
+
 int relay_conf_check(const void *values, struct problem *problem)
 {
 	const struct relay_conf *conf = values;
 	const struct dhcp_relay_options dhcp = relay_conf_dhcp(conf);
+	struct ipv4_prefix prefixes[RELAY_ARP_PREFIXES];
+	size_t count;
+	int rc;
 
 	if (!conf->interfaces[0]) {
 		(void)problem_set(problem, E_MALFORMED, "interfaces is empty");
@@ -79,5 +109,6 @@ int relay_conf_check(const void *values, struct problem *problem)
 	}
 	if (conf->controller[0] && conf->cache.folder[0] != '/')
 		return problem_set(problem, E_MALFORMED, "cache.folder must be an absolute path");
-	return dhcp_relay_check(&dhcp, problem);
+	rc = relay_conf_arp(conf, prefixes, &count, problem);
+	return rc ? rc : dhcp_relay_check(&dhcp, problem);
 }

@@ -118,7 +118,9 @@ static int find_source(struct http_server *server, const struct http_peer *peer,
 	struct http_source *source = NULL;
 
 	*ret = NULL;
-	if (peer->local || server->options.source_limit == 0)
+	if (peer->local || server->options.source_limit == 0 ||
+	    (server->options.is_many &&
+	     server->options.is_many(server->options.context, peer->address)))
 		return 0;
 	HASH_FIND(hh, server->sources, &peer->address, sizeof(peer->address), source);
 	if (!source) {

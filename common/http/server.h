@@ -60,6 +60,8 @@ struct http_server_options {
 	size_t body_limit;         /* default 1 MiB */
 	unsigned connection_limit; /* default 4096 */
 	unsigned source_limit;     /* connections of one TCP address at once; 0 = no such limit */
+	/* An address that speaks for many others has no limit of its own. May be NULL. */
+	bool (*is_many)(void *context, uint32_t address);
 	unsigned header_timeout_s; /* default 15: a client that does not finish its header is closed
 				    */
 	struct http_server_counters *counters; /* borrowed; may be NULL */

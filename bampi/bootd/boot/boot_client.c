@@ -2,15 +2,18 @@
 
 #include "common/net/forwarded_wire.h"
 
-bool boot_client_is_relayed(const struct boot_options *options, const struct http_request *request)
+bool boot_client_is_relay(const struct boot_options *options, uint32_t address)
 {
-	uint32_t peer = http_request_peer(request)->address;
-
 	for (size_t i = 0; i < options->relay_count; i++) {
-		if (options->relays[i] == peer)
+		if (options->relays[i] == address)
 			return true;
 	}
 	return false;
+}
+
+bool boot_client_is_relayed(const struct boot_options *options, const struct http_request *request)
+{
+	return boot_client_is_relay(options, http_request_peer(request)->address);
 }
 
 uint32_t boot_client_address(const struct boot_options *options, const struct http_request *request)

@@ -404,6 +404,13 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/healthz", health},
 };
 
+static bool is_relay(void *context, uint32_t address)
+{
+	const struct boot_server *server = context;
+
+	return boot_client_is_relay(server->options, address);
+}
+
 int boot_server_new(struct loop *loop, const struct boot_options *options, struct mailbox *mailbox,
 		    struct boot_counters *counters, struct boot_server **ret,
 		    struct problem *problem)
@@ -414,6 +421,7 @@ int boot_server_new(struct loop *loop, const struct boot_options *options, struc
 		.route_count = COUNT_OF(routes),
 		.context = server,
 		.connection_limit = options->http_connections,
+		.is_many = is_relay,
 		.source_limit = options->http_source_connections ? options->http_source_connections
 								 : SOURCE_CONNECTIONS,
 		.counters = &counters->http,

@@ -16,10 +16,11 @@
 #include "bampi/relay/cache/proxy.h"
 #include "bampi/relay/cache/stream.h"
 
-#define ROUTE_FILE  "/boot/file/{name}"
-#define ROUTE_IMAGE "/boot/image/{digest}"
-#define IMAGE_TYPE  "application/octet-stream"
-#define SUBJECT     "boot http"
+#define ROUTE_FILE   "/boot/file/{name}"
+#define ROUTE_IMAGE  "/boot/image/{digest}"
+#define IMAGE_TYPE   "application/octet-stream"
+#define SOURCE_LIMIT 256 /* connections of one node */
+#define SUBJECT      "boot http"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -281,6 +282,7 @@ int cache_server_new(const struct cache_server_options *options, struct cache_se
 	const struct http_server_options http = {.routes = routes,
 						 .route_count = COUNT_OF(routes),
 						 .context = server,
+						 .source_limit = SOURCE_LIMIT,
 						 .after = after};
 	int rc;
 
