@@ -38,6 +38,12 @@ static void be_silent(void *context, virErrorPtr error)
 	(void)error;
 }
 
+/* glibc keeps it per thread. */
+static const char *reason(void)
+{
+	return dlerror(); /* NOLINT(concurrency-mt-unsafe) */
+}
+
 static int absent(const char *why, struct problem *problem)
 {
 	(void)problem_set(problem, E_UNSUPPORTED, "libvirt is not there");
@@ -55,7 +61,7 @@ int libvirt_library_load(struct libvirt_library *ret, struct problem *problem)
 		void *function = dlsym(handle, functions[i].name);
 
 		if (!function)
-			return absent(dlerror(), problem);
+			return absent(reason(), problem);
 		/* ISO C has no cast from void * to a function; POSIX says that the bytes fit. */
 		memcpy((char *)&library + functions[i].at, (const void *)&function,
 		       sizeof(function));

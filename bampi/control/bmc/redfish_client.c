@@ -11,7 +11,7 @@
 
 #include "bampi/control/bmc/redfish_client_private.h"
 
-enum { PORT_TLS = 443, PORT_PLAIN = 80 };
+enum { PORT_TLS = 443, PORT_PLAIN = 80, SMALL_ANSWER = 1 << 16 };
 
 static void advance(struct redfish_client *client);
 
@@ -227,7 +227,7 @@ static void refused(struct redfish_client *client, const struct fetch_answer *an
 	struct redfish_decision decision;
 
 	/* What is no JSON explains nothing; the status does. */
-	if (redfish_read(answer->body, answer->size, 64 * 1024, &json, &ignored) == 0)
+	if (redfish_read(answer->body, answer->size, SMALL_ANSWER, &json, &ignored) == 0)
 		redfish_error_read(json, &error);
 	decision = judge(client, answer->status, &error, retry ? strtol(retry, NULL, 10) : 0);
 	follow(client, &decision, answer->status, &error);
@@ -301,7 +301,7 @@ static void login_taken(struct redfish_client *client, const struct fetch_answer
 
 	session_path(answer, client->session.path);
 	if (!client->session.path[0] &&
-	    redfish_read(answer->body, answer->size, 64 * 1024, &json, &ignored) == 0)
+	    redfish_read(answer->body, answer->size, SMALL_ANSWER, &json, &ignored) == 0)
 		(void)text_copy(client->session.path, sizeof(client->session.path),
 				json_string_value(json_object_get(json, "@odata.id"))
 					? json_string_value(json_object_get(json, "@odata.id"))

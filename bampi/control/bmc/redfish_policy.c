@@ -5,35 +5,35 @@
 
 #include "common/base/error.h"
 
-enum { KIB = 1024, MIB = 1024 * 1024 };
+enum { SMALL = 1 << 16, MIDDLE = 1 << 18, LARGE = 1 << 20, LONGEST = 1 << 22 }; /* answers, bytes */
 enum { POWER_MS = 10000, LOGIN_MS = 15000, SENSORS_MS = 30000, LOG_MS = 60000 };
 enum { FIRMWARE_MS = 180000 }; /* DGX H100 takes 2 to 3 minutes */
 enum { BUSY_TRIES = 3, BUSY_PAUSE_MS = 1000, BUSY_PAUSE_MAX_MS = 10000 };
 
 /* clang-format off */
 const struct redfish_stage_row redfish_stage_table[REDFISH_STAGE_COUNT] = {
-	[REDFISH_END] =         {"nothing", "GET", POWER_MS, MIB, false},
-	[REDFISH_ROOT] =        {"reading its service root", "GET", POWER_MS, 64 * KIB, false},
-	[REDFISH_LOGIN] =       {"opening a session", "POST", LOGIN_MS, 64 * KIB, false},
-	[REDFISH_SYSTEMS] =     {"reading its systems", "GET", POWER_MS, 256 * KIB, false},
-	[REDFISH_SYSTEM] =      {"reading its system", "GET", POWER_MS, MIB, false},
-	[REDFISH_ACTION_INFO] = {"reading its reset types", "GET", POWER_MS, 256 * KIB, true},
-	[REDFISH_RESET] =       {"the power command", "POST", POWER_MS, 256 * KIB, false},
-	[REDFISH_BOOT] =        {"setting the boot device", "PATCH", POWER_MS, MIB, false},
-	[REDFISH_LED] =         {"setting the indicator", "PATCH", POWER_MS, MIB, false},
-	[REDFISH_CHASSIS] =     {"reading its chassis", "GET", SENSORS_MS, MIB, false},
-	[REDFISH_THERMAL] =     {"reading temperatures", "GET", SENSORS_MS, MIB, true},
-	[REDFISH_POWER] =       {"reading power supplies", "GET", SENSORS_MS, MIB, true},
-	[REDFISH_SENSORS] =     {"reading its sensors", "GET", SENSORS_MS, MIB, true},
-	[REDFISH_SENSOR] =      {"reading a sensor", "GET", SENSORS_MS, 64 * KIB, true},
-	[REDFISH_MANAGER] =     {"reading its manager", "GET", POWER_MS, MIB, false},
-	[REDFISH_LOGS] =        {"reading its log services", "GET", LOG_MS, 256 * KIB, false},
-	[REDFISH_LOG] =         {"reading a log service", "GET", LOG_MS, 256 * KIB, true},
-	[REDFISH_ENTRIES] =     {"reading its event log", "GET", LOG_MS, 4 * MIB, false},
-	[REDFISH_CLEAR] =       {"clearing its event log", "POST", LOG_MS, 256 * KIB, false},
-	[REDFISH_UPDATE] =      {"reading its update service", "GET", POWER_MS, 256 * KIB, true},
-	[REDFISH_FIRMWARES] =   {"reading its firmware inventory", "GET", FIRMWARE_MS, MIB, true},
-	[REDFISH_FIRMWARE] =    {"reading a firmware version", "GET", FIRMWARE_MS, 256 * KIB, true},
+	[REDFISH_END] =         {"nothing", "GET", POWER_MS, LARGE, false},
+	[REDFISH_ROOT] =        {"reading its service root", "GET", POWER_MS, SMALL, false},
+	[REDFISH_LOGIN] =       {"opening a session", "POST", LOGIN_MS, SMALL, false},
+	[REDFISH_SYSTEMS] =     {"reading its systems", "GET", POWER_MS, MIDDLE, false},
+	[REDFISH_SYSTEM] =      {"reading its system", "GET", POWER_MS, LARGE, false},
+	[REDFISH_ACTION_INFO] = {"reading its reset types", "GET", POWER_MS, MIDDLE, true},
+	[REDFISH_RESET] =       {"the power command", "POST", POWER_MS, MIDDLE, false},
+	[REDFISH_BOOT] =        {"setting the boot device", "PATCH", POWER_MS, LARGE, false},
+	[REDFISH_LED] =         {"setting the indicator", "PATCH", POWER_MS, LARGE, false},
+	[REDFISH_CHASSIS] =     {"reading its chassis", "GET", SENSORS_MS, LARGE, false},
+	[REDFISH_THERMAL] =     {"reading temperatures", "GET", SENSORS_MS, LARGE, true},
+	[REDFISH_POWER] =       {"reading power supplies", "GET", SENSORS_MS, LARGE, true},
+	[REDFISH_SENSORS] =     {"reading its sensors", "GET", SENSORS_MS, LARGE, true},
+	[REDFISH_SENSOR] =      {"reading a sensor", "GET", SENSORS_MS, SMALL, true},
+	[REDFISH_MANAGER] =     {"reading its manager", "GET", POWER_MS, LARGE, false},
+	[REDFISH_LOGS] =        {"reading its log services", "GET", LOG_MS, MIDDLE, false},
+	[REDFISH_LOG] =         {"reading a log service", "GET", LOG_MS, MIDDLE, true},
+	[REDFISH_ENTRIES] =     {"reading its event log", "GET", LOG_MS, LONGEST, false},
+	[REDFISH_CLEAR] =       {"clearing its event log", "POST", LOG_MS, MIDDLE, false},
+	[REDFISH_UPDATE] =      {"reading its update service", "GET", POWER_MS, MIDDLE, true},
+	[REDFISH_FIRMWARES] =   {"reading its firmware inventory", "GET", FIRMWARE_MS, LARGE, true},
+	[REDFISH_FIRMWARE] =    {"reading a firmware version", "GET", FIRMWARE_MS, MIDDLE, true},
 };
 
 #define TO_SYSTEM REDFISH_ROOT, REDFISH_LOGIN, REDFISH_SYSTEMS, REDFISH_SYSTEM
