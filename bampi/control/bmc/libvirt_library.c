@@ -67,8 +67,7 @@ int libvirt_library_load(struct libvirt_library *ret, struct problem *problem)
 		       sizeof(function));
 	}
 	if (!handle)
-		return absent(dlerror(),
-			      problem); /* NOLINT(concurrency-mt-unsafe): per thread in glibc */
+		return absent(reason(), problem);
 	library.set_error_func(NULL, be_silent);
 	if (library.initialize() != 0)
 		return absent("virInitialize failed", problem);
