@@ -44,11 +44,13 @@ static const struct db_query renew_query = {
 	"where l.address = w.address and l.mac = w.mac and l.state = 'bound' "
 	"returning l.address - '0.0.0.0'::inet, floor(extract(epoch from l.expires_at))::bigint",
 	4};
+/* As with leave, another server may have confirmed it. */
 static const struct db_query decline_query = {
 	"lease_decline",
-	"update haas.lease l set state = 'declined', bound_at = now(), expires_at = greatest(l.expires_at, to_timestamp(w.expires)) "
-	"from unnest($1::inet[], $2::macaddr[], $3::text[], $4::bigint[]) w (address, mac, client, expires) "
-	"where l.address = w.address and l.mac = w.mac "
+	"update haas.lease l set state = 'declined', bound_at = now(), "
+	"expires_at = greatest(l.expires_at + case when l.state = 'bound' then s.lease_s else 0 end * interval '1 s', to_timestamp(w.expires)) "
+	"from unnest($1::inet[], $2::macaddr[], $3::text[], $4::bigint[]) w (address, mac, client, expires), haas.subnet s "
+	"where l.address = w.address and l.mac = w.mac and s.id = l.subnet_id "
 	"returning l.address - '0.0.0.0'::inet, floor(extract(epoch from l.expires_at))::bigint",
 	4};
 /* Never overwrites: the row that another server made wins. A subnet that was deleted meanwhile
