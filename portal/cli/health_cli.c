@@ -148,9 +148,8 @@ static int node_health(void *context, const struct command_input *input)
 	if (status != EXIT_OK)
 		return status;
 	const json_t *labels = json_object_get(reply.json, "labels");
-	if (command_option(input, "--columns")) {
-		status = listing_rows(input, labels, COLUMNS(label_columns));
-	} else if (!listing_json(input, reply.json) && !listing_for_people(input)) {
+	bool columns = command_option(input, "--columns") != NULL;
+	if (columns || (!listing_json(input, reply.json) && !listing_for_people(input))) {
 		status = listing_rows(input, labels, COLUMNS(label_columns));
 	} else if (listing_for_people(input)) {
 		printf("node %s is %s, power %s, %s\n", haasctl_word(reply.json, "node"),

@@ -129,7 +129,8 @@ static int merge(struct console_log *log, int fd, const struct console_log_recor
 static int add(struct console_log *log, int fd, const struct console_log_record *record, off_t end)
 {
 	char bytes[CONSOLE_LOG_HEAD + CONSOLE_LOG_BYTES_MAX];
-	int rc = put(fd, bytes, console_log_write(record, bytes, sizeof(bytes)), end);
+	size_t size = console_log_write(record, bytes, sizeof(bytes));
+	int rc = size > 0 ? put(fd, bytes, size, end) : -EMSGSIZE;
 
 	log->last_at = end;
 	log->last_ms = record->at_ms;
@@ -149,7 +150,7 @@ static int append_one(struct console_log *log, const char *folder,
 		      const struct console_log_record *record)
 {
 	off_t end;
-	int fd;
+	int fd = -1;
 	int rc = open_log(log, folder, &fd);
 
 	if (rc)
