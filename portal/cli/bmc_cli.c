@@ -181,8 +181,7 @@ static const struct option_row boot_options[] = {
 static const struct option_row wait_options[] = {
 	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"}};
 static const struct option_row sel_options[] = {
-	{"--kept", 0, OPTION_FLAG, NULL,
-	 "what is kept of it, newest first; asks no BMC"},
+	{"--kept", 0, OPTION_FLAG, NULL, "what is kept of it, newest first; asks no BMC"},
 	{"--limit", 0, OPTION_VALUE, "N", "with --kept: at most N rows (default all)"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"},
 };
