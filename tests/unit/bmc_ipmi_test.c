@@ -303,8 +303,13 @@ static void sensors_and_records(void **state)
 {
 	struct lab *lab = *state;
 
+	struct bmc_queue_stats stats;
+
 	read_rows(lab, BMC_SENSORS, look_sensors);
-	read_rows(lab, BMC_SENSORS, look_sensors); /* the second from the kept records */
+	read_rows(lab, BMC_SENSORS, look_sensors);
+	bmc_queue_stats(lab->queue, &stats);
+	assert_int_equal(stats.calls, 2);
+	assert_int_equal(stats.thread_calls, 1); /* the records were there */
 	read_rows(lab, BMC_FRU, look_fru);
 }
 
@@ -319,6 +324,63 @@ static void event_log_is_read_and_cleared(void **state)
 	assert_int_equal(asked(lab, BMC_SEL_CLEAR).rc, 0);
 	assert_ipmitool(&lab->sim, "sel list", "SEL has no entries");
 	read_rows(lab, BMC_SEL_LIST, look_empty_sel);
+}
+
+static struct bmc_sel_mark newest;
+static size_t news;
+static bool restarted;
+
+static void look_news(const struct bmc_result *result)
+{
+	newest = result->sel.mark;
+	news = result->sel.count;
+	restarted = result->sel.restarted;
+	for (size_t i = 0; i < news; i++)
+		assert_non_null(strstr(result->sel.rows[i].text, "Upper Non-critical"));
+}
+
+static void read_news(struct lab *lab)
+{
+	struct bmc_request request = {.op = BMC_SEL_NEW, .after = newest};
+	struct bmc_ask wanted = {.bmc_id = LAB_BMC, .request = &request};
+	struct answer answer = {.loop = lab->sim.loop, .look = look_news};
+
+	ask_start(lab->queue, &wanted, &answer);
+	ask_wait(&answer);
+	assert_int_equal(answer.rc, 0);
+}
+
+static void log_event(struct lab *lab)
+{
+	assert_ipmitool(&lab->sim, "raw 0x0a 0x44 0 0 2 0 0 0 0 0x20 0 4 1 1 1 0x57 0x70 0x50",
+			" 00");
+}
+
+/* Each entry is told once, also across a clearing of the log that gives the same numbers again. */
+static void news_of_the_event_log_come_once(void **state)
+{
+	struct lab *lab = *state;
+
+	newest = (struct bmc_sel_mark){0};
+	assert_int_equal(asked(lab, BMC_SEL_CLEAR).rc, 0);
+	read_news(lab);
+	assert_true(news == 0 && !newest.known);
+	log_event(lab);
+	log_event(lab);
+	read_news(lab);
+	assert_true(news == 2 && newest.known && !restarted);
+	read_news(lab);
+	assert_true(news == 0 && newest.known && !restarted);
+	log_event(lab);
+	read_news(lab);
+	assert_true(news == 1 && !restarted);
+	/* An unknown mark, as after a long absence. */
+	newest.stamp ^= 1;
+	read_news(lab);
+	assert_true(news == 3 && restarted);
+	assert_int_equal(asked(lab, BMC_SEL_CLEAR).rc, 0);
+	read_news(lab);
+	assert_true(news == 0 && restarted && !newest.known);
 }
 
 static void users_are_listed_and_set(void **state)
@@ -617,6 +679,7 @@ int main(void)
 		TEST(boot_device_is_read_back),
 		TEST(sensors_and_records),
 		TEST(event_log_is_read_and_cleared),
+		TEST(news_of_the_event_log_come_once),
 		TEST(users_are_listed_and_set),
 		TEST(lan_parameters_and_info),
 		TEST(raw_and_unsupported),

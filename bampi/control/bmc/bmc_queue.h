@@ -100,6 +100,7 @@ uint64_t bmc_queue_each_changed(const struct bmc_queue *queue, uint64_t since,
 /* For /metrics. */
 struct bmc_queue_stats {
 	uint64_t calls, failed_calls, retries, merged, refused_open;
+	uint64_t thread_calls; /* of them those that held a thread */
 	unsigned waiting, in_flight, breakers_open, bmcs;
 };
 void bmc_queue_stats(const struct bmc_queue *queue, struct bmc_queue_stats *ret);

@@ -246,6 +246,7 @@ static void bmc_call(struct bmc *bmc, enum ready_list list)
 	}
 	bmc->in_flight = call;
 	queue->stats.calls++;
+	queue->stats.thread_calls += call->blocks;
 	queue->stats.retries +=
 		operation->confirm.failures[bmc_op_table[bmc->next_call].changes] > 0;
 	queue->in_flight++;

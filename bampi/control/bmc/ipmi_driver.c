@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -242,8 +241,8 @@ static void blocking_close(void *state)
 	struct ipmi_session *session = state;
 
 	ipmi_session_drop(session);
-	if (session->sdr_cache >= 0)
-		(void)close(session->sdr_cache);
+	free(session->sdr);
+	free(session->sensors);
 	bmc_endpoint_wipe(&session->endpoint);
 	free(session);
 }
@@ -255,9 +254,10 @@ static const struct bmc_blocking_face blocking_face = {.run = blocking_run,
 
 /* One BMC: what is short goes through the loop (rmcp_call), the rest through a thread. */
 struct ipmi_bmc {
-	char node[64];
 	struct rmcp_peer *peer; /* NULL: its address is a name, and only threads may ask DNS */
 	struct bmc_blocking *blocking;
+	const struct ipmi_session *session; /* its state; not looked at while a thread has it */
+	struct rmcp_known known;
 	struct rmcp_call call;
 	int64_t deadline_ms;
 	bmc_call_fn fn; /* of the call in the loop; NULL = none */
@@ -277,7 +277,7 @@ static void driver_close(void *state)
 }
 
 static int blocking_new(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
-			struct bmc_blocking **ret)
+			struct ipmi_bmc *bmc)
 {
 	struct ipmi_session *session = calloc(1, sizeof(*session));
 	int rc;
@@ -285,8 +285,8 @@ static int blocking_new(const struct bmc_endpoint *endpoint, const struct bmc_ho
 	if (!session)
 		return -ENOMEM;
 	session->endpoint = *endpoint;
-	session->sdr_cache = -1;
-	rc = bmc_blocking_new(host, &blocking_face, session, ret);
+	bmc->session = session;
+	rc = bmc_blocking_new(host, &blocking_face, session, &bmc->blocking);
 	if (rc)
 		blocking_close(session);
 	return rc;
@@ -300,10 +300,10 @@ static int driver_open(const struct bmc_endpoint *endpoint, const struct bmc_hos
 
 	if (!bmc)
 		return ipmi_no_memory(problem);
-	(void)text_copy(bmc->node, sizeof(bmc->node), endpoint->node);
+	(void)text_copy(bmc->known.node, sizeof(bmc->known.node), endpoint->node);
 	if (rmcp_address_is_literal(endpoint->address))
 		rc = rmcp_peer_new(host->rmcp, endpoint, &bmc->peer, problem);
-	if (rc == 0 && blocking_new(endpoint, host, &bmc->blocking) != 0)
+	if (rc == 0 && blocking_new(endpoint, host, bmc) != 0)
 		rc = ipmi_no_memory(problem);
 	if (rc) {
 		driver_close(bmc);
@@ -315,9 +315,13 @@ static int driver_open(const struct bmc_endpoint *endpoint, const struct bmc_hos
 
 static bool driver_blocks(void *state, const struct bmc_request *request)
 {
-	const struct ipmi_bmc *bmc = state;
+	struct ipmi_bmc *bmc = state;
 
-	return !bmc->peer || !rmcp_call_knows(request->op);
+	/* Asked between calls only: no thread is at it. */
+	bmc->known.sensors = bmc->session->sensors;
+	bmc->known.sdr = bmc->session->sdr;
+	bmc->known.sdr_size = bmc->session->sdr_size;
+	return !bmc->peer || !rmcp_call_knows(&bmc->known, request->op);
 }
 
 static void call_end(struct ipmi_bmc *bmc, int rc, const struct problem *problem)
@@ -346,6 +350,20 @@ static int call_step(struct ipmi_bmc *bmc, struct problem *problem)
 	return rc;
 }
 
+/* The sensor data records have changed: they are read anew, which takes a thread after all. */
+static int call_in_thread(struct ipmi_bmc *bmc)
+{
+	struct bmc_request request = bmc->call.request;
+	int rc = bmc_blocking_start(bmc->blocking, &request, bmc->deadline_ms, bmc->fn,
+				    bmc->context);
+
+	if (rc)
+		return rc;
+	bmc->fn = NULL;
+	rmcp_call_done(&bmc->call);
+	return 0;
+}
+
 static void call_answered(void *context, const struct rmcp_message *answer,
 			  const struct problem *failed)
 {
@@ -358,6 +376,10 @@ static void call_answered(void *context, const struct rmcp_message *answer,
 		return;
 	}
 	rc = rmcp_call_heard(&bmc->call, answer, &problem);
+	if (rc == -ESTALE && call_in_thread(bmc) == 0)
+		return;
+	if (rc == -ESTALE)
+		rc = ipmi_no_memory(&problem);
 	if (rc > 0)
 		rc = call_step(bmc, &problem) ? problem.code : 1;
 	if (rc <= 0)
@@ -372,7 +394,7 @@ static int driver_start(void *state, const struct bmc_request *request, int64_t 
 
 	if (driver_blocks(bmc, request))
 		return bmc_blocking_start(bmc->blocking, request, deadline_ms, fn, context);
-	rmcp_call_begin(&bmc->call, bmc->node, request);
+	rmcp_call_begin(&bmc->call, &bmc->known, request);
 	bmc->deadline_ms = deadline_ms;
 	bmc->fn = fn;
 	bmc->context = context;

@@ -1,6 +1,5 @@
-/* Sensors, event log and FRU by FreeIPMI's parsers. The sensor data records are read once per
- * session into a memfd, as FreeIPMI wants them in a file; a thousand BMCs then leave nothing on
- * disk. */
+/* Sensors, event log and FRU by FreeIPMI's parsers, in a thread. The sensor data records are read
+ * once per BMC, through a memfd, as FreeIPMI wants them in a file; nothing is left on disk. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +11,11 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
+#include "bampi/control/bmc/ipmi_sdr.h"
+#include "bampi/control/bmc/ipmi_sel.h"
 #include "bampi/control/bmc/ipmi_session.h"
 
-enum { SENSORS_MAX = 4096, SEL_MAX = 8192, FRU_ROWS_MAX = 512, FRU_DEVICES_MAX = 64 };
+enum { FRU_ROWS_MAX = 512, FRU_DEVICES_MAX = 64 };
 
 /* A FreeIPMI library failed: because of the session, or by what it read. */
 static int records_failed(struct ipmi_session *session, const char *what, const char *why,
@@ -29,213 +30,183 @@ static int records_failed(struct ipmi_session *session, const char *what, const 
 
 /* --- SDR cache ------------------------------------------------------- */
 
-static void sdr_freep(ipmi_sdr_ctx_t *sdr)
+static int sdr_read(struct ipmi_session *session, ipmi_sdr_ctx_t *ret, struct problem *problem)
 {
-	if (*sdr)
-		ipmi_sdr_ctx_destroy(*sdr);
-}
+	CLEANUP(ipmi_sdr_freep) ipmi_sdr_ctx_t sdr = ipmi_sdr_ctx_create();
+	CLEANUP(ipmi_fd_closep) int fd = memfd_create("sdr", MFD_CLOEXEC);
+	char path[IPMI_FD_PATH_SIZE];
+	void *copy = NULL;
+	size_t size = 0;
 
-static void memfd_path(int fd, char ret[32])
-{
-	(void)text_format(ret, 32, "/proc/self/fd/%d", fd);
-}
-
-static int sdr_read(struct ipmi_session *session, ipmi_sdr_ctx_t sdr, struct problem *problem)
-{
-	char path[32];
-
-	if (session->sdr_cache < 0)
-		session->sdr_cache = memfd_create("sdr", MFD_CLOEXEC);
-	if (session->sdr_cache < 0)
-		return problem_set(problem, -errno, "cannot keep the sensor records of node %s",
-				   session->endpoint.node);
-	memfd_path(session->sdr_cache, path);
+	if (!sdr || fd < 0)
+		return ipmi_no_memory(problem);
+	ipmi_fd_path(fd, path);
 	if (ipmi_sdr_cache_create(sdr, session->context, path,
-				  IPMI_SDR_CACHE_CREATE_FLAGS_OVERWRITE, NULL, NULL) < 0)
+				  IPMI_SDR_CACHE_CREATE_FLAGS_OVERWRITE, NULL, NULL) < 0 ||
+	    ipmi_sdr_cache_open(sdr, NULL, path) < 0)
 		return records_failed(session, "reading the sensor data records",
 				      ipmi_sdr_ctx_errormsg(sdr), problem);
+	if (ipmi_sdr_copy(fd, &copy, &size) != 0)
+		return ipmi_no_memory(problem);
+	free(session->sdr);
+	session->sdr = copy;
+	session->sdr_size = size;
+	*ret = TAKE(sdr);
 	return 0;
 }
 
 /* Open for reading; read from the BMC when not yet done, or changed there since. */
 static int sdr_open(struct ipmi_session *session, ipmi_sdr_ctx_t *ret, struct problem *problem)
 {
-	CLEANUP(sdr_freep) ipmi_sdr_ctx_t sdr = ipmi_sdr_ctx_create();
-	char path[32];
-	int rc;
+	int rc = E_UNAVAILABLE;
 
-	if (!sdr)
-		return ipmi_no_memory(problem);
-	if (session->sdr_cache >= 0) {
-		memfd_path(session->sdr_cache, path);
-		if (ipmi_sdr_cache_open(sdr, session->context, path) == 0) {
-			*ret = TAKE(sdr);
-			return 0;
-		}
-		ipmi_sdr_ctx_destroy(sdr);
-		sdr = ipmi_sdr_ctx_create();
-		if (!sdr)
-			return ipmi_no_memory(problem);
-	}
-	rc = sdr_read(session, sdr, problem);
-	if (rc)
-		return rc;
-	memfd_path(session->sdr_cache, path);
-	if (ipmi_sdr_cache_open(sdr, NULL, path) < 0)
-		return records_failed(session, "reading the sensor data records",
-				      ipmi_sdr_ctx_errormsg(sdr), problem);
-	*ret = TAKE(sdr);
-	return 0;
+	if (session->sdr)
+		rc = ipmi_sdr_open_copy(session->sdr, session->sdr_size, session->context, ret);
+	if (rc == E_UNAVAILABLE)
+		return sdr_read(session, ret, problem);
+	return rc ? ipmi_no_memory(problem) : 0;
 }
 
 /* --- sensors --------------------------------------------------------- */
 
-static void sensor_read_freep(ipmi_sensor_read_ctx_t *reader)
+static bool is_threshold(const struct ipmi_sensor *sensor)
 {
-	if (*reader)
-		ipmi_sensor_read_ctx_destroy(*reader);
+	return IPMI_EVENT_READING_TYPE_CODE_IS_THRESHOLD(sensor->reading_type);
 }
 
-static void interpret_freep(ipmi_interpret_ctx_t *interpret)
+/* One record; false when it describes no sensor. */
+static bool sensor_parse(ipmi_sdr_ctx_t sdr, const uint8_t *record, unsigned size,
+			 struct ipmi_sensor *ret)
 {
-	if (*interpret)
-		ipmi_interpret_ctx_destroy(*interpret);
-}
-
-struct sensor_pass {
-	struct ipmi_session *session;
-	ipmi_sdr_ctx_t sdr;
-	ipmi_sensor_read_ctx_t reader;
-	ipmi_interpret_ctx_t interpret;
-	struct bmc_sensor *rows;
-	size_t count;
-};
-
-static const char *state_text(unsigned state)
-{
-	static const char *const words[] = {
-		[IPMI_INTERPRET_STATE_NOMINAL] = "nominal",
-		[IPMI_INTERPRET_STATE_WARNING] = "warning",
-		[IPMI_INTERPRET_STATE_CRITICAL] = "critical",
-	};
-
-	return state < COUNT_OF(words) ? words[state] : "unknown";
-}
-
-static void fill_names(const struct sensor_pass *pass, const uint8_t *record, unsigned size,
-		       uint8_t *ret_type, struct bmc_sensor *ret)
-{
-	uint8_t type = 0;
+	uint8_t kind = 0;
+	uint8_t owner = 0;
+	uint8_t owner_kind = 0;
+	uint8_t channel = 0;
 	uint8_t percentage = 0;
-	uint8_t modifier = 0;
-	uint8_t rate = 0;
-	uint8_t base = 0;
-	uint8_t modifier_unit = 0;
+	uint8_t unused[3];
+	uint16_t id;
 
-	(void)ipmi_sdr_parse_sensor_number(pass->sdr, record, size, &ret->number);
-	(void)ipmi_sdr_parse_id_string(pass->sdr, record, size, ret->name, sizeof(ret->name) - 1);
-	if (ipmi_sdr_parse_sensor_type(pass->sdr, record, size, &type) == 0) {
-		const char *text = ipmi_get_sensor_type_string(type);
-
-		(void)text_copy(ret->type, sizeof(ret->type), text ? text : "OEM");
-	}
-	if (ipmi_sdr_parse_sensor_units(pass->sdr, record, size, &percentage, &modifier, &rate,
-					&base, &modifier_unit) == 0) {
-		if (percentage)
-			(void)text_copy(ret->unit, sizeof(ret->unit), "%");
-		else if (base != 0 && IPMI_SENSOR_UNIT_VALID(base))
-			(void)text_copy(ret->unit, sizeof(ret->unit), ipmi_sensor_units[base]);
-	}
-	*ret_type = type;
+	*ret = (struct ipmi_sensor){0};
+	if (ipmi_sdr_parse_record_id_and_type(sdr, record, size, &id, &kind) < 0 ||
+	    (kind != IPMI_SDR_FORMAT_FULL_SENSOR_RECORD &&
+	     kind != IPMI_SDR_FORMAT_COMPACT_SENSOR_RECORD))
+		return false;
+	(void)ipmi_sdr_parse_sensor_number(sdr, record, size, &ret->number);
+	(void)ipmi_sdr_parse_sensor_owner_lun(sdr, record, size, &ret->lun, &channel);
+	(void)ipmi_sdr_parse_sensor_owner_id(sdr, record, size, &owner_kind, &owner);
+	ret->ours = owner_kind == IPMI_SDR_SENSOR_OWNER_ID_TYPE_IPMB_SLAVE_ADDRESS &&
+		    owner << 1 == IPMI_SLAVE_ADDRESS_BMC;
+	(void)ipmi_sdr_parse_id_string(sdr, record, size, ret->name, sizeof(ret->name) - 1);
+	(void)ipmi_sdr_parse_sensor_type(sdr, record, size, &ret->type);
+	(void)ipmi_sdr_parse_event_reading_type_code(sdr, record, size, &ret->reading_type);
+	(void)ipmi_sdr_parse_sensor_units(sdr, record, size, &percentage, &unused[0], &unused[1],
+					  &ret->unit, &unused[2]);
+	ret->percentage = percentage;
+	ret->analog = kind == IPMI_SDR_FORMAT_FULL_SENSOR_RECORD &&
+		      ipmi_sdr_parse_sensor_decoding_data(sdr, record, size, &ret->r_exponent,
+							  &ret->b_exponent, &ret->m, &ret->b,
+							  &ret->linearization, &ret->format) == 0 &&
+		      IPMI_SDR_ANALOG_DATA_FORMAT_VALID(ret->format) &&
+		      IPMI_SDR_LINEARIZATION_IS_LINEAR(ret->linearization) &&
+		      (is_threshold(ret) || ret->unit != IPMI_SENSOR_UNIT_UNSPECIFIED);
+	return true;
 }
 
-static int read_sensor(struct sensor_pass *pass, const uint8_t *record, unsigned size,
-		       struct problem *problem)
+/* The repository's stamps; a BMC that has none gives zeros. */
+static int sdr_info(struct ipmi_session *session, struct ipmi_sdr_info *ret,
+		    struct problem *problem)
 {
-	struct bmc_sensor *row = &pass->rows[pass->count];
-	double *reading = NULL;
-	uint16_t events = 0;
-	uint8_t reading_type = 0;
-	uint8_t type = 0;
-	unsigned state = IPMI_INTERPRET_STATE_UNKNOWN;
-	int got;
+	struct ipmi_frame frame = ipmi_sdr_info_request();
+	struct problem refused = {0};
+	uint8_t data[IPMI_WIRE_SIZE];
+	size_t size;
+	int rc = ipmi_exchange(session, "the sensor repository", &frame, data, &size, &refused);
 
-	*row = (struct bmc_sensor){0};
-	fill_names(pass, record, size, &type, row);
-	got = ipmi_sensor_read(pass->reader, record, size, 0, NULL, &reading, &events);
-	if (got < 0 && ipmi_ctx_errnum(pass->session->context) == IPMI_ERR_SESSION_TIMEOUT)
-		return ipmi_session_failed(pass->session, "reading a sensor", problem);
-	if (reading) {
-		row->has_reading = true;
-		row->reading = *reading;
-		free(reading);
-	}
-	if (got >= 0 &&
-	    ipmi_sdr_parse_event_reading_type_code(pass->sdr, record, size, &reading_type) == 0 &&
-	    ipmi_interpret_sensor(pass->interpret, reading_type, type, events, &state) < 0)
-		state = IPMI_INTERPRET_STATE_UNKNOWN;
-	(void)text_copy(row->state, sizeof(row->state), state_text(state));
-	pass->count++;
-	return 0;
+	*ret = (struct ipmi_sdr_info){0};
+	if (rc == 0)
+		(void)!ipmi_sdr_info_answer(data, size, ret);
+	if (session->context)
+		return 0;
+	*problem = refused;
+	return rc;
 }
 
-static int read_sensors(struct sensor_pass *pass, uint16_t record_count, struct problem *problem)
+static int table_read(struct ipmi_session *session, struct problem *problem)
 {
-	int more = record_count > 0;
-
-	while (more > 0 && pass->count < record_count) {
-		uint8_t record[IPMI_SDR_MAX_RECORD_LENGTH];
-		uint16_t id;
-		uint8_t type = 0;
-		int size = ipmi_sdr_cache_record_read(pass->sdr, record, sizeof(record));
-		int rc = ipmi_session_check_deadline(pass->session, "reading the sensors", problem);
-
-		if (rc == 0 && size > 0 &&
-		    ipmi_sdr_parse_record_id_and_type(pass->sdr, record, (unsigned)size, &id,
-						      &type) == 0 &&
-		    (type == IPMI_SDR_FORMAT_FULL_SENSOR_RECORD ||
-		     type == IPMI_SDR_FORMAT_COMPACT_SENSOR_RECORD))
-			rc = read_sensor(pass, record, (unsigned)size, problem);
-		if (rc)
-			return rc;
-		more = ipmi_sdr_cache_next(pass->sdr);
-	}
-	return 0;
-}
-
-int ipmi_sensors(struct ipmi_session *session, struct bmc_result *ret, struct problem *problem)
-{
-	CLEANUP(sdr_freep) ipmi_sdr_ctx_t sdr = NULL;
-	CLEANUP(sensor_read_freep) ipmi_sensor_read_ctx_t reader = NULL;
-	CLEANUP(interpret_freep) ipmi_interpret_ctx_t interpret = NULL;
-	struct sensor_pass pass = {.session = session};
+	CLEANUP(ipmi_sdr_freep) ipmi_sdr_ctx_t sdr = NULL;
+	struct ipmi_sensor_table *table;
+	struct ipmi_sdr_info info;
 	uint16_t count = 0;
-	int rc = sdr_open(session, &sdr, problem);
+	int more;
+	int rc = sdr_info(session, &info, problem);
 
+	if (rc == 0)
+		rc = sdr_open(session, &sdr, problem);
 	if (rc)
 		return rc;
 	if (ipmi_sdr_cache_record_count(sdr, &count) < 0)
 		return records_failed(session, "counting the sensors", ipmi_sdr_ctx_errormsg(sdr),
 				      problem);
-	if (count > SENSORS_MAX)
+	if (count > IPMI_SENSORS_MAX)
 		return problem_set(problem, E_LIMIT, "node %s: %u sensor records are too many",
 				   session->endpoint.node, (unsigned)count);
-	reader = ipmi_sensor_read_ctx_create(session->context);
-	interpret = ipmi_interpret_ctx_create();
-	pass.rows = calloc(count ? count : 1, sizeof(*pass.rows));
-	pass.sdr = sdr;
-	pass.reader = reader;
-	pass.interpret = interpret;
-	rc = reader && interpret && pass.rows ? read_sensors(&pass, count, problem)
-					      : ipmi_no_memory(problem);
-	if (rc) {
-		free(pass.rows);
+	table = calloc(1, sizeof(*table) + count * sizeof(table->rows[0]));
+	if (!table)
+		return ipmi_no_memory(problem);
+	table->info = info;
+	for (more = count > 0; more > 0 && table->count < count; more = ipmi_sdr_cache_next(sdr)) {
+		uint8_t record[IPMI_SDR_MAX_RECORD_LENGTH];
+		int size = ipmi_sdr_cache_record_read(sdr, record, sizeof(record));
+
+		if (size > 0 &&
+		    sensor_parse(sdr, record, (unsigned)size, &table->rows[table->count]))
+			table->count++;
+	}
+	free(session->sensors);
+	session->sensors = table;
+	return 0;
+}
+
+static int read_sensor(struct ipmi_session *session, const struct ipmi_sensor *sensor,
+		       struct ipmi_reading *ret, struct problem *problem)
+{
+	struct ipmi_frame frame = ipmi_reading_request(sensor->number, sensor->lun);
+	struct problem refused = {0};
+	uint8_t data[IPMI_WIRE_SIZE];
+	size_t size;
+	int rc = ipmi_session_check_deadline(session, "reading the sensors", problem);
+
+	if (rc)
+		return rc;
+	rc = ipmi_exchange(session, "a sensor", &frame, data, &size, &refused);
+	if (!session->context) {
+		*problem = refused;
 		return rc;
 	}
-	session->used_ms = clock_monotonic_ms();
-	*ret = (struct bmc_result){.op = BMC_SENSORS,
-				   .sensors = {.rows = pass.rows, .count = pass.count}};
+	if (rc == 0)
+		(void)!ipmi_reading_answer(data, size, &ret->readable, &ret->value, &ret->events);
 	return 0;
+}
+
+int ipmi_sensors(struct ipmi_session *session, struct bmc_result *ret, struct problem *problem)
+{
+	struct ipmi_reading *readings;
+	int rc = table_read(session, problem);
+
+	if (rc)
+		return rc;
+	readings = calloc(session->sensors->count + 1, sizeof(*readings));
+	if (!readings)
+		return ipmi_no_memory(problem);
+	for (size_t i = 0; i < session->sensors->count && rc == 0; i++) {
+		if (session->sensors->rows[i].ours)
+			rc = read_sensor(session, &session->sensors->rows[i], &readings[i],
+					 problem);
+	}
+	if (rc == 0 && ipmi_sensors_result(session->sensors, readings, ret) != 0)
+		rc = ipmi_no_memory(problem);
+	free(readings);
+	return rc;
 }
 
 /* --- event log ------------------------------------------------------- */
@@ -262,33 +233,6 @@ static int sel_open(struct ipmi_session *session, ipmi_sdr_ctx_t *ret_sdr, ipmi_
 	return *ret ? 0 : ipmi_no_memory(problem);
 }
 
-static void sel_entry(ipmi_sel_ctx_t sel, struct bmc_sel_entry *ret)
-{
-	uint32_t stamp = 0;
-	uint8_t direction = 0;
-	unsigned flags = IPMI_SEL_STRING_FLAGS_IGNORE_UNAVAILABLE_FIELD;
-
-	*ret = (struct bmc_sel_entry){0};
-	(void)ipmi_sel_parse_read_record_id(sel, NULL, 0, &ret->id);
-	/* Stamps below 2000-01-01 are "seconds since the BMC started" (IPMI 37.1). */
-	if (ipmi_sel_parse_read_timestamp(sel, NULL, 0, &stamp) == 0 && stamp > 0x20000000 &&
-	    stamp != UINT32_MAX)
-		ret->time_s = stamp;
-	if (ipmi_sel_parse_read_event_direction(sel, NULL, 0, &direction) == 0)
-		ret->ended = direction == IPMI_SEL_RECORD_DEASSERTION_EVENT;
-	(void)ipmi_sel_parse_read_record_string(sel, "%T", NULL, 0, ret->type, sizeof(ret->type),
-						flags);
-	(void)ipmi_sel_parse_read_record_string(sel, "%s", NULL, 0, ret->sensor,
-						sizeof(ret->sensor), flags);
-	(void)ipmi_sel_parse_read_record_string(sel, "%E", NULL, 0, ret->event, sizeof(ret->event),
-						flags);
-	if (ret->event[0] == '\0')
-		(void)ipmi_sel_parse_read_record_string(sel, "%o", NULL, 0, ret->event,
-							sizeof(ret->event), flags);
-	(void)snprintf(ret->text, sizeof(ret->text), "%s%s%.60s: %.75s", ret->type,
-		       ret->sensor[0] ? " " : "", ret->sensor, ret->event);
-}
-
 static bool same_mark(const struct bmc_sel_mark *a, const struct bmc_sel_mark *b)
 {
 	return a->known && b->known && a->id == b->id && a->stamp == b->stamp;
@@ -298,7 +242,7 @@ static bool same_mark(const struct bmc_sel_mark *a, const struct bmc_sel_mark *b
 static int sel_read(struct ipmi_session *session, const struct bmc_sel_mark *after,
 		    struct bmc_result *ret, struct problem *problem)
 {
-	CLEANUP(sdr_freep) ipmi_sdr_ctx_t sdr = NULL;
+	CLEANUP(ipmi_sdr_freep) ipmi_sdr_ctx_t sdr = NULL;
 	CLEANUP(sel_freep) ipmi_sel_ctx_t sel = NULL;
 	struct bmc_result result = {.op = BMC_SEL_LIST, .sel.restarted = after->known};
 	struct bmc_sel_mark *mark = &result.sel.mark;
@@ -314,7 +258,7 @@ static int sel_read(struct ipmi_session *session, const struct bmc_sel_mark *aft
 	total = ipmi_sel_parse_sel_entry_count(sel);
 	if (total < 0) /* how FreeIPMI says "an empty log" */
 		total = 0;
-	if (total > SEL_MAX)
+	if (total > IPMI_SEL_MAX)
 		return problem_set(problem, E_LIMIT, "node %s: %d event log entries are too many",
 				   session->endpoint.node, total);
 	result.sel.rows = calloc(total ? (size_t)total : 1, sizeof(*result.sel.rows));
@@ -324,7 +268,7 @@ static int sel_read(struct ipmi_session *session, const struct bmc_sel_mark *aft
 		do {
 			struct bmc_sel_entry *row = &result.sel.rows[result.sel.count++];
 
-			sel_entry(sel, row);
+			ipmi_sel_entry(sel, NULL, row);
 			*mark = (struct bmc_sel_mark){.known = true, .id = row->id};
 			(void)ipmi_sel_parse_read_timestamp(sel, NULL, 0, &mark->stamp);
 			if (same_mark(mark, after)) {

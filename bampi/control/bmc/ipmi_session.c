@@ -148,8 +148,8 @@ int ipmi_exchange(struct ipmi_session *session, const char *what, const struct i
 	int size;
 	int rc;
 
-	size = ipmi_cmd_raw(session->context, 0, request->netfn, request->bytes, request->size, ret,
-			    IPMI_WIRE_SIZE);
+	size = ipmi_cmd_raw(session->context, request->lun, request->netfn, request->bytes,
+			    request->size, ret, IPMI_WIRE_SIZE);
 	if (size < 0)
 		return ipmi_session_failed(session, what, problem);
 	session->used_ms = clock_monotonic_ms();

@@ -4,6 +4,7 @@
 #include <freeipmi/freeipmi.h>
 
 #include "bampi/control/bmc/bmc_driver.h"
+#include "bampi/control/bmc/ipmi_sensors.h"
 #include "bampi/control/bmc/ipmi_wire.h"
 
 struct ipmi_session {
@@ -12,7 +13,9 @@ struct ipmi_session {
 	ipmi_ctx_t context;  /* NULL: not open */
 	int64_t used_ms;     /* when the BMC was last heard */
 	int64_t deadline_ms; /* of the call under way */
-	int sdr_cache;       /* memfd holding the sensor data records once read; -1 = not yet */
+	void *sdr;           /* the sensor data records once read; NULL = not yet */
+	size_t sdr_size;
+	struct ipmi_sensor_table *sensors; /* made from them */
 };
 
 /* Opens the session unless it is open and fresh. */
@@ -33,6 +36,7 @@ MUST_USE int ipmi_session_check_deadline(const struct ipmi_session *session, con
 int ipmi_no_memory(struct problem *problem);
 
 /* ipmi_records.c: what FreeIPMI's SDR, SEL and FRU parsers are for. The session is open. */
+/* Leaves session->sensors up to date. */
 MUST_USE int ipmi_sensors(struct ipmi_session *session, struct bmc_result *ret,
 			  struct problem *problem);
 MUST_USE int ipmi_sel_list(struct ipmi_session *session, struct bmc_result *ret,

@@ -22,6 +22,10 @@ enum {
 	APP_GET_USER_NAME = 0x46,
 	APP_SET_USER_PASSWORD = 0x47,
 	TRANSPORT_GET_LAN = 0x02,
+	SENSOR_GET_READING = 0x2d,
+	STORAGE_GET_SDR_INFO = 0x20,
+	STORAGE_GET_SEL_INFO = 0x40,
+	STORAGE_GET_SEL_ENTRY = 0x43,
 };
 
 int ipmi_completion_error(uint8_t code, const char **ret_text)
@@ -266,6 +270,101 @@ int ipmi_guid_answer(const void *data, size_t size, char ret[37])
 		ret, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
 		guid[3], guid[2], guid[1], guid[0], guid[5], guid[4], guid[7], guid[6], guid[8],
 		guid[9], guid[10], guid[11], guid[12], guid[13], guid[14], guid[15]);
+	return 0;
+}
+
+/* --- sensors and event log -------------------------------------------- */
+
+struct ipmi_frame ipmi_sdr_info_request(void)
+{
+	return FRAME(IPMI_NETFN_STORAGE, STORAGE_GET_SDR_INFO);
+}
+
+int ipmi_sdr_info_answer(const void *data, size_t size, struct ipmi_sdr_info *ret)
+{
+	struct wire_reader reader = answer(data, size, STORAGE_GET_SDR_INFO);
+	struct ipmi_sdr_info info = {0};
+
+	(void)wire_u8(&reader); /* version */
+	info.records = (uint16_t)little(&reader, 2);
+	(void)little(&reader, 2); /* free space */
+	info.added = little(&reader, 4);
+	info.erased = little(&reader, 4);
+	if (reader.bad)
+		return E_PROTOCOL;
+	*ret = info;
+	return 0;
+}
+
+struct ipmi_frame ipmi_reading_request(uint8_t sensor, uint8_t lun)
+{
+	struct ipmi_frame request = FRAME(IPMI_NETFN_SENSOR, SENSOR_GET_READING, sensor);
+
+	request.lun = lun;
+	return request;
+}
+
+int ipmi_reading_answer(const void *data, size_t size, bool *ret_readable, uint8_t *ret_value,
+			uint16_t *ret_events)
+{
+	struct wire_reader reader = answer(data, size, SENSOR_GET_READING);
+	uint8_t value = wire_u8(&reader);
+	uint8_t flags = wire_u8(&reader); /* bit 5: no reading now, bit 6: it is scanned */
+	unsigned events = 0;
+
+	if (reader.bad)
+		return E_PROTOCOL;
+	/* Both are optional for sensors without events. */
+	if (wire_left(&reader) > 0)
+		events = wire_u8(&reader);
+	if (wire_left(&reader) > 0)
+		events |= (wire_u8(&reader) & 0x7fU) << 8;
+	*ret_readable = (flags & 0x60) == 0x40;
+	*ret_value = value;
+	*ret_events = (uint16_t)events;
+	return 0;
+}
+
+struct ipmi_frame ipmi_sel_info_request(void)
+{
+	return FRAME(IPMI_NETFN_STORAGE, STORAGE_GET_SEL_INFO);
+}
+
+int ipmi_sel_info_answer(const void *data, size_t size, struct ipmi_sel_info *ret)
+{
+	struct wire_reader reader = answer(data, size, STORAGE_GET_SEL_INFO);
+	struct ipmi_sel_info info = {0};
+
+	(void)wire_u8(&reader); /* version */
+	info.entries = (uint16_t)little(&reader, 2);
+	(void)little(&reader, 2); /* free space */
+	info.added = little(&reader, 4);
+	info.erased = little(&reader, 4);
+	if (reader.bad)
+		return E_PROTOCOL;
+	*ret = info;
+	return 0;
+}
+
+struct ipmi_frame ipmi_sel_entry_request(uint16_t id)
+{
+	/* No reservation is needed for whole records. */
+	return FRAME(IPMI_NETFN_STORAGE, STORAGE_GET_SEL_ENTRY, 0, 0, (uint8_t)id,
+		     (uint8_t)(id >> 8), 0, 0xff);
+}
+
+int ipmi_sel_entry_answer(const void *data, size_t size, uint8_t ret[IPMI_SEL_RECORD_SIZE],
+			  uint16_t *ret_next)
+{
+	struct wire_reader reader = answer(data, size, STORAGE_GET_SEL_ENTRY);
+	uint16_t next = (uint16_t)little(&reader, 2);
+	uint8_t record[IPMI_SEL_RECORD_SIZE];
+
+	wire_copy(&reader, record, sizeof(record));
+	if (reader.bad)
+		return E_PROTOCOL;
+	memcpy(ret, record, sizeof(record));
+	*ret_next = next;
 	return 0;
 }
 

@@ -1,23 +1,11 @@
-#include "bampi/control/bmc/rmcp_call.h"
-
 #include <errno.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/base/text.h"
 
-#include "bampi/control/bmc/ipmi_wire.h"
-
-/* How one operation asks and hears. */
-struct row {
-	uint8_t privilege; /* [appendix G] */
-	/* The frame of call->step. */
-	int (*ask)(const struct rmcp_call *call, struct ipmi_frame *ret);
-	/* 1, 0 or an error; E_PROTOCOL without a problem: malformed. */
-	int (*heard)(struct rmcp_call *call, const uint8_t *data, size_t size);
-	bool (*may_refuse)(const struct rmcp_call *call); /* this step; NULL = none may */
-};
+#include "bampi/control/bmc/rmcp_call_private.h"
 
 /* --- power ----------------------------------------------------------- */
 
@@ -124,7 +112,7 @@ static bool info_may_refuse(const struct rmcp_call *call)
 
 /* --- the rows -------------------------------------------------------- */
 
-static const struct row rows[BMC_OP_COUNT] = {
+static const struct rmcp_call_row rmcp_call_rows[BMC_OP_COUNT] = {
 	[BMC_POWER_STATUS] = {RMCP_PRIVILEGE_USER, ask_status, heard_status, NULL},
 	[BMC_POWER_ON] = {RMCP_PRIVILEGE_OPERATOR, ask_power, heard_power, NULL},
 	[BMC_POWER_OFF] = {RMCP_PRIVILEGE_OPERATOR, ask_power, heard_power, NULL},
@@ -136,33 +124,45 @@ static const struct row rows[BMC_OP_COUNT] = {
 	[BMC_INFO] = {RMCP_PRIVILEGE_USER, ask_info, heard_info, info_may_refuse},
 };
 
-bool rmcp_call_knows(enum bmc_op op)
+static const struct rmcp_call_row *row_of(enum bmc_op op)
 {
-	return (unsigned)op < BMC_OP_COUNT && rows[op].ask;
+	if (op == BMC_SENSORS)
+		return &rmcp_call_sensors;
+	return op == BMC_SEL_NEW ? &rmcp_call_sel_new : &rmcp_call_rows[op];
 }
 
-void rmcp_call_begin(struct rmcp_call *call, const char *node, const struct bmc_request *request)
+bool rmcp_call_knows(const struct rmcp_known *known, enum bmc_op op)
 {
-	*call = (struct rmcp_call){.request = *request, .result.op = request->op};
-	(void)text_copy(call->node, sizeof(call->node), node);
+	if ((unsigned)op >= BMC_OP_COUNT || (op == BMC_SENSORS && !known->sensors))
+		return false;
+	return row_of(op)->ask;
+}
+
+void rmcp_call_begin(struct rmcp_call *call, struct rmcp_known *known,
+		     const struct bmc_request *request)
+{
+	*call = (struct rmcp_call){.known = known, .request = *request, .result.op = request->op};
 }
 
 void rmcp_call_done(struct rmcp_call *call)
 {
 	bmc_result_done(&call->result);
+	free(call->readings);
+	free(call->records);
 	sodium_memzero(call, sizeof(*call));
 }
 
 int rmcp_call_ask(const struct rmcp_call *call, struct rmcp_ask *ret, struct problem *problem)
 {
 	const struct bmc_op_row *op = &bmc_op_table[call->request.op];
-	const struct row *row = &rows[call->request.op];
+	const struct rmcp_call_row *row = row_of(call->request.op);
 	struct ipmi_frame frame;
 
 	if (row->ask(call, &frame))
 		return problem_set(problem, -EINVAL, "%s is not one IPMI command", op->name);
 	*ret = (struct rmcp_ask){
 		.netfn = frame.netfn,
+		.lun = frame.lun,
 		.privilege = row->privilege,
 		.changes = op->changes,
 		.once = !op->idempotent,
@@ -175,20 +175,25 @@ int rmcp_call_ask(const struct rmcp_call *call, struct rmcp_ask *ret, struct pro
 int rmcp_call_heard(struct rmcp_call *call, const struct rmcp_message *answer,
 		    struct problem *problem)
 {
-	const struct row *row = &rows[call->request.op];
+	const struct rmcp_call_row *row = row_of(call->request.op);
 	const char *what = bmc_op_text(call->request.op);
+	const char *node = call->known->node;
 	const char *text = NULL;
 	int rc = ipmi_completion_error(answer->data[1], &text);
 
 	if (rc && !(row->may_refuse && row->may_refuse(call))) {
-		problem_set(problem, rc, "node %s: the BMC refused %s: %s", call->node, what, text);
+		problem_set(problem, rc, "node %s: the BMC refused %s: %s", node, what, text);
 		problem_detail(problem, "completion code %02xh", (unsigned)answer->data[1]);
 		return rc;
 	}
 	rc = row->heard(call, answer->data, answer->size);
 	if (rc == E_PROTOCOL)
 		return problem_set(problem, rc, "node %s: the BMC's answer to %s is malformed",
-				   call->node, what);
+				   node, what);
+	if (rc == -ENOMEM)
+		return problem_set(problem, rc, "no memory for the answer of a BMC");
+	if (rc == E_LIMIT)
+		return problem_set(problem, rc, "node %s: its event log has no end", node);
 	call->step++;
 	return rc;
 }
