@@ -48,6 +48,27 @@ static void try_boot(const uint8_t *data, size_t size)
 	}
 }
 
+static void try_looks(const uint8_t *data, size_t size)
+{
+	struct ipmi_sdr_info sdr = {.records = 7};
+	struct ipmi_sel_info sel = {.entries = 7};
+	uint8_t record[IPMI_SEL_RECORD_SIZE] = {7};
+	uint16_t next = 7;
+	bool readable = true;
+	uint8_t value = 7;
+	uint16_t events = 0;
+
+	if (ipmi_sdr_info_answer(data, size, &sdr))
+		check(sdr.records == 7);
+	if (ipmi_sel_info_answer(data, size, &sel))
+		check(sel.entries == 7);
+	if (ipmi_sel_entry_answer(data, size, record, &next))
+		check(record[0] == 7 && next == 7);
+	if (ipmi_reading_answer(data, size, &readable, &value, &events))
+		check(readable && value == 7);
+	check(events < 0x8000);
+}
+
 static void try_answers(const uint8_t *data, size_t size)
 {
 	static const enum ipmi_lan_parameter parameters[] = {IPMI_LAN_ADDRESS, IPMI_LAN_SOURCE,
@@ -75,6 +96,7 @@ static void try_answers(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < COUNT_OF(parameters); i++)
 		(void)!ipmi_lan_get_answer(parameters[i], data, size, &result);
 	check(result.lan.vlan < 4096);
+	try_looks(data, size);
 	try_boot(data, size);
 }
 

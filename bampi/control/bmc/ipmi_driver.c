@@ -337,7 +337,7 @@ static void call_end(struct ipmi_bmc *bmc, int rc, const struct problem *problem
 }
 
 static void call_answered(void *context, const struct rmcp_message *answer,
-			  const struct problem *problem);
+			  const struct problem *failed);
 
 /* 0 or an error with a problem. */
 static int call_step(struct ipmi_bmc *bmc, struct problem *problem)

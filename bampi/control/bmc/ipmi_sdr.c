@@ -15,7 +15,7 @@ void ipmi_sdr_freep(ipmi_sdr_ctx_t *sdr)
 		ipmi_sdr_ctx_destroy(*sdr);
 }
 
-void ipmi_fd_closep(int *fd)
+void ipmi_fd_closep(const int *fd)
 {
 	if (*fd >= 0)
 		(void)close(*fd);

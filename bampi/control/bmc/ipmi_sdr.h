@@ -8,7 +8,7 @@
 #include "common/base/macros.h"
 
 void ipmi_sdr_freep(ipmi_sdr_ctx_t *sdr);
-void ipmi_fd_closep(int *fd);
+void ipmi_fd_closep(const int *fd);
 
 enum { IPMI_FD_PATH_SIZE = 32 };
 /* A name for what is open as `fd`. */

@@ -117,8 +117,7 @@ static int encode(struct rmcp_session *session, const struct rmcp_io *io,
 			session->sequence = 1;
 		message.sequence = session->sequence;
 		message.request = session->request;
-		size = rmcp_message_encode(io->wire, login, &session->keys, exchange->bmc_id,
-					   &message, ret);
+		size = rmcp_message_encode(io->wire, login, exchange, &message, ret);
 		sodium_memzero(&message, sizeof(message));
 		break;
 	case RMCP_CLOSED:
@@ -170,7 +169,7 @@ static void enter(struct rmcp_session *session, const struct rmcp_io *io, enum r
 
 static void drop(struct rmcp_session *session, const struct rmcp_io *io)
 {
-	sodium_memzero(&session->keys, sizeof(session->keys));
+	sodium_memzero(&session->exchange, sizeof(session->exchange));
 	session->privilege = 0;
 	enter(session, io, RMCP_CLOSED, RMCP_FOR_NOTHING);
 }
@@ -378,7 +377,7 @@ static void heard_rakp2(struct rmcp_session *session, const struct rmcp_io *io, 
 	}
 	memcpy(exchange->bmc_random, answer.bmc_random, RMCP_RANDOM_SIZE);
 	memcpy(exchange->guid, answer.guid, RMCP_GUID_SIZE);
-	if (rmcp_keys_make(&session->login, exchange, &session->keys)) {
+	if (rmcp_keys_make(&session->login, exchange)) {
 		fail(session, IPMI_ERR_OUT_OF_MEMORY, NULL, ret);
 		leave(session, io);
 		return;
@@ -391,8 +390,7 @@ static void heard_rakp4(struct rmcp_session *session, const struct rmcp_io *io, 
 {
 	struct rmcp_rakp_answer answer;
 
-	if (rmcp_rakp4_decode(io->wire, &session->login, &session->exchange, &session->keys, data,
-			      size, &answer) ||
+	if (rmcp_rakp4_decode(io->wire, &session->login, &session->exchange, data, size, &answer) ||
 	    answer.tag != session->tag) {
 		session->late++;
 		return;
@@ -452,8 +450,8 @@ static void heard_message(struct rmcp_session *session, const struct rmcp_io *io
 {
 	struct rmcp_message wanted = message_of(session);
 	struct rmcp_message message;
-	int rc = rmcp_message_decode(io->wire, &session->login, &session->keys,
-				     session->exchange.console_id, data, size, &message);
+	int rc = rmcp_message_decode(io->wire, &session->login, &session->exchange, data, size,
+				     &message);
 
 	session->forged += rc == E_DENIED;
 	session->late += rc == E_PROTOCOL;

@@ -64,7 +64,6 @@ struct rmcp_session {
 	/* the session */
 	enum rmcp_state state;
 	struct rmcp_exchange exchange;
-	struct rmcp_keys keys;
 	struct rmcp_window window;
 	uint32_t sequence; /* of what was sent last */
 	uint8_t request;   /* its number */

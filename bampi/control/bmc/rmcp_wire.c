@@ -394,8 +394,8 @@ static uint8_t rakp4_algorithm(const struct rmcp_login *login)
 }
 
 int rmcp_rakp4_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
-		      const struct rmcp_exchange *exchange, const struct rmcp_keys *keys,
-		      const void *data, size_t size, struct rmcp_rakp_answer *ret)
+		      const struct rmcp_exchange *exchange, const void *data, size_t size,
+		      struct rmcp_rakp_answer *ret)
 {
 	fiid_obj_t body = wire->rakp4;
 	struct rmcp_rakp_answer answer;
@@ -414,7 +414,7 @@ int rmcp_rakp4_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
 			return E_PROTOCOL;
 		answer.genuine =
 			ipmi_rmcpplus_check_rakp_4_integrity_check_value(
-				rakp4_algorithm(login), keys->sik, keys->sik_size,
+				rakp4_algorithm(login), exchange->keys.sik, exchange->keys.sik_size,
 				exchange->console_random, RMCP_RANDOM_SIZE, exchange->bmc_id,
 				exchange->guid, RMCP_GUID_SIZE, body) == 1;
 	}
@@ -422,8 +422,7 @@ int rmcp_rakp4_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
 	return 0;
 }
 
-int rmcp_keys_make(const struct rmcp_login *login, const struct rmcp_exchange *exchange,
-		   struct rmcp_keys *ret)
+int rmcp_keys_make(const struct rmcp_login *login, struct rmcp_exchange *exchange)
 {
 	struct rmcp_keys keys = {.sik_size = RMCP_KEY_MAX,
 				 .integrity_size = RMCP_KEY_MAX,
@@ -445,7 +444,7 @@ int rmcp_keys_make(const struct rmcp_login *login, const struct rmcp_exchange *e
 	    keys.confidentiality_size > RMCP_KEY_MAX)
 		rc = E_PROTOCOL;
 	else
-		*ret = keys;
+		exchange->keys = keys;
 	sodium_memzero(&keys, sizeof(keys));
 	return rc;
 }
@@ -467,9 +466,10 @@ static uint8_t encrypted_flag(const struct rmcp_login *login)
 }
 
 int rmcp_message_encode(struct rmcp_wire *wire, const struct rmcp_login *login,
-			const struct rmcp_keys *keys, uint32_t bmc_id,
-			const struct rmcp_message *message, uint8_t ret[RMCP_PACKET_MAX])
+			const struct rmcp_exchange *exchange, const struct rmcp_message *message,
+			uint8_t ret[RMCP_PACKET_MAX])
 {
+	const struct rmcp_keys *keys = &exchange->keys;
 	int size;
 
 	if (message->size == 0 || message->size > RMCP_DATA_MAX)
@@ -478,8 +478,8 @@ int rmcp_message_encode(struct rmcp_wire *wire, const struct rmcp_login *login,
 	    fiid_obj_set_data(wire->data, "raw_data", message->data, message->size) < 0 ||
 	    fill_rmcp_hdr_ipmi(wire->rmcp_header) < 0 ||
 	    fill_rmcpplus_session_hdr(IPMI_PAYLOAD_TYPE_IPMI, authenticated_flag(login),
-				      encrypted_flag(login), 0, 0, bmc_id, message->sequence,
-				      wire->session_header) < 0 ||
+				      encrypted_flag(login), 0, 0, exchange->bmc_id,
+				      message->sequence, wire->session_header) < 0 ||
 	    fill_lan_msg_hdr(IPMI_SLAVE_ADDRESS_BMC, message->netfn, message->lun, message->request,
 			     wire->request_header) < 0 ||
 	    fill_rmcpplus_session_trlr(wire->session_trailer) < 0)
@@ -527,8 +527,8 @@ static int message_open(struct rmcp_wire *wire, const struct rmcp_login *login,
 }
 
 int rmcp_message_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
-			const struct rmcp_keys *keys, uint32_t console_id, const void *data,
-			size_t size, struct rmcp_message *ret)
+			const struct rmcp_exchange *exchange, const void *data, size_t size,
+			struct rmcp_message *ret)
 {
 	struct rmcp_message message = {0};
 	enum rmcp_kind kind;
@@ -537,9 +537,9 @@ int rmcp_message_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
 	int rc;
 
 	if (rmcp_peek(data, size, &kind, &session_id) || kind != RMCP_MESSAGE ||
-	    session_id != console_id || console_id == 0 || !is_protected(login, data))
+	    session_id != exchange->console_id || session_id == 0 || !is_protected(login, data))
 		return E_PROTOCOL;
-	rc = message_open(wire, login, keys, data, size);
+	rc = message_open(wire, login, &exchange->keys, data, size);
 	if (rc)
 		return rc;
 	got = field_bytes(wire->data, "raw_data", message.data, sizeof(message.data));

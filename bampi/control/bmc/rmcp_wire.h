@@ -37,17 +37,18 @@ struct rmcp_login {
 	uint32_t workarounds; /* enum bmc_workaround */
 };
 
-/* What both sides have said so far. */
+struct rmcp_keys {
+	uint8_t sik[RMCP_KEY_MAX], integrity[RMCP_KEY_MAX], confidentiality[RMCP_KEY_MAX];
+	unsigned sik_size, integrity_size, confidentiality_size;
+};
+
+/* What both sides have said so far, and what follows from it. */
 struct rmcp_exchange {
 	uint32_t console_id, bmc_id; /* session ids: ours, and the BMC's */
 	uint8_t console_random[RMCP_RANDOM_SIZE];
 	uint8_t bmc_random[RMCP_RANDOM_SIZE];
 	uint8_t guid[RMCP_GUID_SIZE];
-};
-
-struct rmcp_keys {
-	uint8_t sik[RMCP_KEY_MAX], integrity[RMCP_KEY_MAX], confidentiality[RMCP_KEY_MAX];
-	unsigned sik_size, integrity_size, confidentiality_size;
+	struct rmcp_keys keys; /* from rmcp_keys_make */
 };
 
 /* --- any packet ------------------------------------------------------ */
@@ -91,11 +92,10 @@ MUST_USE int rmcp_rakp2_decode(struct rmcp_wire *wire, const struct rmcp_login *
 			       const struct rmcp_exchange *exchange, const void *data, size_t size,
 			       struct rmcp_rakp_answer *ret);
 MUST_USE int rmcp_rakp4_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
-			       const struct rmcp_exchange *exchange, const struct rmcp_keys *keys,
-			       const void *data, size_t size, struct rmcp_rakp_answer *ret);
-/* [13.31, 13.32] */
-MUST_USE int rmcp_keys_make(const struct rmcp_login *login, const struct rmcp_exchange *exchange,
-			    struct rmcp_keys *ret);
+			       const struct rmcp_exchange *exchange, const void *data, size_t size,
+			       struct rmcp_rakp_answer *ret);
+/* exchange->keys. [13.31, 13.32] */
+MUST_USE int rmcp_keys_make(const struct rmcp_login *login, struct rmcp_exchange *exchange);
 
 /* --- messages within a session --------------------------------------- */
 
@@ -108,10 +108,10 @@ struct rmcp_message {
 };
 /* The size written, or a negative error. */
 MUST_USE int rmcp_message_encode(struct rmcp_wire *wire, const struct rmcp_login *login,
-				 const struct rmcp_keys *keys, uint32_t bmc_id,
+				 const struct rmcp_exchange *exchange,
 				 const struct rmcp_message *message, uint8_t ret[RMCP_PACKET_MAX]);
 /* E_PROTOCOL: malformed, of another session, not protected as the suite says. E_DENIED: its
  * integrity value is wrong. */
 MUST_USE int rmcp_message_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
-				 const struct rmcp_keys *keys, uint32_t console_id,
-				 const void *data, size_t size, struct rmcp_message *ret);
+				 const struct rmcp_exchange *exchange, const void *data,
+				 size_t size, struct rmcp_message *ret);
