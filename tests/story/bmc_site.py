@@ -25,6 +25,7 @@ class BmcSite(CliSite):
         self.process = None
         self.bmc_dir = self.dir / "bmc"
         self.address = None
+        self.commands = None
         self.bampid_log = self.dir / "bampid.log"
 
     def __enter__(self):
@@ -35,7 +36,8 @@ class BmcSite(CliSite):
 
     def __exit__(self, kind, value, trace):
         if kind is not None:
-            print("--- health\n" + self.sql("select to_jsonb(h) from node_health h") + "\n" + self.ipmitool("sensor", "list"))
+            print("--- health\n" + self.sql("select to_jsonb(h) from node_health h"))
+            print("--- ipmi_sim\n" + (self.bmc_dir / "ipmi_sim.out").read_text(errors="replace")[-2000:])
             print("--- log of bampid\n" + self.bampid_log.read_text(errors="replace")[-6000:])
         status = self.bampid_stop()
         self.sim("stop")
@@ -90,15 +92,18 @@ claim = 2; poll = 1; bmc_patience = 10; backoff = 1; refresh = {{ power = 1; sen
         self.ipmitool("sel", "add", str(path))
 
     def sim_command(self, line):
-        """A command of ipmi_sim itself; its telnet port echoes, then prompts."""
-        with socket.create_connection((self.address, COMMAND_PORT), 5) as connection:
-            connection.settimeout(5)
-            seen = b""
-            while b"> " not in seen:
-                seen += connection.recv(4096)
-            connection.sendall(line.encode() + b"\r\n")
-            while seen.count(b"> ") < 2:
-                seen += connection.recv(4096)
+        """A command of ipmi_sim itself; its telnet port echoes, then prompts. One connection for all: ipmi_sim does not outlive many."""
+        if not self.commands:
+            self.commands = socket.create_connection((self.address, COMMAND_PORT), 5)
+            self.commands.settimeout(5)
+            self.prompt()
+        self.commands.sendall(line.encode() + b"\r\n")
+        self.prompt()
+
+    def prompt(self):
+        seen = b""
+        while not seen.endswith(b"> "):
+            seen += self.commands.recv(4096)
 
     def set_temperature(self, value):
         """The sensor of the BMC; its command port may lose a line, so it is looked at."""
