@@ -15,7 +15,7 @@ struct numbers {
 	struct action_runner_stats actions;
 	struct health_stats health;
 	uint64_t bmcs, bmc_waiting, bmc_in_flight, bmc_breakers_open, bmc_calls, bmc_failed_calls,
-		bmc_retries;
+		bmc_retries, bmc_thread_calls, bmc_sessions, bmc_resent, bmc_lost, bmc_forged;
 	uint64_t console_viewers, database_up;
 };
 
@@ -47,6 +47,11 @@ static const struct metric_row metric_rows[] = {
 	{"haas_health_decided_total",            METRIC_COUNTER, NULL,                 AT(health.decided),               "nodes whose labels were decided"},
 	{"haas_health_changes_total",            METRIC_COUNTER, NULL,                 AT(health.changes),               "health labels that came or went"},
 	{"haas_health_dropped_total",            METRIC_COUNTER, NULL,                 AT(health.dropped),               "readings lost while PostgreSQL was away"},
+	{"haas_bmc_thread_calls_total",          METRIC_COUNTER, NULL,                 AT(bmc_thread_calls),             "calls that held a thread"},
+	{"haas_bmc_sessions",                    METRIC_GAUGE,   NULL,                 AT(bmc_sessions),                 "IPMI sessions open"},
+	{"haas_bmc_packets_resent_total",        METRIC_COUNTER, NULL,                 AT(bmc_resent),                   "IPMI packets sent again"},
+	{"haas_bmc_sessions_lost_total",         METRIC_COUNTER, NULL,                 AT(bmc_lost),                     "IPMI sessions that the BMC had forgotten"},
+	{"haas_bmc_packets_forged_total",        METRIC_COUNTER, NULL,                 AT(bmc_forged),                   "IPMI packets with a wrong seal"},
 	{"haas_console_viewers",                 METRIC_GAUGE,   NULL,                 AT(console_viewers),              "console streams open"},
 	{"haas_database_up",                     METRIC_GAUGE,   NULL,                 AT(database_up),                  "1 = PostgreSQL is there"},
 };
@@ -71,6 +76,11 @@ static void get_metrics(void *context, struct http_request *request)
 		.bmc_calls = queue.calls,
 		.bmc_failed_calls = queue.failed_calls,
 		.bmc_retries = queue.retries,
+		.bmc_thread_calls = queue.thread_calls,
+		.bmc_sessions = queue.rmcp.sessions,
+		.bmc_resent = queue.rmcp.resent,
+		.bmc_lost = queue.rmcp.lost,
+		.bmc_forged = queue.rmcp.forged,
 		.console_viewers = consoles_viewers(bampid->consoles),
 		.database_up = db_connected(bampid->db),
 	};

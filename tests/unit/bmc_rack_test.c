@@ -90,6 +90,8 @@ static void nobody_waits_for_the_dead(void **state)
 	bmc_queue_stats(lab.queue, &stats);
 	assert_int_equal(stats.in_flight, BMCS / DEAD_EVERY);
 	assert_int_equal(stats.thread_calls, 0);
+	assert_int_equal(stats.rmcp.sessions, BMCS - BMCS / DEAD_EVERY);
+	assert_int_equal(stats.rmcp.forged, 0);
 
 	start_ms = clock_monotonic_ms();
 	ask_all(&lab); /* behind the dead ones' first calls, the living are not */

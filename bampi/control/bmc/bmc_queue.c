@@ -9,7 +9,6 @@
 
 #include "bampi/control/bmc/bmc_queue_private.h"
 #include "bampi/control/bmc/ipmi_driver.h"
-#include "bampi/control/bmc/rmcp_client.h"
 
 enum { WORKERS_DEFAULT = 16, CALLS_QUEUED_MAX = 1 << 16 };
 
@@ -393,6 +392,7 @@ void bmc_queue_stats(const struct bmc_queue *queue, struct bmc_queue_stats *ret)
 	const struct bmc *next = NULL;
 
 	*ret = queue->stats;
+	rmcp_client_stats(queue->host.rmcp, &ret->rmcp);
 	ret->waiting = HASH_COUNT(queue->asks);
 	ret->in_flight = queue->in_flight;
 	ret->bmcs = HASH_COUNT(queue->bmcs);

@@ -13,6 +13,7 @@
 #include "common/io/loop.h"
 
 #include "bampi/control/bmc/bmc_driver.h"
+#include "bampi/control/bmc/rmcp_client.h"
 
 struct bmc_queue;
 struct sim_rack;
@@ -102,5 +103,6 @@ struct bmc_queue_stats {
 	uint64_t calls, failed_calls, retries, merged, refused_open;
 	uint64_t thread_calls; /* of them those that held a thread */
 	unsigned waiting, in_flight, breakers_open, bmcs;
+	struct rmcp_client_stats rmcp; /* of the sessions of driver "ipmi" */
 };
 void bmc_queue_stats(const struct bmc_queue *queue, struct bmc_queue_stats *ret);
