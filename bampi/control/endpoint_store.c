@@ -21,8 +21,8 @@ static const struct db_query publish_query = {"endpoint_publish",
 	" on conflict (daemon) do update set public_key = excluded.public_key, changed_at = now() where k.public_key <> excluded.public_key", 1};
 
 static const struct db_query observe_query = {"endpoint_observe",
-	"update haas.bmc b set observed_power = x.power, observed_at = to_timestamp(x.at_us / 1e6), problem = x.problem"
-	" from jsonb_to_recordset($1::jsonb) as x (node_id bigint, power text, at_us bigint, problem jsonb) where b.node_id = x.node_id", 1};
+	"update haas.bmc b set observed_power = x.power, observed_at = to_timestamp(x.at_us / 1e6), problem = x.problem, failing = x.failing"
+	" from jsonb_to_recordset($1::jsonb) as x (node_id bigint, power text, at_us bigint, problem jsonb, failing boolean) where b.node_id = x.node_id", 1};
 /* clang-format on */
 
 int endpoint_store_read(struct db *db, db_result_fn fn, void *context)
@@ -100,10 +100,12 @@ int endpoint_store_observe(struct db *db, const struct endpoint_seen rows[], siz
 
 		(void)json_array_append_new(
 			list,
-			json_pack("{s:I, s:s, s:o, s:o}", "node_id", (json_int_t)rows[i].node_id,
-				  "power", power, "at_us",
+			json_pack("{s:I, s:s, s:o, s:o, s:b}", "node_id",
+				  (json_int_t)rows[i].node_id, "power", power, "at_us",
 				  seen->power_at_us ? json_integer(seen->power_at_us) : json_null(),
-				  "problem", json_of_problem(&seen->problem)));
+				  "problem", json_of_problem(&seen->problem), "failing",
+				  problem_is_set(&seen->problem) &&
+					  seen->problem_at_us > seen->answered_at_us));
 	}
 	text = json_dumps(list, JSON_COMPACT);
 	json_decref(list);

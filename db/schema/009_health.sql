@@ -270,18 +270,21 @@ end
 $$;
 grant execute on function health_sensors_put(jsonb), health_sel_put(jsonb), health_save(jsonb), health_expire() to bampid;
 
+-- A BMC may answer and still have a problem (its sessions are all taken, so it is asked without one): only one that does not answer fails.
+alter table bmc add column failing boolean not null default false;
+grant update (failing) on bmc to bampid;
 -- What is already written elsewhere: a BMC that fails or answers again, an erase that failed. Only a change makes the labels due.
 create function health_bmc_changed() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
 begin
 	insert into node_health as h (node_id, bmc_failing_since, due_at)
-	values (new.node_id, case when new.problem is not null then now() end, now())
+	values (new.node_id, case when new.failing then now() end, now())
 	on conflict (node_id) do update set due_at = now(),
-		bmc_failing_since = case when new.problem is not null then coalesce(h.bmc_failing_since, now()) end;
+		bmc_failing_since = case when new.failing then coalesce(h.bmc_failing_since, now()) end;
 	return null;
 end
 $$;
-create trigger health_bmc_changed after update of problem, observed_power on bmc for each row
-	when ((new.problem is null) <> (old.problem is null) or new.observed_power <> old.observed_power) execute function health_bmc_changed();
+create trigger health_bmc_changed after update of failing, observed_power on bmc for each row
+	when (new.failing <> old.failing or new.observed_power <> old.observed_power) execute function health_bmc_changed();
 create function health_drive_changed() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
 	v_node bigint := case tg_op when 'DELETE' then old.node_id else new.node_id end;

@@ -35,7 +35,7 @@ static struct fetch_request request_to(const struct redfish_client *client, cons
 static void session_end(struct redfish_client *client, struct redfish_session *session,
 			const struct redfish_session *by)
 {
-	char url[sizeof(client->base) + REDFISH_PATH_SIZE];
+	char url[sizeof(client->base) + REDFISH_PATH_SIZE] = "";
 	char token[sizeof(by->token) + 16];
 	const char *headers[] = {token, "OData-Version: 4.0", NULL};
 	struct fetch_request request = request_to(client, "DELETE", url);
@@ -372,7 +372,7 @@ static int send(struct redfish_client *client, enum redfish_stage stage, uint32_
 {
 	struct redfish_call *call = client->call;
 	const struct redfish_stage_row *row = &redfish_stage_table[stage];
-	char url[sizeof(client->base) + REDFISH_PATH_SIZE];
+	char url[sizeof(client->base) + REDFISH_PATH_SIZE] = "";
 	char token[sizeof(client->session.token) + 16] = "";
 	char etag[sizeof(call->etag) + 16] = "";
 	const char *headers[6] = {"OData-Version: 4.0", "Accept: application/json"};

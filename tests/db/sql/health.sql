@@ -81,9 +81,9 @@ update node_health set due_at = null;
 insert into drive (node_id, serial, size_bytes, verdict) values (3, 'S1', 1, 'unknown');
 select count(*) from node_health where node_id = 3;
 update drive set verdict = 'failed' where serial = 'S1';
-update bmc set problem = '{"message":"no answer"}' where node_id = 2;
+update bmc set failing = true, problem = '{"message":"no answer"}' where node_id = 2;
 select node_id, due_at is not null, bmc_failing_since is not null from node_health where node_id in (2, 3) order by 1;
-update bmc set problem = null where node_id = 2;
+update bmc set failing = false, problem = null where node_id = 2;
 select bmc_failing_since is null from node_health where node_id = 2;
 \echo labels of people end by time
 select refused from health_request('{n3}', 'add', 'burn_in', null, '{no_allocation}', 'over night', now() + interval '1 s', 'ann');
