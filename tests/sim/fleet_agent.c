@@ -385,14 +385,15 @@ static const struct task_row *row_of(const struct fleet_node *node)
 /* Until its time is up, a word a second as the real agent sends. */
 static void work(struct fleet_node *node)
 {
+	const struct task_row *row = row_of(node);
 	int64_t left_ms = node->task.until_ms - clock_monotonic_ms();
 
 	if (left_ms > PROGRESS_MS)
 		fleet_arm(node, PROGRESS_MS, progress_send);
 	else if (left_ms > 0)
 		fleet_arm(node, left_ms, work);
-	else
-		row_of(node)->begin(node);
+	else if (row)
+		row->begin(node);
 }
 
 static void work_begin(struct fleet_node *node)

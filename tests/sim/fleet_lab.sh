@@ -30,7 +30,7 @@ show_failure() {
 		tail -n 15 "$log"
 	done
 }
-fail() { say "FAILED: $*"; show_failure; exit 1; }
+fail() { say "FAILED: $*"; rm -rf /tmp/haas/w/fleet/faillog; cp -r "$lab/log" /tmp/haas/w/fleet/faillog; show_failure; exit 1; }
 expect() { local got; got=$(sql "$1"); [ "$got" = "$2" ] || fail "$3: expected $2, got $got"; }
 wait_for() { # SECONDS SQL: until it says t
 	local end=$((SECONDS + $1))
@@ -72,6 +72,15 @@ pg_stop() {
 }
 
 # --- programs ---
+# That cluster knows its roles by OS user, so there the daemons are who they are in production.
+daemon_user() { [ -z "${FLEET_DURABLE:-}" ] || echo "haas-$1"; }
+folders() {
+	mkdir -p "$lab"/{log,run,keys,image-keys,boot,images}
+	[ -n "${FLEET_DURABLE:-}" ] || return 0
+	chown haas-portald:haas "$lab/images" && chmod 2750 "$lab/images"
+	chown haas-bampid:haas "$lab/keys" && chmod 0700 "$lab/keys"
+	chmod 0777 "$lab/run"
+}
 run_in() { # NAMESPACE NAME COMMAND...: in the background; a second one of a name appends to its log
 	local namespace=$1 name=$2
 	shift 2
@@ -88,7 +97,7 @@ daemon_stop() {
 bampid_conf() { # NAME: FLEET_BAMPID adds lines
 	cat >"$lab/$1.conf" <<-CONF
 		database = "host=$lab/pg dbname=haas user=bampid";
-		user = ""; name = "$1"; socket = { path = "$lab/run/$1.sock"; group = ""; };
+		user = "$(daemon_user bampid)"; name = "$1"; socket = { path = "$lab/run/$1.sock"; group = ""; };
 		key_dir = "$lab/keys"; image_keys = "$lab/image-keys";
 		${FLEET_BAMPID:-}
 	CONF
@@ -96,12 +105,12 @@ bampid_conf() { # NAME: FLEET_BAMPID adds lines
 confs() {
 	cat >"$lab/bampi-bootd.conf" <<-CONF
 		database = "host=$lab/pg dbname=haas user=bampi_bootd";
-		user = ""; boot_dir = "$lab/boot"; image_dir = "$lab/images"; metrics_socket = "$lab/run/bootd.sock";
+		user = "$(daemon_user bootd)"; boot_dir = "$lab/boot"; image_dir = "$lab/images"; metrics_socket = "$lab/run/bootd.sock";
 		${FLEET_BOOTD:-}
 	CONF
 	cat >"$lab/portald.conf" <<-CONF
 		database = "host=$lab/pg dbname=haas user=portald";
-		user = ""; socket = { path = "$lab/run/portald.sock"; group = ""; };
+		user = "$(daemon_user portald)"; socket = { path = "$lab/run/portald.sock"; group = ""; };
 		image_keys = "$lab/image-keys"; bampid_socket = "$lab/run/bampid.sock"; image_dir = "$lab/images";
 	CONF
 	bampid_conf bampid
@@ -178,7 +187,7 @@ fleet_lab_end() {
 }
 
 site_up() { # database, daemons, image; no nodes
-	mkdir -p "$lab"/{log,run,keys,image-keys,boot,images}
+	folders
 	pg_start
 	namespaces
 	boot_files
