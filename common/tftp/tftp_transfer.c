@@ -7,6 +7,8 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
+#define LATE_COPY_MS 5000
+
 struct tftp_transfer {
 	struct loop *loop;
 	void (*on_end)(void *context, struct tftp_transfer *transfer, enum tftp_outcome outcome);
@@ -182,9 +184,13 @@ static bool same_options(const struct tftp_options *a, const struct tftp_options
 bool tftp_transfer_again(struct tftp_transfer *transfer, const struct tftp_options *asked,
 			 const char *name)
 {
-	if (transfer->flow.acked > 0 || strcmp(transfer->name, name) != 0 ||
+	if (strcmp(transfer->name, name) != 0 ||
 	    !same_options(&transfer->flow.terms.granted, asked))
 		return false;
+	/* Blocks flow already: one more request of the same kind so soon is a copy that was late (a
+	 * client asks again when a busy server takes a second), not a client that started over. */
+	if (transfer->flow.acked > 0)
+		return loop_now_ms(transfer->loop) - transfer->began_ms < LATE_COPY_MS;
 	if (transfer->flow.opening)
 		send_oack(transfer);
 	/* Without options the first block is out; the time-out sends it again, not the client's
