@@ -360,8 +360,7 @@ static void raise_limit(void)
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max < 65536 ? 65536 : limit.rlim_max;
-		limit.rlim_max = limit.rlim_cur;
+		limit.rlim_cur = limit.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &limit);
 	}
 }
