@@ -250,7 +250,7 @@ static void receive(struct load *load)
 	static uint8_t data[BATCH][PACKET_SIZE];
 	struct mmsghdr messages[BATCH] = {0};
 	struct iovec pieces[BATCH];
-	struct sockaddr_in from[BATCH];
+	struct sockaddr_in from[BATCH] = {0};
 	struct control controls[BATCH];
 	int64_t now_ms;
 	int count;

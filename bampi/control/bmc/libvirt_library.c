@@ -52,6 +52,12 @@ static int absent(const char *why, struct problem *problem)
 	return E_UNSUPPORTED;
 }
 
+/* ISO C has no cast from void * to a function; POSIX says that the bytes fit. */
+static void put_function(struct libvirt_library *library, size_t at, const void *function)
+{
+	memcpy((char *)library + at, (const void *)&function, sizeof(function));
+}
+
 int libvirt_library_load(struct libvirt_library *ret, struct problem *problem)
 {
 	struct libvirt_library library = {0};
@@ -62,9 +68,7 @@ int libvirt_library_load(struct libvirt_library *ret, struct problem *problem)
 
 		if (!function)
 			return absent(reason(), problem);
-		/* ISO C has no cast from void * to a function; POSIX says that the bytes fit. */
-		memcpy((char *)&library + functions[i].at, (const void *)&function,
-		       sizeof(function));
+		put_function(&library, functions[i].at, function);
 	}
 	if (!handle)
 		return absent(reason(), problem);

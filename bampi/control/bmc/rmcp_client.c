@@ -71,7 +71,8 @@ struct rmcp_client {
 	struct socket sockets[2]; /* IPv4, IPv6 */
 	struct loop_timer *flush;
 	struct stop *stops;
-	struct rmcp_client_stats stats; /* of what is gone, and of packets */
+	struct rmcp_client_stats stats;      /* of what is gone, and of packets */
+	struct sockaddr_storage from[BATCH]; /* of `in` */
 	uint8_t in[BATCH][RMCP_PACKET_MAX];
 };
 
@@ -262,7 +263,7 @@ static bool take_batch(struct rmcp_client *client, struct socket *socket)
 {
 	struct mmsghdr messages[BATCH] = {0};
 	struct iovec parts[BATCH];
-	struct sockaddr_storage from[BATCH];
+	struct sockaddr_storage *from = client->from;
 	int got;
 
 	for (size_t i = 0; i < BATCH; i++) {

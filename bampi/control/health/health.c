@@ -10,10 +10,13 @@
 
 #include "common/base/error.h"
 #include "common/base/json_text.h"
+#include "common/base/macros.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
 
 #include "bampi/control/health/health_store.h"
+
+LEAKS_LEFT_TO_SANITIZER
 
 #define SUBJECT      "health"
 #define TICK_MS      1000
