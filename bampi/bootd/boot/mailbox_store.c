@@ -1,13 +1,19 @@
 #include "bampi/bootd/boot/mailbox_store.h"
 
+/* Two thousand agents ask at once, and the statistics are of a time when nobody did: the planner
+ * then reads every open task for every poll. So each poll is one probe of agent_task_open, and rows
+ * are changed by their id: OPEN is a state that no index offers itself for. */
+#define OPEN "t.state || '' in ('queued', 'taken')"
+
 const struct db_query mailbox_take_query = {
 	.name = "mailbox_take",
 	.sql = "with oldest as (\n"
-	       "	select distinct on (token) id from agent_task\n"
-	       "	where token = any ($1::text[]) and state in ('queued', 'taken') order by token, id\n"
+	       "	select x.id from unnest($1::text[]) as p (token) cross join lateral (\n"
+	       "		select id from agent_task where token = p.token and state in ('queued', 'taken')\n"
+	       "		order by id limit 1) x\n"
 	       ")\n"
 	       "update agent_task t set state = 'taken', updated_at = now() from oldest o\n"
-	       "where t.id = o.id and t.state in ('queued', 'taken')\n"
+	       "where t.id = o.id and " OPEN "\n"
 	       "returning t.id, t.token, t.deployment_id, t.kind, t.params",
 	.param_count = 1,
 };
@@ -51,7 +57,7 @@ const struct db_query mailbox_result_query = {
 	       "), changed as (\n"
 	       "	update agent_task t set state = i.state, result = i.result, problem = i.problem,\n"
 	       "		updated_at = now()\n"
-	       "	from input i where t.id = i.id and t.token = i.token and t.state in ('queued', 'taken')\n"
+	       "	from input i where t.id = i.id and t.token = i.token and " OPEN "\n"
 	       "	returning t.id, t.deployment_id\n"
 	       "), told as materialized (\n"
 	       "	select deployment_touch(array_agg(deployment_id)), pg_notify('deployment', '')\n"

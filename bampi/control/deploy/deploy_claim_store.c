@@ -49,7 +49,7 @@ static const struct db_query claim_query = {"deploy_claim",
 	" (select jsonb_agg(jsonb_build_object('serial', v.serial, 'name', v.name)) from haas.drive v where v.node_id = n.id) end, "
 	"exists (select from haas.certificate f where f.deployment_id = c.id), "
 	"(select f.hash from haas.certificate f order by f.id desc limit 1), "
-	"(select host(s.boot_server) from haas.lease l join haas.subnet s on s.id = l.subnet_id where l.mac = b.mac order by l.expires_at desc limit 1), "
+	"(select host(s.boot_server) from haas.lease l join haas.subnet s on s.id = l.subnet_id where l.mac = b.mac and l.state = 'bound' order by l.expires_at desc limit 1), "
 	MS("clock_timestamp()") " "
 	"from claimed c join haas.node n on n.id = c.node_id"
 	" left join haas.nic b on b.node_id = n.id and b.boot"
