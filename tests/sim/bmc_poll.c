@@ -127,7 +127,9 @@ static void run_hosts(struct poll *poll, const char *path, struct bmc_endpoint *
 		exit(1); /* NOLINT(concurrency-mt-unsafe) */
 	}
 	poll->ones = calloc(1 << 16, sizeof(*poll->ones));
-	while (poll->ones && poll->count < 1 << 16 && fgets(line, sizeof(line), file)) {
+	if (!poll->ones)
+		abort();
+	while (poll->count < 1 << 16 && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\r\n")] = '\0';
 		(void)text_copy(endpoint->address, sizeof(endpoint->address), line);
 		if (line[0])

@@ -81,6 +81,7 @@ static void put_client(const struct fleet_node *node, struct dhcp_message *messa
 	}
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): a packet is for both directions */
 static void transmit(struct fleet_node *node, uint8_t *data, size_t size)
 {
 	struct fleet *fleet = node->fleet;

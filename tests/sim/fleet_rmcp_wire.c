@@ -80,10 +80,12 @@ static void put_u32(struct wire_writer *writer, uint32_t value)
 static void hmac(const struct rmcp_suite *suite, const void *key, size_t key_size, const void *data,
 		 size_t size, uint8_t ret[RMCP_HASH_MAX])
 {
+	/* libgcrypt only reads them. NOLINTBEGIN(performance-no-int-to-ptr) */
 	gcry_buffer_t parts[2] = {
 		{.len = key_size, .data = (void *)(uintptr_t)key},
 		{.len = size, .data = (void *)(uintptr_t)data},
 	};
+	/* NOLINTEND(performance-no-int-to-ptr) */
 
 	memset(ret, 0, RMCP_HASH_MAX);
 	(void)gcry_md_hash_buffers(suite->hash, GCRY_MD_FLAG_HMAC, ret, parts, 2);
@@ -258,44 +260,61 @@ static int encode_lan15(const struct rmcp_head *head, const void *payload, size_
 	return payload_size > 0xff ? -ENOBUFS : 0;
 }
 
+static int encode_lan20(const struct rmcp_head *head, const struct rmcp_keys *keys,
+			const uint8_t *iv, const void *payload, size_t payload_size,
+			struct wire_writer *writer)
+{
+	uint8_t sealed[RMCP_PAYLOAD_MAX];
+	int rc = keys ? encrypt(keys, iv, payload, payload_size, sealed, &payload_size) : 0;
+
+	if (rc)
+		return rc;
+	wire_put_u8(writer, FORMAT_RMCPPLUS);
+	wire_put_u8(writer, (uint8_t)(head->payload_type | (keys ? ENCRYPTED | AUTHENTICATED : 0)));
+	put_u32(writer, head->session_id);
+	put_u32(writer, head->sequence);
+	put_u16(writer, (uint16_t)payload_size);
+	wire_put_bytes(writer, keys ? sealed : payload, payload_size);
+	return 0;
+}
+
+/* The session trailer (13.6): filled up to a multiple of four, then the code over all since
+ * `start`. */
+static void put_trailer(const struct rmcp_keys *keys, const uint8_t *packet, size_t start,
+			struct wire_writer *writer)
+{
+	uint8_t code[RMCP_HASH_MAX];
+	uint8_t pad = 0;
+
+	while ((wire_written(writer) - start + 2) % 4 != 0) {
+		wire_put_u8(writer, 0xff);
+		pad++;
+		if (writer->bad)
+			return;
+	}
+	wire_put_u8(writer, pad);
+	wire_put_u8(writer, NEXT_HEADER);
+	hmac(keys->suite, keys->k1, keys->suite->hash_size, packet + start,
+	     wire_written(writer) - start, code);
+	wire_put_bytes(writer, code, keys->suite->code_size);
+}
+
 int rmcp_encode(const struct rmcp_head *head, const struct rmcp_keys *keys, const uint8_t *iv,
 		const void *payload, size_t payload_size, uint8_t ret[RMCP_PACKET_MAX],
 		size_t *ret_size)
 {
 	struct wire_writer writer = wire_writer(ret, RMCP_PACKET_MAX);
-	uint8_t sealed[RMCP_PAYLOAD_MAX];
 	size_t start;
-	uint8_t pad = 0;
-	int rc = 0;
+	int rc;
 
 	put_rmcp(&writer);
 	start = wire_written(&writer);
-	if (head->lan15) {
+	if (head->lan15)
 		rc = encode_lan15(head, payload, payload_size, &writer);
-	} else {
-		if (keys)
-			rc = encrypt(keys, iv, payload, payload_size, sealed, &payload_size);
-		wire_put_u8(&writer, FORMAT_RMCPPLUS);
-		wire_put_u8(&writer,
-			    (uint8_t)(head->payload_type | (keys ? ENCRYPTED | AUTHENTICATED : 0)));
-		put_u32(&writer, head->session_id);
-		put_u32(&writer, head->sequence);
-		put_u16(&writer, (uint16_t)payload_size);
-		wire_put_bytes(&writer, keys ? sealed : payload, payload_size);
-	}
-	if (keys && !head->lan15 && rc == 0) {
-		uint8_t code[RMCP_HASH_MAX];
-
-		while ((wire_written(&writer) - start + pad + 2) % 4 != 0)
-			pad++;
-		for (uint8_t i = 0; i < pad; i++)
-			wire_put_u8(&writer, 0xff);
-		wire_put_u8(&writer, pad);
-		wire_put_u8(&writer, NEXT_HEADER);
-		hmac(keys->suite, keys->k1, keys->suite->hash_size, ret + start,
-		     wire_written(&writer) - start, code);
-		wire_put_bytes(&writer, code, keys->suite->code_size);
-	}
+	else
+		rc = encode_lan20(head, keys, iv, payload, payload_size, &writer);
+	if (rc == 0 && keys && !head->lan15)
+		put_trailer(keys, ret, start, &writer);
 	if (rc || writer.bad)
 		return rc ? rc : -ENOBUFS;
 	*ret_size = wire_written(&writer);

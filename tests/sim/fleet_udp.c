@@ -39,6 +39,7 @@ int fleet_udp_open(uint16_t port, int *ret_fd, struct problem *problem)
 	return 0;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the kernel writes to it */
 bool fleet_udp_receive(int fd, uint8_t *data, size_t room, struct fleet_packet *ret)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in_pktinfo))];

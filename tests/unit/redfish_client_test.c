@@ -100,7 +100,7 @@ static int start(void **state)
 	struct lab *lab = calloc(1, sizeof(*lab));
 	const struct bmc_queue_options options = {.workers = 1};
 	struct evhttp_bound_socket *bound;
-	struct sockaddr_in address;
+	struct sockaddr_in address = {0};
 	socklen_t size = sizeof(address);
 
 	assert_non_null(lab);
