@@ -25,6 +25,9 @@
 #include "bampi/bootd/identify/sighting.h"
 #include "bampi/bootd/identify/unknown_circuit.h"
 
+/* Each agent holds one while it waits for a task: fewer, and those that wait keep the others of a
+ * large site from their boot scripts. */
+#define HTTP_CONNECTIONS 16384
 #define STOP_WAIT_MS     1000 /* for what is on its way to the database */
 #define CHANNELS_MAX     10
 #define ARP_PREFIXES_MAX 64
@@ -217,6 +220,7 @@ static int start_boot(struct bootd *bootd, struct problem *problem)
 		.http_source_connections = (unsigned)conf->http_source_connections,
 		.relays = bootd->relays,
 		.relay_count = bootd->relay_count,
+		.http_connections = HTTP_CONNECTIONS,
 		.boot_dir = conf->boot_dir,
 		.image_dir = conf->image_dir,
 		.kernel_console = conf->kernel_console,
