@@ -142,6 +142,7 @@ static int start_ground(struct bootd *bootd, struct problem *problem)
 {
 	struct db_options db = {.conninfo = bootd->conf->database,
 				.application = "bampi-bootd",
+				.setup = db_plan_anew,
 				.on_state = on_db_state,
 				.on_notify = on_db_notify,
 				.channels = bootd->channels,

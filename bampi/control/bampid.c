@@ -187,6 +187,7 @@ static int start_parts(struct bampid *bampid, struct problem *problem)
 	const struct db_options db = {
 		.conninfo = bampid->conf->database,
 		.application = "bampid",
+		.setup = db_plan_anew,
 		.on_state = on_db_state,
 		.on_notify = on_notify,
 		.channels = channels,

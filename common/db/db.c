@@ -390,6 +390,8 @@ int db_submit(struct db *db, const struct db_query *query, const char *const par
 	return db_submit_all(db, &call, 1);
 }
 
+const char *const db_plan_anew[] = {"set plan_cache_mode = force_custom_plan", NULL};
+
 static int copy_options(struct db *db, const struct db_options *options)
 {
 	db->conninfo = strdup(options->conninfo);

@@ -35,6 +35,11 @@ typedef void (*db_result_fn)(void *context, int rc, const PGresult *result,
 typedef void (*db_state_fn)(void *context, bool connected);
 typedef void (*db_notify_fn)(void *context, const char *channel);
 
+/* For db_options.setup, where statements are few and large: PostgreSQL keeps the plan that it made
+ * when a table was empty (a quiet night), and that plan reads all of it for each of two thousand
+ * rows. */
+extern const char *const db_plan_anew[];
+
 struct db_options {
 	const char *conninfo;
 	const char *application;     /* application_name */

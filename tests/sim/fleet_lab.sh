@@ -229,7 +229,7 @@ patiently() {
 	for try in 1 2 3 4 5; do
 		sql "$1" 2>>"$lab/log/sql" && return
 	done
-	fail "$1: $(tail -n 5 "$lab/log/sql")"
+	fail "$1: $(tail -n 5 "$lab/log/sql")" >&2 # its caller reads stdout
 }
 deploy() { # PLAN FIRST LAST: asked for in one go; again when that met one of bampid's transactions (deadlock)
 	local image=null
