@@ -120,7 +120,7 @@ static int prepare(PGconn *connection, bool replace, struct problem *problem)
 {
 	static const char roles[] =
 		"do $$ declare program text; begin "
-		"foreach program in array array['bampi_bootd', 'bampid', 'portald'] loop "
+		"foreach program in array array['bampi_bootd', 'bampid', 'portald', 'peregrined'] loop "
 		"if not exists (select from pg_roles where rolname = program) then "
 		"execute format('create role %I login', program); end if; "
 		"execute format('alter role %I set search_path = haas', program); end loop; end $$";

@@ -23,6 +23,7 @@ static const struct {
 	{"haas-bootd", "bampi_bootd"},
 	{"haas-bampid", "bampid"},
 	{"haas-portald", "portald"},
+	{"haas-peregrined", "peregrined"},
 };
 
 static int run(const char *program, const char *const arguments[], const char *folder,

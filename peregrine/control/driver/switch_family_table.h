@@ -1,0 +1,43 @@
+/* The families of switches: one constant row each, no control flow per vendor. A row says how the
+ * family is recognised, which driver reads and which one writes, what it cannot take, and how far
+ * it was proven. Adding a family is adding a row (and the dialect rows it points to). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct snmp_dialect;    /* driver/snmp/snmp_dialect.h */
+struct cli_dialect;     /* driver/cli/cli_dialect.h */
+struct netconf_dialect; /* driver/netconf/netconf_dialect.h */
+
+/* Against what our rows were run. EMULATOR: one of ours, made after the vendor's documents; the
+ * real device may differ. docs/switches.md says so to operators. */
+enum family_proof { PROOF_NONE, PROOF_EMULATOR, PROOF_DATA_PLANE, PROOF_DEVICE };
+
+struct switch_family {
+	const char *name;           /* "cisco-ios" */
+	const char *title;          /* "Cisco IOS / IOS-XE" */
+	const char *object_ids[12]; /* prefixes of sysObjectID, ".1.3.6.1.4.1.9.1"; the longest
+				       match over all rows wins; NULL-ended */
+	const char *texts[4];       /* when prefixes tie: a word of sysDescr that decides */
+	const char *read_driver, *write_driver; /* names of switch_driver rows */
+	const struct snmp_dialect *snmp;
+	const struct cli_dialect *cli;
+	const struct netconf_dialect *netconf;
+	uint16_t vlan_low, vlan_high; /* that it can carry */
+	const char *reserved;         /* VLANs never to be touched, "1,1002-1005" */
+	uint16_t max_vlans;           /* at once */
+	uint8_t max_sessions;         /* configuration sessions at once */
+	uint32_t timeout_ms;          /* of one round trip */
+	uint32_t change_timeout_ms;   /* of one SWITCH_CHANGE */
+	enum family_proof proof;
+};
+
+extern const struct switch_family switch_family_table[];
+extern const size_t switch_family_count;
+
+/* By name; NULL when there is none. */
+const struct switch_family *switch_family_find(const char *name);
+/* By sysObjectID and sysDescr; never NULL: the last resort is "generic" (plain Q-BRIDGE by SNMP).
+ */
+const struct switch_family *switch_family_detect(const char *object_id, const char *text);
