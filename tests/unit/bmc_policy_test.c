@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/base/breaker_policy.h"
 #include "common/base/error.h"
 #include "common/base/macros.h"
 
-#include "bampi/control/bmc/breaker_policy.h"
 #include "bampi/control/bmc/confirm_policy.h"
 #include "bampi/control/bmc/refresh_policy.h"
 #include "tests/support/cmocka.h"

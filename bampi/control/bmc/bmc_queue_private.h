@@ -7,11 +7,11 @@
 #include <uthash.h>
 #include <utlist.h>
 
+#include "common/base/breaker_policy.h"
 #include "common/io/loop.h"
 #include "common/io/worker.h"
 
 #include "bampi/control/bmc/bmc_queue.h"
-#include "bampi/control/bmc/breaker_policy.h"
 #include "bampi/control/bmc/confirm_policy.h"
 
 struct operation;

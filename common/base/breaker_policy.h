@@ -1,4 +1,5 @@
-/* When to stop asking a BMC that does not answer, and when to try again. Pure: time is an argument.
+/* When to stop asking a device (a BMC, a switch) that does not answer, and when to try again. Pure:
+ * time is an argument.
  */
 #pragma once
 

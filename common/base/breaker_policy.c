@@ -1,4 +1,4 @@
-#include "bampi/control/bmc/breaker_policy.h"
+#include "common/base/breaker_policy.h"
 
 #include "common/base/error.h"
 
