@@ -1,0 +1,83 @@
+/* Makes the ports of switches what is wanted of them, and keeps them so: reads intent (rows of
+ * 014_network), proves that what it is about to do keeps tenants apart, writes each edit into the
+ * journal, sends in phases, reads back, and calls it applied or takes it back. One batch at a time
+ * per fabric, all or nothing; a switch that does not answer holds up no port but its own.
+ *
+ * Single-threaded on the loop. The daemon owns connection, queue and discovery; it tells this
+ * engine when PostgreSQL comes and goes, when somebody notified, and what it read from switches
+ * anyway. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/text.h"
+#include "common/db/db.h"
+#include "common/io/loop.h"
+
+#include "peregrine/control/driver/switch_driver.h"
+
+struct reconcile;
+
+/* How to speak to a switch: the daemon's queue, or a simulated fabric in tests. */
+struct switch_access {
+	void *context;
+	/* Starts one call to switch.id, or puts it into that switch's line; `request` is copied,
+	 * what it points to is borrowed until the end. `fn` is called once, from the loop, not
+	 * later than about `deadline_ms` (clock_monotonic_ms); errors as switch_driver.start, and
+	 * E_UNAVAILABLE from an open breaker (edits are EDIT_NOT_TRIED then). Calls of one switch
+	 * end in the order they were started. E_NOT_FOUND: no such switch, -ENOMEM. */
+	int (*call)(void *context, int64_t switch_id, const struct switch_request *request,
+		    int64_t deadline_ms, switch_call_fn fn, void *fn_context);
+};
+
+struct reconcile_options {
+	struct db *db; /* borrowed; role peregrined, LISTENs on channel `network` */
+	struct switch_access access;
+	const char *owner; /* who claims fabrics, "HOST:PID"; borrowed */
+	uint32_t claim_ms; /* 0 = 60000; a fabric is taken over so long after its owner stalled */
+	uint32_t call_ms;  /* 0 = 40000; deadline of one call with edits */
+	uint32_t read_ms;  /* 0 = 20000; deadline of one reading */
+	uint32_t look_ms;  /* 0 = 10000; how often each switch is asked whether somebody changed
+			      it */
+	uint32_t full_read_ms; /* 0 = 600000; how often it is read whole even so */
+	bool no_looks;         /* the daemon hands in its readings often enough (reconcile_note) */
+};
+
+struct reconcile_stats {
+	uint64_t cycles, batches, applied, undone, failed;
+	uint64_t edits_sent, edits_undone;
+	uint64_t calls, readings;
+	uint64_t proofs, proofs_failed;
+	uint64_t drifts, repaired;
+	uint64_t lost_claims, resumed;
+};
+
+MUST_USE int reconcile_new(struct loop *loop, const struct reconcile_options *options,
+			   struct reconcile **ret);
+/* After db_free and after whatever is behind `access` has ended its calls (each was answered). */
+void reconcile_free(struct reconcile *reconcile);
+
+/* From db_options.on_state and on_notify (channel `network`). */
+void reconcile_db_state(struct reconcile *reconcile, bool connected);
+void reconcile_wake(struct reconcile *reconcile);
+
+/* What somebody else read of a switch: with PART_PORTS | PART_VLANS of all its ports it is taken as
+ * the newest full reading (begun at `since_ms`, clock_monotonic_ms), with PART_IDENTITY alone it
+ * is the cheap look for drift. Borrowed for the call. */
+void reconcile_note(struct reconcile *reconcile, int64_t switch_id,
+		    const struct switch_reading *reading, int64_t since_ms);
+
+/* GET /switches/{name}/diff, without doing anything: JSON
+ * {"switch", "read_at", "usable", "problem", "changes": [{"kind", "vlan", "port", "before",
+ * "after"}], "drift": [{"port", "applied", "observed"}]} into `ret`. E_NOT_FOUND; E_UNAVAILABLE
+ * while it was not read yet. */
+MUST_USE int reconcile_diff(const struct reconcile *reconcile, const char *switch_name,
+			    struct text *ret, struct problem *problem);
+/* POST /switches/{name}/reconcile: reads it whole now and repairs what differs, also where the
+ * fabric says `report`. */
+MUST_USE int reconcile_request(struct reconcile *reconcile, const char *switch_name,
+			       struct problem *problem);
+
+const struct reconcile_stats *reconcile_stats(const struct reconcile *reconcile);
