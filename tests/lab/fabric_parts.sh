@@ -1,0 +1,381 @@
+# The parts that `fabric` puts together. Sourced by it only; uses its variables. Names: namespace of switch or node X is $prefix-X.
+# shellcheck shell=bash disable=SC2154
+
+# --- topology -----------------------------------------------------------
+
+fabric_generate() { # leaf L's port upS is cabled to spine S's port dnL; NIC I of node K is on leaf K+I (mod leaves); the controller on leaf1:c1
+	local s l k i index nic line
+	declare -A used=()
+	for s in $(seq "$spines"); do echo "switch spine$s spine"; done
+	for l in $(seq "$leaves"); do echo "switch leaf$l leaf"; done
+	for l in $(seq "$leaves"); do
+		for s in $(seq "$spines"); do echo "link spine$s:dn$l leaf$l:up$s"; done
+	done
+	echo "park $park"
+	echo "vlan 100 provisioning spine1"
+	echo "machine ctl eth0=leaf1:c1@100"
+	for k in $(seq "$nodes"); do
+		line=$([ "$k" -le "$machines" ] && echo machine || echo node)" n$k"
+		for i in $(seq 0 $((nics - 1))); do
+			index=$(((k - 1 + i) % leaves + 1))
+			used[$index]=$((${used[$index]:-0} + 1))
+			nic=eth$i
+			line+=" $nic=leaf$index:p${used[$index]}"
+		done
+		echo "$line"
+	done
+}
+
+fabric_read() { # $dir/topology into arrays; a word that is not understood ends it
+	switch_names=() node_names=() machine_names=() links=() vlans=()
+	declare -gA role=() options=() ports=() nics_of=() address=() trunk=() access=()
+	local kind name rest a b nic at number=0 vid spine
+	[ -s "$dir/topology" ] || fail "$dir: no topology there"
+	while read -r kind name rest; do
+		case $kind in
+		'' | '#'*) ;;
+		switch)
+			switch_names+=("$name")
+			role[$name]=${rest%% *}
+			options[$name]=$([ "$rest" = "${rest#* }" ] || echo "${rest#* }")
+			address[$name]=10.255.$((number / 200)).$((11 + number % 200))
+			number=$((number + 1))
+			;;
+		link)
+			links+=("$name $rest")
+			for a in "$name" "$rest"; do ports[${a%%:*}]+=" ${a#*:}"; done
+			;;
+		node | machine)
+			if [ "$kind" = node ]; then node_names+=("$name"); else machine_names+=("$name"); fi
+			nics_of[$name]=$rest
+			for nic in $rest; do
+				at=${nic#*=}
+				vid=$park
+				[ "$at" = "${at%@*}" ] || vid=@${at#*@}
+				at=${at%@*}
+				ports[${at%%:*}]+=" ${at#*:}"
+				access[$at]=$vid
+			done
+			;;
+		vlan) vlans+=("$name $rest") ;;
+		park) park=$name ;;
+		*) fail "$dir/topology: '$kind' is no line of a topology" ;;
+		esac
+	done <"$dir/topology"
+	[ ${#switch_names[@]} -gt 0 ] || fail "$dir/topology: no switches"
+	for a in "${!ports[@]}"; do [ -n "${role[$a]:-}" ] || fail "$dir/topology: no switch $a"; done
+	for at in "${!access[@]}"; do # an access port is in its own VLAN, or in the parking one, wherever the line "park" stood
+		case ${access[$at]} in @*) access[$at]=${access[$at]#@} ;; *) access[$at]=$park ;; esac
+	done
+	for rest in "${vlans[@]}"; do
+		read -r vid _ spine <<<"$rest"
+		for at in "${links[@]}"; do
+			read -r a b <<<"$at"
+			for name in $spine; do
+				[ "${a%%:*}" != "$name" ] && [ "${b%%:*}" != "$name" ] || {
+					trunk[$a]+=,$vid
+					trunk[$b]+=,$vid
+				}
+			done
+		done
+	done
+}
+
+# --- namespaces and cables ----------------------------------------------
+
+fabric_mac() { # NODE_NUMBER NIC_NUMBER
+	printf '52:54:01:%02x:%02x:%02x' $(($1 / 256)) $(($1 % 256)) "$2"
+}
+
+fabric_cables() { # one `ip` for the namespaces, one for the cables
+	local name a b nic at i number=0
+	{
+		for name in mgmt "${switch_names[@]}" "${node_names[@]}"; do echo "netns add $prefix-$name"; done
+	} | ip -batch - || fail "namespaces cannot be made here"
+	{
+		for name in "${switch_names[@]}"; do
+			echo "link add dev mgmt0 netns $prefix-$name type veth peer name $name netns $prefix-mgmt"
+		done
+		for at in "${links[@]}"; do
+			read -r a b <<<"$at"
+			echo "link add dev ${a#*:} netns $prefix-${a%%:*} type veth peer name ${b#*:} netns $prefix-${b%%:*}"
+		done
+		for name in "${node_names[@]}" "${machine_names[@]}"; do
+			number=$((number + 1))
+			i=0
+			for nic in ${nics_of[$name]}; do
+				at=${nic#*=}
+				at=${at%@*}
+				if [[ " ${node_names[*]} " == *" $name "* ]]; then
+					a="peer name ${nic%%=*} address $(fabric_mac "$number" $i) netns $prefix-$name"
+				else
+					a="peer name $name-${nic%%=*} netns $prefix-mgmt" # until something is attached
+				fi
+				echo "link add dev ${at#*:} netns $prefix-${at%%:*} type veth $a"
+				i=$((i + 1))
+			done
+		done
+	} | ip -batch - || fail "the cables cannot be made (a port twice?)"
+	ip -n "$prefix-mgmt" -batch - <<-END
+		link set dev lo up
+		link add dev brm type bridge
+		addr add 10.255.0.1/16 dev brm
+		link set dev brm up
+		$(for name in "${switch_names[@]}"; do printf 'link set dev %s master brm up\n' "$name"; done)
+	END
+}
+
+fabric_attach() { # NODE:NIC NAMESPACE INTERFACE
+	ip -n "$prefix-mgmt" link set dev "${1%%:*}-${1#*:}" netns "$2" name "$3" || fail "$1: no free cable of a machine"
+	ip -n "$2" link set dev "$3" up
+}
+
+# --- switches -----------------------------------------------------------
+
+switch_config() { # NAME: what its daemons read
+	local name=$1 d=$dir/switch/$1 word oid=1.3.6.1.4.1.8072.3.2.10
+	# lldpd is another user, and meets the others in what is its own /run; above it, the folders are closed.
+	mkdir -p "$d/run/lldpd" "$d/snmp"
+	chmod 0755 "$d/run" "$d/run/lldpd"
+	: >"$d/faults"
+	for word in ${options[$name]:-}; do
+		case $word in
+		oid=*) oid=${word#oid=} ;;
+		save=*) echo "${word#save=}" >>"$d/save" ;;
+		fault=*) echo "${word#fault=}" >>"$d/faults" ;;
+		*) fail "switch $name: '$word' is no option" ;;
+		esac
+	done
+	cat >"$d/snmpd.conf" <<-END
+		agentaddress udp:${address[$name]}:161
+		master agentx
+		agentXSocket $d/run/agentx
+		agentXPerms 0666 0755
+		agentXTimeout 120
+		agentXRetries 0
+		sysName $name
+		sysDescr lab switch $name (${role[$name]})
+		sysObjectID $oid
+		rocommunity public
+		rwcommunity private
+		createUser haas SHA "lab-auth-pass" AES "lab-priv-pass"
+		createUser haas256 SHA-256 "lab-auth-pass" AES "lab-priv-pass"
+		rwuser haas authPriv
+		rwuser haas256 authPriv
+	END
+	printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$name" >"$d/run/hosts"
+	cat >"$d/run/lldpd.conf" <<-END
+		configure system hostname $name
+		configure system description "lab switch $name"
+		configure lldp tx-interval 2
+		configure lldp portidsubtype ifname
+		configure system ip management pattern 10.255.*
+	END
+	chmod 0644 "$d/run/lldpd.conf" "$d/run/hosts"
+}
+
+switch_ovs() { # NAME: Open vSwitch with its ports; access ports parked, trunks with what the topology says, or with nothing
+	local name=$1 d=$dir/switch/$1 port vids
+	export OVS_RUNDIR=$d OVS_LOGDIR=$d OVS_DBDIR=$d OVS_SYSCONFDIR=$d
+	ovsdb-tool create "$d/conf.db" /usr/share/openvswitch/vswitch.ovsschema
+	ovsdb-server "$d/conf.db" --remote="punix:$d/db.sock" --pidfile="$d/ovsdb.pid" --log-file="$d/ovsdb.log" --detach --no-chdir \
+		--unixctl="$d/ovsdb.ctl" -vconsole:off
+	# QEMU's taps and the veths leave their checksum and segmentation offloads on: docs/decision/0003.
+	ovs-vsctl --db="unix:$d/db.sock" --no-wait init -- set Open_vSwitch . other_config:userspace-tso-enable=true
+	ovs-vswitchd "unix:$d/db.sock" --pidfile="$d/vswitchd.pid" --log-file="$d/vswitchd.log" --detach --no-chdir --unixctl="$d/vswitchd.ctl" \
+		-vconsole:off --disable-system
+	local words=(add-br br0 -- set bridge br0 datapath_type=netdev fail-mode=standalone)
+	for port in ${ports[$name]:-}; do
+		words+=(-- add-port br0 "$port" -- set port "$port")
+		if [ -n "${access[$name:$port]:-}" ]; then
+			words+=(vlan_mode=access "tag=${access[$name:$port]}")
+		else
+			vids=${trunk[$name:$port]:-,4095} # on no wire: an empty list would be every VLAN
+			words+=(vlan_mode=trunk "trunks=${vids#,}")
+		fi
+	done
+	ovs-vsctl --db="unix:$d/db.sock" "${words[@]}"
+}
+
+switch_snmpd() { # NAME
+	local d=$dir/switch/$1
+	SNMP_PERSISTENT_DIR=$d/snmp MIBS='' snmpd -C -c "$d/snmpd.conf" -Lf "$d/snmpd.log" -p "$d/snmpd.pid"
+}
+
+switch_agent() { # NAME: returns when it is known to snmpd
+	local name=$1 d=$dir/switch/$1 saves=() line
+	if [ -s "$d/save" ]; then
+		while read -r line; do saves+=(--save "$line"); done <"$d/save"
+	fi
+	: >"$d/agent.out"
+	setsid "$agent" --database "$d/db.sock" --control "$d/vswitchd.ctl" --agentx "$d/run/agentx" --startup "$d/startup" --faults "$d/faults" \
+		"${saves[@]}" >"$d/agent.out" 2>>"$d/agent.log" </dev/null &
+	echo $! >"$d/agent.pid"
+	wait_for 20 grep -q ready "$d/agent.out" || {
+		tail -n 5 "$d/agent.log" >&2
+		return 1
+	}
+}
+
+switch_lldpd() { # NAME
+	local name=$1 d=$dir/switch/$1 list
+	# shellcheck disable=SC2086
+	list=$(printf '%s,' ${ports[$name]:-none})
+	# Its own /etc/hosts: a look-up of the host name would block it for 12 s. Its own /run: the paths are compiled in.
+	# shellcheck disable=SC2016
+	setsid unshare -m -u sh -c 'hostname "$1"; mount --bind "$2/run" /run; mount --bind /run/hosts /etc/hosts
+		exec lldpd -u /run/lldpd.sock -x -X /run/agentx -I "$3" -C "$3" -O /run/lldpd.conf' _ "$name" "$d" "${list%,}" \
+		>"$d/lldpd.log" 2>&1 </dev/null
+}
+
+switch_start() { # NAME: runs in the switch's namespace
+	local name=$1 port
+	{
+		echo "link set dev lo up"
+		echo "addr add ${address[$name]}/16 dev mgmt0"
+		echo "link set dev mgmt0 up"
+		for port in ${ports[$name]:-}; do echo "link set dev $port up"; done
+	} | ip -batch -
+	switch_ovs "$name"
+	switch_snmpd "$name"
+	switch_agent "$name"
+	switch_lldpd "$name"
+}
+
+fabric_in() { # NAMESPACE FUNCTION NAME: this program's own functions, inside of a namespace
+	local where=$1
+	shift
+	ip netns exec "$prefix-$where" env FABRIC_INSIDE=1 bash -euo pipefail -c "$(declare -f wait_for fail "${parts[@]}"); $(declare -p "${facts[@]}" 2>/dev/null); \"\$@\"" _ "$@"
+}
+parts=(switch_start switch_ovs switch_snmpd switch_agent switch_lldpd)
+facts=(dir agent address ports access trunk)
+
+fabric_switches() { # all at once
+	local name pids=() pid failed=0
+	for name in "${switch_names[@]}"; do
+		switch_config "$name"
+		fabric_in "$name" switch_start "$name" >"$dir/switch/$name/start.log" 2>&1 </dev/null 9>&- &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
+	[ $failed = 0 ] || {
+		tail -n 5 "$dir"/switch/*/start.log >&2
+		fail "a switch does not start (its log: $dir/switch/NAME/)"
+	}
+	for name in "${switch_names[@]}"; do echo "$name ${role[$name]} ${address[$name]}"; done >"$dir/switches"
+}
+
+# --- nodes --------------------------------------------------------------
+
+fabric_nodes() { # NIC I of the K-th node has 10.(77+I).0.K: one subnet for all, so that only VLANs keep them apart
+	local name nic i number=0
+	for name in "${node_names[@]}"; do
+		number=$((number + 1))
+		i=0
+		{
+			echo "link set dev lo up"
+			for nic in ${nics_of[$name]}; do
+				echo "addr add 10.$((77 + i)).$((number / 250)).$((number % 250))/16 dev ${nic%%=*}"
+				echo "link set dev ${nic%%=*} up"
+				i=$((i + 1))
+			done
+		} | ip -n "$prefix-$name" -batch -
+	done
+}
+
+fabric_env() {
+	cat >"$dir/fabric.env" <<-END
+		FABRIC_DIR=$dir
+		FABRIC_PREFIX=$prefix
+		FABRIC_NS=$prefix-mgmt
+		FABRIC_AGENT=$agent
+		FABRIC_PARK=$park
+		FABRIC_COMMUNITY_RO=public
+		FABRIC_COMMUNITY_RW=private
+		FABRIC_V3_USER=haas256
+		FABRIC_V3_AUTH=SHA-256:lab-auth-pass
+		FABRIC_V3_PRIVACY=AES:lab-priv-pass
+	END
+}
+
+# --- faults -------------------------------------------------------------
+
+switch_reboot() { # NAME SECONDS, in its namespace: no link, no agents; back with what was saved
+	local name=$1 d=$dir/switch/$1 port pid
+	for port in mgmt0 ${ports[$name]:-}; do ip link set dev "$port" down; done
+	for pid in agent snmpd; do kill -9 "$(cat "$d/$pid.pid")" 2>/dev/null || true; done
+	sleep "$2"
+	ovs-appctl -t "$d/vswitchd.ctl" fdb/flush br0 >/dev/null
+	rm -f "$d/run/agentx"
+	ip link set dev mgmt0 up
+	switch_snmpd "$name"
+	switch_agent "$name" # its configuration is in place before the first frame
+	for port in ${ports[$name]:-}; do ip link set dev "$port" up; done
+}
+
+fabric_fault() { # SWITCH WORD...
+	local name=$1 d=$dir/switch/$1 word words=()
+	shift
+	# shellcheck disable=SC1091
+	. "$dir/fabric.env"
+	agent=$FABRIC_AGENT
+	parts+=(switch_reboot)
+	for word; do
+		case $word in
+		reboot) fabric_in "$name" switch_reboot "$name" 2 ;;
+		reboot=*) fabric_in "$name" switch_reboot "$name" "${word#*=}" ;;
+		hung) kill -STOP "$(cat "$d/snmpd.pid")" ;;
+		awake) kill -CONT "$(cat "$d/snmpd.pid")" ;;
+		unreachable) ip -n "$prefix-mgmt" link set dev "$name" down ;;
+		reachable) ip -n "$prefix-mgmt" link set dev "$name" up ;;
+		down=*) ip -n "$prefix-$name" link set dev "${word#*=}" down ;;
+		up=*) ip -n "$prefix-$name" link set dev "${word#*=}" up ;;
+		lldp_name=*) nsenter -t "$(cat "$d/run/lldpd.pid")" -m lldpcli -u /run/lldpd.sock configure system hostname "${word#*=}" >/dev/null ;;
+		lldp=off) kill "$(cat "$d/run/lldpd.pid")" ;;
+		lldp=on) fabric_in "$name" switch_lldpd "$name" ;;
+		*) words+=("$word") ;;
+		esac
+	done
+	[ ${#words[@]} = 0 ] || {
+		if [ "${words[*]}" = none ]; then : >"$d/faults.new"; else
+			{
+				cat "$d/faults"
+				printf '%s\n' "${words[@]}"
+			} >"$d/faults.new"
+		fi
+		mv "$d/faults.new" "$d/faults"
+	}
+}
+
+# --- status, end --------------------------------------------------------
+
+fabric_status() {
+	local name d answer
+	printf '%-10s %-6s %-14s %-6s %-6s %-6s %s\n' SWITCH ROLE ADDRESS OVS SNMP AGENT FAULTS
+	for name in "${switch_names[@]}"; do
+		d=$dir/switch/$name
+		answer=$(ip netns exec "$prefix-mgmt" snmpget -v2c -c public -r 0 -t 1 -Oqv "${address[$name]}" 1.3.6.1.2.1.17.1.2.0 2>/dev/null || echo -)
+		printf '%-10s %-6s %-14s %-6s %-6s %-6s %s\n' "$name" "${role[$name]}" "${address[$name]}" \
+			"$(is_alive "$d/vswitchd.pid" && echo up || echo down)" "$(is_alive "$d/snmpd.pid" && echo up || echo down)" \
+			"$([[ $answer =~ ^[0-9]+$ ]] && echo "$answer" || echo down)" "$(tr '\n' ' ' <"$d/faults")"
+	done
+}
+
+fabric_down() {
+	local names pids name signal
+	mapfile -t names < <(ip netns list 2>/dev/null | awk -v p="$prefix-" 'index($1, p) == 1 {print $1}')
+	for signal in TERM KILL KILL; do
+		pids=$(for name in "${names[@]}"; do ip netns pids "$name"; done)
+		[ -n "$pids" ] || break
+		# shellcheck disable=SC2086
+		kill -CONT $pids 2>/dev/null || true
+		# shellcheck disable=SC2086
+		kill -"$signal" $pids 2>/dev/null || true
+		for _ in $(seq 20); do
+			[ -n "$(for name in "${names[@]}"; do ip netns pids "$name"; done)" ] || break
+			sleep 0.1
+		done
+	done
+	[ ${#names[@]} = 0 ] || printf 'netns del %s\n' "${names[@]}" | ip -batch - || true
+	rm -f "$dir/fabric.env" # the logs stay
+}

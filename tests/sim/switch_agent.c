@@ -1,0 +1,355 @@
+/* A switch's BRIDGE-MIB and writable Q-BRIDGE-MIB over AgentX (RFC 2741), its data plane an Open
+ * vSwitch bridge. snmpd beside it is the master and has the rest: IF-MIB, SNMPv3, communities;
+ * lldpd brings LLDP-MIB. `switch_agent --help` says what can be made to go wrong. */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/clock.h"
+#include "common/base/text.h"
+
+#include "tests/sim/switch_device.h"
+#include "tests/sim/switch_mib.h"
+#include "tests/sim/switch_netsnmp.h"
+
+#define CACHE_MS    300 /* a walk of many requests sees one state, mostly */
+#define REQUEST_MAX 256
+
+struct agent {
+	struct switch_device device;
+	struct switch_mib mib;
+	uint32_t shown; /* the device's serial in `mib` */
+	struct switch_save_object saves[SWITCH_SAVE_MAX];
+	size_t save_count;
+	const char *database, *control, *agentx, *bridge;
+	netsnmp_handler_registration *lldp; /* only while it is broken */
+};
+
+/* Set by a signal handler, read by the loop. */
+static volatile sig_atomic_t stopping;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stopping = 1;
+}
+
+/* --- requests -------------------------------------------------------- */
+
+static void show(struct agent *agent)
+{
+	struct switch_mib mib;
+
+	switch_device_refresh(&agent->device, CACHE_MS);
+	if (agent->mib.count > 0 && agent->shown == agent->device.serial)
+		return;
+	if (switch_mib_build(&agent->device, agent->saves, agent->save_count, &mib) != 0)
+		return;
+	switch_mib_done(&agent->mib);
+	agent->mib = mib;
+	agent->shown = agent->device.serial;
+}
+
+static void answer(const struct switch_mib *mib, const struct switch_mib_row *row,
+		   netsnmp_variable_list *varbind)
+{
+	u_long number = row->number;
+	long integer = (long)row->number;
+
+	(void)snmp_set_var_objid(varbind, row->name, row->length);
+	if (row->type == ASN_OCTET_STR || row->type == ASN_OBJECT_ID)
+		(void)snmp_set_var_typed_value(
+			varbind, row->type,
+			row->size > 0 ? mib->bytes + row->at : (const uint8_t *)"", row->size);
+	else if (row->type == ASN_INTEGER)
+		(void)snmp_set_var_typed_value(varbind, row->type, &integer, sizeof(integer));
+	else
+		(void)snmp_set_var_typed_value(varbind, row->type, &number, sizeof(number));
+}
+
+static void get(struct agent *agent, const netsnmp_handler_registration *about,
+		netsnmp_agent_request_info *info, netsnmp_request_info *requests)
+{
+	bool next = info->mode == MODE_GETNEXT;
+
+	show(agent);
+	for (netsnmp_request_info *at = requests; at; at = at->next) {
+		netsnmp_variable_list *varbind = at->requestvb;
+		const struct switch_mib_row *row =
+			switch_mib_find(&agent->mib, varbind->name, varbind->name_length, next);
+
+		if (row && snmp_oidtree_compare(row->name, row->length, about->rootoid,
+						about->rootoid_len) == 0)
+			answer(&agent->mib, row, varbind);
+		else if (!next)
+			(void)netsnmp_set_request_error(info, at, SNMP_NOSUCHINSTANCE);
+	}
+}
+
+/* All varbinds of a SET as changes; false when one of them is none, which then has its error. */
+static bool read_changes(struct agent *agent, netsnmp_agent_request_info *info,
+			 netsnmp_request_info *requests, struct switch_change *changes,
+			 netsnmp_request_info **of, size_t *ret_count)
+{
+	size_t count = 0;
+
+	for (netsnmp_request_info *at = requests; at && count < REQUEST_MAX; at = at->next) {
+		enum switch_error error =
+			switch_mib_change(&agent->device, agent->saves, agent->save_count,
+					  at->requestvb, &changes[count]);
+
+		if (error != SWITCH_OK) {
+			(void)netsnmp_set_request_error(info, at, (int)error);
+			return false;
+		}
+		of[count++] = at;
+	}
+	*ret_count = count;
+	return true;
+}
+
+static void set(struct agent *agent, netsnmp_agent_request_info *info,
+		netsnmp_request_info *requests, bool now)
+{
+	struct switch_change *changes = calloc(REQUEST_MAX, sizeof(*changes));
+	netsnmp_request_info *of[REQUEST_MAX] = {requests};
+	size_t count = 0, at = 0;
+	enum switch_error error = SWITCH_GENERAL;
+
+	switch_device_refresh(&agent->device, 0);
+	if (changes && !read_changes(agent, info, requests, changes, of, &count)) {
+		free(changes);
+		return;
+	}
+	if (changes)
+		error = now ? switch_device_set(&agent->device, changes, count)
+			    : switch_device_test(&agent->device, changes, count, &at);
+	if (error != SWITCH_OK)
+		(void)netsnmp_set_request_error(info, of[at < count ? at : 0], (int)error);
+	free(changes);
+}
+
+static int on_request(netsnmp_mib_handler *handler, netsnmp_handler_registration *about,
+		      netsnmp_agent_request_info *info, netsnmp_request_info *requests)
+{
+	struct agent *agent = about->my_reg_void;
+
+	(void)handler;
+	switch (info->mode) {
+	case MODE_GET:
+	case MODE_GETNEXT: get(agent, about, info, requests); break;
+	case MODE_SET_RESERVE2: set(agent, info, requests, false); break;
+	case MODE_SET_ACTION: set(agent, info, requests, true); break;
+	default: break;
+	}
+	return SNMP_ERR_NOERROR;
+}
+
+/* --- registration ---------------------------------------------------- */
+
+static netsnmp_handler_registration *serve(struct agent *agent, const char *name, const oid *root,
+					   size_t length, int priority)
+{
+	netsnmp_handler_registration *about = netsnmp_create_handler_registration(
+		name, on_request, root, length, HANDLER_CAN_RWRITE);
+
+	if (!about)
+		return NULL;
+	about->my_reg_void = agent;
+	about->priority = priority;
+	return netsnmp_register_handler(about) == MIB_REGISTERED_OK ? about : NULL;
+}
+
+static bool serve_all(struct agent *agent)
+{
+	static const oid bridge[] = {1, 3, 6, 1, 2, 1, 17}, own[] = {SWITCH_OWN_OID};
+
+	if (!serve(agent, "bridge", bridge, OID_LENGTH(bridge), DEFAULT_MIB_PRIORITY) ||
+	    !serve(agent, "own", own, OID_LENGTH(own), DEFAULT_MIB_PRIORITY))
+		return false;
+	for (size_t i = 0; i < agent->save_count; i++) {
+		const struct switch_save_object *save = &agent->saves[i];
+
+		if (!serve(agent, "save", save->name, save->length, DEFAULT_MIB_PRIORITY))
+			return false;
+	}
+	return true;
+}
+
+/* lldpd serves the table; while ours is to be the broken one, it goes before. */
+static void follow_lldp(struct agent *agent)
+{
+	static const oid rem[] = {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1};
+
+	if (agent->device.faults.lldp_broken && !agent->lldp) {
+		for (oid column = 1; column <= 12; column++) {
+			oid name[OID_LENGTH(rem) + 1];
+
+			memcpy(name, rem, sizeof(rem));
+			name[OID_LENGTH(rem)] = column;
+			agent->lldp = serve(agent, "lldp", name, OID_LENGTH(name), 1);
+		}
+	} else if (!agent->device.faults.lldp_broken && agent->lldp) {
+		for (oid column = 1; column <= 12; column++) {
+			oid name[OID_LENGTH(rem) + 1];
+
+			memcpy(name, rem, sizeof(rem));
+			name[OID_LENGTH(rem)] = column;
+			(void)unregister_mib_priority(name, OID_LENGTH(name), 1);
+		}
+		agent->lldp = NULL;
+	}
+}
+
+static bool open_agentx(struct agent *agent)
+{
+	/* Nothing of this machine's own SNMP set-up is read or written. */
+	(void)setenv("MIBS", "", 1);
+	(void)netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_DONT_READ_CONFIGS, 1);
+	(void)netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_DONT_PERSIST_STATE, 1);
+	(void)netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_DONT_LOAD_HOST_FILES, 1);
+	(void)netsnmp_ds_set_boolean(NETSNMP_DS_APPLICATION_ID, NETSNMP_DS_AGENT_ROLE, 1);
+	(void)netsnmp_ds_set_string(NETSNMP_DS_APPLICATION_ID, NETSNMP_DS_AGENT_X_SOCKET,
+				    agent->agentx);
+	(void)netsnmp_ds_set_int(NETSNMP_DS_APPLICATION_ID, NETSNMP_DS_AGENT_AGENTX_PING_INTERVAL,
+				 1);
+	snmp_enable_stderrlog();
+	if (init_agent("switch_agent") != 0)
+		return false;
+	if (!serve_all(agent))
+		return false;
+	init_snmp("switch_agent");
+	return true;
+}
+
+/* --- the loop -------------------------------------------------------- */
+
+static void turn(struct agent *agent)
+{
+	int numfds = 0, block = 0;
+	fd_set fds;
+	struct timeval limit = {0, 250000};
+	int ready;
+
+	FD_ZERO(&fds);
+	(void)snmp_select_info(&numfds, &fds, &limit, &block);
+	if (limit.tv_sec > 0 || limit.tv_usec > 250000)
+		limit = (struct timeval){0, 250000};
+	ready = select(numfds, &fds, NULL, NULL, &limit);
+	switch_device_refresh(&agent->device, 1000);
+	follow_lldp(agent);
+	if (ready > 0) {
+		uint32_t slow = agent->device.faults.slow_ms;
+		const struct timespec pause = {slow / 1000, (long)(slow % 1000) * 1000000};
+
+		if (slow > 0)
+			(void)nanosleep(&pause, NULL);
+		snmp_read(&fds);
+	} else {
+		snmp_timeout();
+	}
+	run_alarms();
+	netsnmp_check_outstanding_agent_requests();
+}
+
+static bool read_save(struct agent *agent, const char *text)
+{
+	struct switch_save_object *save = &agent->saves[agent->save_count];
+	const char *equals = strchr(text, '=');
+	char name[256];
+
+	save->length = SWITCH_OID_MAX;
+	if (agent->save_count == SWITCH_SAVE_MAX || !equals ||
+	    (size_t)(equals - text) >= sizeof(name))
+		return false;
+	memcpy(name, text, (size_t)(equals - text));
+	name[equals - text] = '\0';
+	save->value = (int)strtol(equals + 1, NULL, 10);
+	if (!read_objid(name, save->name, &save->length))
+		return false;
+	agent->save_count++;
+	return true;
+}
+
+static int usage(FILE *out, int status)
+{
+	(void)fprintf(
+		out,
+		"switch_agent --database SOCKET --control SOCKET --agentx SOCKET --startup FILE\n"
+		"             [--faults FILE] [--bridge NAME] [--save OID=VALUE]...\n"
+		"  --database  of ovsdb-server      --control  of ovs-vswitchd\n"
+		"  --agentx    of snmpd             --startup  what a reboot comes back with\n"
+		"  --faults    KEY=VALUE words, read again when the file changes\n"
+		"  --save      another object that saves when it is set to VALUE\n"
+		"Prints \"ready\". Save object of its own: 1.3.6.1.4.1.8072.9999.9999.4.1.0 = 1\n"
+		"\nmanners and faults:\n");
+	switch_faults_help(out);
+	return status;
+}
+
+static int read_options(struct agent *agent, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"database", required_argument, NULL, 'd'},
+		{"control", required_argument, NULL, 'c'},
+		{"agentx", required_argument, NULL, 'x'},
+		{"startup", required_argument, NULL, 's'},
+		{"faults", required_argument, NULL, 'f'},
+		{"bridge", required_argument, NULL, 'b'},
+		{"save", required_argument, NULL, 'S'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'd': agent->database = optarg; break;
+		case 'c': agent->control = optarg; break;
+		case 'x': agent->agentx = optarg; break;
+		case 's': agent->device.startup_path = optarg; break;
+		case 'f': agent->device.faults_path = optarg; break;
+		case 'b': agent->bridge = optarg; break;
+		case 'S':
+			if (!read_save(agent, optarg))
+				return usage(stderr, 2);
+			break;
+		case 'h': exit(usage(stdout, 0));
+		default: return usage(stderr, 2);
+		}
+	}
+	return agent->database && agent->control && agent->agentx && agent->device.startup_path
+		       ? 0
+		       : usage(stderr, 2);
+}
+
+int main(int argc, char **argv)
+{
+	struct agent agent = {.bridge = "br0"};
+	const struct sigaction action = {.sa_handler = on_signal};
+	int status = read_options(&agent, argc, argv);
+
+	if (status != 0)
+		return status;
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigaction(SIGINT, &action, NULL);
+	if (switch_ovs_new(agent.database, agent.control, agent.bridge, &agent.device.ovs) != 0 ||
+	    switch_device_boot(&agent.device) != 0 || !open_agentx(&agent)) {
+		(void)fprintf(stderr, "switch_agent: Open vSwitch, the startup file or snmpd "
+				      "cannot be had\n");
+		switch_device_done(&agent.device);
+		return 1;
+	}
+	(void)printf("ready\n");
+	(void)fflush(stdout);
+	while (!stopping)
+		turn(&agent);
+	snmp_shutdown("switch_agent");
+	shutdown_agent();
+	switch_mib_done(&agent.mib);
+	switch_device_done(&agent.device);
+	return 0;
+}

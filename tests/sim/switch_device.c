@@ -1,0 +1,308 @@
+#include "tests/sim/switch_device.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/io/file.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define FILE_MAX ((size_t)4 << 20)
+
+uint32_t switch_device_ticks(const struct switch_device *device)
+{
+	return (uint32_t)((clock_monotonic_ms() - device->started_ms) / 10);
+}
+
+void switch_device_done(struct switch_device *device)
+{
+	switch_model_done(&device->running);
+	switch_plane_done(&device->plane);
+	free(device->fdb);
+	switch_ovs_free(device->ovs);
+}
+
+/* --- faults ---------------------------------------------------------- */
+
+static void read_faults(struct switch_device *device)
+{
+	struct stat about = {0};
+	char *text = NULL, wrong[64] = "";
+	size_t size = 0;
+
+	if (!device->faults_path)
+		return;
+	(void)stat(device->faults_path, &about);
+	if (about.st_mtim.tv_sec == device->faults_read.tv_sec &&
+	    about.st_mtim.tv_nsec == device->faults_read.tv_nsec)
+		return;
+	device->faults_read = about.st_mtim;
+	device->serial++;
+	if (file_read(device->faults_path, FILE_MAX, &text, &size) != 0) {
+		device->faults = (struct switch_faults){0};
+		return;
+	}
+	if (switch_faults_read(text, &device->faults, wrong) != 0)
+		(void)fprintf(stderr, "switch_agent: %s: no such fault: %s\n", device->faults_path,
+			      wrong);
+	free(text);
+}
+
+/* --- Open vSwitch ---------------------------------------------------- */
+
+static const struct switch_plane_port *plane_port(const struct switch_plane *plane, uint32_t number)
+{
+	for (size_t i = 0; i < plane->port_count; i++) {
+		if (plane->ports[i].number == number)
+			return &plane->ports[i];
+	}
+	return NULL;
+}
+
+/* What differs on Open vSwitch from the model was set by somebody else: it is the truth. */
+static void import_plane(struct switch_device *device)
+{
+	for (size_t i = 0; i < device->plane.port_count; i++) {
+		const struct switch_plane_port *at = &device->plane.ports[i];
+		struct switch_port *port = switch_model_port(&device->running, at->number);
+		struct switch_tagging wanted;
+
+		if (!port && switch_model_add_port(&device->running, at->number, &port) != 0)
+			continue;
+		wanted = switch_model_tagging(&device->running, port);
+		if (switch_tagging_equal(&wanted, &at->tagging))
+			continue;
+		if (switch_model_import(&device->running, port, &at->tagging) != 0)
+			(void)fprintf(stderr, "switch_agent: %s: cannot follow\n", at->name);
+		device->is_saved = false;
+		device->configurations++;
+	}
+}
+
+static int read_plane(struct switch_device *device)
+{
+	struct switch_plane plane = {0};
+	struct switch_fdb_row *fdb = NULL;
+	size_t count = 0;
+	int rc = switch_ovs_read(device->ovs, &plane);
+
+	if (rc != 0)
+		return rc;
+	switch_plane_done(&device->plane);
+	device->plane = plane;
+	if (switch_ovs_fdb(device->ovs, &fdb, &count) == 0) {
+		free(device->fdb);
+		device->fdb = fdb;
+		device->fdb_count = count;
+	}
+	device->read_ms = clock_monotonic_ms();
+	device->serial++;
+	return 0;
+}
+
+static int push(struct switch_device *device)
+{
+	struct switch_ovs_change *changes =
+		calloc(device->running.port_count + 1, sizeof(*changes));
+	size_t count = 0;
+	int rc;
+
+	if (!changes)
+		return -ENOMEM;
+	for (size_t i = 0; i < device->running.port_count; i++) {
+		const struct switch_port *port = &device->running.ports[i];
+		const struct switch_plane_port *at = plane_port(&device->plane, port->number);
+		struct switch_tagging wanted = switch_model_tagging(&device->running, port);
+
+		if (at && !switch_tagging_equal(&wanted, &at->tagging))
+			changes[count++] = (struct switch_ovs_change){at->name, wanted};
+	}
+	rc = switch_ovs_write(device->ovs, changes, count);
+	free(changes);
+	if (rc == 0)
+		rc = read_plane(device);
+	return rc;
+}
+
+void switch_device_refresh(struct switch_device *device, int64_t max_age_ms)
+{
+	read_faults(device);
+	if (clock_monotonic_ms() - device->read_ms < max_age_ms)
+		return;
+	if (read_plane(device) == 0)
+		import_plane(device);
+}
+
+/* --- start and save -------------------------------------------------- */
+
+static int save(struct switch_device *device)
+{
+	struct text text = {0};
+	int rc;
+
+	device->saves++;
+	if (device->faults.lost_save)
+		return 0;
+	switch_model_write(&device->running, &text);
+	rc = text.failed
+		     ? -ENOMEM
+		     : file_write_atomic(device->startup_path, text_get(&text), text.size, 0600);
+	text_done(&text);
+	device->is_saved = rc == 0;
+	return rc;
+}
+
+static int load_startup(struct switch_device *device)
+{
+	char *text = NULL;
+	size_t size = 0;
+	int rc = file_read(device->startup_path, FILE_MAX, &text, &size);
+
+	if (rc == 0)
+		rc = switch_model_read(text, &device->running);
+	free(text);
+	return rc;
+}
+
+int switch_device_boot(struct switch_device *device)
+{
+	const struct timespec pause = {0, 50000000};
+	struct switch_vlan *vlan;
+	int rc = E_UNAVAILABLE;
+
+	device->started_ms = clock_monotonic_ms();
+	read_faults(device);
+	for (unsigned i = 0; i < 200 && rc != 0; i++) {
+		rc = read_plane(device);
+		if (rc != 0)
+			(void)nanosleep(&pause, NULL);
+	}
+	if (rc != 0)
+		return rc;
+	rc = load_startup(device);
+	if (rc == 0) {
+		device->is_saved = true;
+		return push(device);
+	}
+	if (rc != -ENOENT)
+		return rc;
+	rc = switch_model_add_vlan(&device->running, 1, "default", &vlan);
+	if (rc != 0)
+		return rc;
+	import_plane(device);
+	device->configurations = 0;
+	return save(device);
+}
+
+/* --- SET ------------------------------------------------------------- */
+
+static bool has_verb(uint32_t bits, enum switch_verb verb)
+{
+	return (bits & (1U << verb)) != 0;
+}
+
+/* Applies `changes` to `model` in the order of their verbs: rows first exist, then are filled; what
+ * goes, goes last. Those that the faults lose are skipped. */
+static enum switch_error apply_all(const struct switch_device *device, struct switch_model *model,
+				   const struct switch_change *changes, size_t count,
+				   size_t *ret_at)
+{
+	uint32_t now = switch_device_ticks(device);
+
+	for (enum switch_verb verb = 0; verb < SWITCH_SAVE; verb++) {
+		for (size_t i = 0; i < count; i++) {
+			enum switch_error error;
+
+			if (changes[i].verb != verb || has_verb(device->faults.lost, verb))
+				continue;
+			error = switch_model_apply(model, &changes[i], device->faults.pvid, now);
+			*ret_at = i;
+			if (error != SWITCH_OK)
+				return error;
+		}
+	}
+	return SWITCH_OK;
+}
+
+static enum switch_error refusal(const struct switch_device *device,
+				 const struct switch_change *change)
+{
+	if (device->faults.read_only)
+		return SWITCH_NOT_WRITABLE;
+	if (has_verb(device->faults.refuse, change->verb))
+		return SWITCH_INCONSISTENT_VALUE;
+	if (device->faults.no_create_and_go && change->verb == SWITCH_CREATE &&
+	    change->value == SWITCH_ROW_CREATE_AND_GO)
+		return SWITCH_WRONG_VALUE;
+	return SWITCH_OK;
+}
+
+enum switch_error switch_device_test(struct switch_device *device,
+				     const struct switch_change *changes, size_t count,
+				     size_t *ret_at)
+{
+	struct switch_model scratch;
+	enum switch_error error = SWITCH_OK;
+
+	for (*ret_at = 0; *ret_at < count; (*ret_at)++) {
+		error = refusal(device, &changes[*ret_at]);
+		if (error != SWITCH_OK)
+			return error;
+	}
+	*ret_at = 0;
+	if (switch_model_copy(&device->running, &scratch) != 0)
+		return SWITCH_GENERAL;
+	error = apply_all(device, &scratch, changes, count, ret_at);
+	if (error == SWITCH_OK && device->faults.lost == 0)
+		error = switch_model_check(&scratch);
+	switch_model_done(&scratch);
+	return error;
+}
+
+static enum switch_error set_now(struct switch_device *device, const struct switch_change *changes,
+				 size_t count)
+{
+	struct switch_model before, scratch;
+	enum switch_error error;
+	size_t at;
+
+	if (switch_model_copy(&device->running, &scratch) != 0)
+		return SWITCH_GENERAL;
+	error = apply_all(device, &scratch, changes, count, &at);
+	if (error != SWITCH_OK) {
+		switch_model_done(&scratch);
+		return error;
+	}
+	before = device->running;
+	device->running = scratch;
+	if (push(device) != 0) {
+		switch_model_done(&device->running);
+		device->running = before;
+		return SWITCH_COMMIT_FAILED;
+	}
+	switch_model_done(&before);
+	device->is_saved = false;
+	device->configurations++;
+	device->serial++;
+	return SWITCH_OK;
+}
+
+enum switch_error switch_device_set(struct switch_device *device,
+				    const struct switch_change *changes, size_t count)
+{
+	enum switch_error error;
+
+	for (size_t i = 0; i < count; i++) {
+		if (changes[i].verb == SWITCH_SAVE)
+			return save(device) == 0 ? SWITCH_OK : SWITCH_COMMIT_FAILED;
+	}
+	if (!device->faults.partial)
+		return set_now(device, changes, count);
+	error = set_now(device, changes, (count + 1) / 2);
+	return error == SWITCH_OK ? SWITCH_COMMIT_FAILED : error;
+}

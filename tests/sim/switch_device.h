@@ -1,0 +1,48 @@
+/* The switch between SNMP and Open vSwitch: its running and its saved configuration, what it has
+ * learned, and what is wrong with it. Knows nothing of SNMP's encoding. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "common/base/macros.h"
+
+#include "tests/sim/switch_fault_table.h"
+#include "tests/sim/switch_fdb_wire.h"
+#include "tests/sim/switch_model.h"
+#include "tests/sim/switch_ovs.h"
+
+struct switch_device {
+	struct switch_ovs *ovs;
+	const char *startup_path, *faults_path;
+	struct switch_model running;
+	struct switch_plane plane;
+	struct switch_fdb_row *fdb;
+	size_t fdb_count;
+	struct switch_faults faults;
+	struct timespec faults_read; /* time of the file that was read */
+	int64_t started_ms, read_ms; /* monotonic; when Open vSwitch was asked last */
+	uint32_t configurations;     /* changes of the running configuration */
+	uint32_t saves;
+	bool is_saved;   /* running and startup are the same */
+	uint32_t serial; /* changes when anything may have changed that SNMP shows */
+};
+
+/* Takes the saved configuration where there is one and makes the data plane follow; else takes the
+ * data plane as it is and saves it. Blocks until Open vSwitch answers, 10 s at most. */
+MUST_USE int switch_device_boot(struct switch_device *device);
+void switch_device_done(struct switch_device *device);
+/* Reads the faults when their file has changed; Open vSwitch when what we know is older than
+ * `max_age_ms`. What somebody else set there becomes part of the running configuration. */
+void switch_device_refresh(struct switch_device *device, int64_t max_age_ms);
+uint32_t switch_device_ticks(const struct switch_device *device);
+
+/* Would these changes be taken? In `ret_at` the position of the one that is not. */
+enum switch_error switch_device_test(struct switch_device *device,
+				     const struct switch_change *changes, size_t count,
+				     size_t *ret_at);
+/* Makes them true, all or none (faults aside), and returns when the data plane has them. */
+enum switch_error switch_device_set(struct switch_device *device,
+				    const struct switch_change *changes, size_t count);

@@ -1,0 +1,42 @@
+/* The manners and misfortunes of a lab switch: a file of `key=value` words, read again whenever it
+ * changes, so a person or a story switches them while it runs. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/base/macros.h"
+
+#include "tests/sim/switch_model.h"
+
+enum switch_fdb_fault { SWITCH_FDB_WELL, SWITCH_FDB_EMPTY, SWITCH_FDB_BROKEN, SWITCH_FDB_ZERO_MAC };
+enum switch_time_mark { SWITCH_MARK_ZERO, SWITCH_MARK_CHANGE, SWITCH_MARK_BOTH };
+
+struct switch_faults {
+	/* what goes wrong */
+	uint32_t slow_ms; /* before each request is answered */
+	uint32_t refuse;  /* bits of enum switch_verb: answered with an error, not done */
+	uint32_t lost;    /* bits of enum switch_verb: answered as done, not done */
+	bool partial;     /* the first half of a SET's varbinds is done, then an error */
+	bool lost_save;   /* "saved", and nothing was */
+	bool read_only;
+	enum switch_fdb_fault fdb;
+	bool lldp_broken; /* lldpRemTable rows with an index of two parts */
+	/* how it is built */
+	bool no_create_and_go;
+	bool fdb_id_counts;    /* FdbId is the how-manieth VLAN, not its VID */
+	bool portlist_short;   /* PortLists without the zeros at their end */
+	bool portlist_strict;  /* a SET of another length is refused */
+	uint32_t portlist;     /* octets; 0: as many as the ports need */
+	uint32_t index_offset; /* added to the VID in the index of dot1qVlanStaticTable */
+	enum switch_pvid_manner pvid;
+	enum switch_time_mark time_mark;
+};
+
+/* The whole text; *ret is what it says, also when a word is wrong: then E_MALFORMED, and the word
+ * is in `wrong`. "none" alone is no fault. */
+MUST_USE int switch_faults_read(const char *text, struct switch_faults *ret, char wrong[64]);
+/* What there is, a line each. */
+void switch_faults_help(FILE *out);

@@ -1,0 +1,347 @@
+#include "tests/sim/switch_ovs.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+#include "tests/sim/switch_rpc.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define FDB_MAX      65536
+#define APPLIED_MS   2000
+#define LOCAL_OFPORT 65534
+
+struct switch_ovs {
+	struct switch_rpc database, control;
+	char bridge[SWITCH_PORT_NAME];
+};
+
+void switch_plane_done(struct switch_plane *plane)
+{
+	free(plane->ports);
+	*plane = (struct switch_plane){0};
+}
+
+int switch_ovs_new(const char *database, const char *control, const char *bridge,
+		   struct switch_ovs **ret)
+{
+	struct switch_ovs *ovs = calloc(1, sizeof(*ovs));
+
+	if (!ovs)
+		return -ENOMEM;
+	if (switch_rpc_init(&ovs->database, database) != 0 ||
+	    switch_rpc_init(&ovs->control, control) != 0 ||
+	    !text_copy(ovs->bridge, sizeof(ovs->bridge), bridge)) {
+		free(ovs);
+		return E_INVALID;
+	}
+	*ret = ovs;
+	return 0;
+}
+
+void switch_ovs_free(struct switch_ovs *ovs)
+{
+	if (!ovs)
+		return;
+	switch_rpc_done(&ovs->database);
+	switch_rpc_done(&ovs->control);
+	free(ovs);
+}
+
+/* --- values of OVSDB: an atom stands for a set of one ----------------- */
+
+/* The i-th element of what may be an atom, an empty set, or ["set", [...]]; NULL past its end. */
+static json_t *element(json_t *value, size_t i)
+{
+	const char *word = json_string_value(json_array_get(value, 0));
+
+	if (word && strcmp(word, "set") == 0)
+		return json_array_get(json_array_get(value, 1), i);
+	return i == 0 ? value : NULL;
+}
+
+static json_int_t integer_of(json_t *row, const char *column, json_int_t none)
+{
+	json_t *value = element(json_object_get(row, column), 0);
+
+	return json_is_integer(value) ? json_integer_value(value) : none;
+}
+
+static const char *string_of(json_t *row, const char *column)
+{
+	const char *value = json_string_value(element(json_object_get(row, column), 0));
+
+	return value ? value : "";
+}
+
+static const char *map_value(json_t *row, const char *column, const char *key)
+{
+	json_t *pairs = json_array_get(json_object_get(row, column), 1), *pair;
+	size_t i;
+
+	json_array_foreach(pairs, i, pair)
+	{
+		const char *name = json_string_value(json_array_get(pair, 0));
+		const char *value = json_string_value(json_array_get(pair, 1));
+
+		if (name && value && strcmp(name, key) == 0)
+			return value;
+	}
+	return "";
+}
+
+static const char *uuid_of(json_t *value)
+{
+	const char *uuid = json_string_value(json_array_get(value, 1));
+
+	return uuid ? uuid : "";
+}
+
+/* --- reading --------------------------------------------------------- */
+
+static struct switch_tagging tagging_of(json_t *port)
+{
+	struct switch_tagging tagging = {.mode = SWITCH_TRUNK};
+	json_int_t tag = integer_of(port, "tag", -1);
+	const char *mode = string_of(port, "vlan_mode");
+	json_t *trunks = json_object_get(port, "trunks"), *vid;
+	size_t count = 0;
+
+	for (unsigned i = 0; i < COUNT_OF(switch_mode_words); i++) {
+		if (strcmp(mode, switch_mode_words[i]) == 0)
+			tagging.mode = (enum switch_mode)i;
+	}
+	if (mode[0] == '\0' && tag >= 0)
+		tagging.mode = SWITCH_ACCESS;
+	tagging.tag = tag >= 0 && tag < 4096 ? (uint16_t)tag : 0;
+	if (tagging.mode == SWITCH_ACCESS)
+		return tagging;
+	for (; (vid = element(trunks, count)) != NULL && json_is_integer(vid); count++) {
+		json_int_t number = json_integer_value(vid);
+
+		if (number >= 0 && number < 4096)
+			tagging.trunks[number / 8] =
+				(uint8_t)(tagging.trunks[number / 8] | (1U << (number % 8)));
+	}
+	if (count == 0) /* no list is every VLAN */
+		memset(tagging.trunks, 0xff, sizeof(tagging.trunks));
+	return tagging;
+}
+
+static uint8_t stp_state_of(json_t *port, bool linked)
+{
+	static const struct {
+		const char *word;
+		uint8_t state;
+	} states[] = {{"Disabled", 1}, {"Discarding", 2}, {"Learning", 4}, {"Forwarding", 5}};
+	const char *word = map_value(port, "rstp_status", "rstp_port_state");
+
+	for (size_t i = 0; i < COUNT_OF(states); i++) {
+		if (strcmp(states[i].word, word) == 0)
+			return states[i].state;
+	}
+	return linked ? 5 : 1;
+}
+
+static json_t *interface_of(json_t *interfaces, json_t *port)
+{
+	const char *wanted = uuid_of(element(json_object_get(port, "interfaces"), 0));
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(interfaces, i, row)
+	{
+		if (strcmp(uuid_of(json_object_get(row, "_uuid")), wanted) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+static int compare_ports(const void *a, const void *b)
+{
+	uint32_t x = ((const struct switch_plane_port *)a)->number;
+	uint32_t y = ((const struct switch_plane_port *)b)->number;
+
+	return x < y ? -1 : x > y;
+}
+
+static void plane_add(const struct switch_ovs *ovs, struct switch_plane *plane, json_t *port,
+		      json_t *interface)
+{
+	struct switch_plane_port *at = &plane->ports[plane->port_count];
+	json_int_t number = integer_of(interface, "ofport", -1);
+	struct mac mac = {{0}};
+
+	if (mac_parse(string_of(interface, "mac_in_use"), &mac) != 0)
+		mac = (struct mac){{0}};
+	if (strcmp(string_of(port, "name"), ovs->bridge) == 0)
+		plane->mac = mac;
+	if (number < 1 || number > SWITCH_PORT_MAX || number == LOCAL_OFPORT)
+		return;
+	*at = (struct switch_plane_port){
+		.number = (uint32_t)number,
+		.if_index = (uint32_t)integer_of(interface, "ifindex", 0),
+		.mac = mac,
+		.enabled = strcmp(string_of(interface, "admin_state"), "up") == 0,
+		.linked = strcmp(string_of(interface, "link_state"), "up") == 0,
+		.tagging = tagging_of(port),
+	};
+	at->stp_state = stp_state_of(port, at->linked);
+	if (text_copy(at->name, sizeof(at->name), string_of(port, "name")))
+		plane->port_count++;
+}
+
+int switch_ovs_read(struct switch_ovs *ovs, struct switch_plane *ret)
+{
+	struct switch_plane plane = {0};
+	json_t *ports, *interfaces, *row, *answer = NULL;
+	size_t i;
+	int rc = switch_rpc_call(
+		&ovs->database, "transact",
+		json_pack("[s,{s:s,s:s,s:[],s:[s,s,s,s,s,s]},{s:s,s:s,s:[],s:[s,s,s,s,s,s]}]",
+			  "Open_vSwitch", "op", "select", "table", "Port", "where", "columns",
+			  "name", "interfaces", "tag", "trunks", "vlan_mode", "rstp_status", "op",
+			  "select", "table", "Interface", "where", "columns", "_uuid", "ofport",
+			  "ifindex", "admin_state", "link_state", "mac_in_use"),
+		&answer);
+
+	if (rc != 0)
+		return rc;
+	ports = json_object_get(json_array_get(answer, 0), "rows");
+	interfaces = json_object_get(json_array_get(answer, 1), "rows");
+	plane.ports = calloc(json_array_size(ports) + 1, sizeof(*plane.ports));
+	if (!ports || !interfaces || !plane.ports) {
+		json_decref(answer);
+		free(plane.ports);
+		return E_PROTOCOL;
+	}
+	json_array_foreach(ports, i, row)
+	{
+		json_t *interface = interface_of(interfaces, row);
+
+		if (interface)
+			plane_add(ovs, &plane, row, interface);
+	}
+	qsort(plane.ports, plane.port_count, sizeof(*plane.ports), compare_ports);
+	json_decref(answer);
+	*ret = plane;
+	return 0;
+}
+
+/* --- writing --------------------------------------------------------- */
+
+static json_t *trunk_set(const struct switch_tagging *tagging)
+{
+	json_t *list = json_array();
+
+	for (uint32_t vid = 0; vid < 4096 && tagging->mode != SWITCH_ACCESS; vid++) {
+		if (switch_tagging_has(tagging, vid))
+			(void)json_array_append_new(list, json_integer((json_int_t)vid));
+	}
+	return json_pack("[s,o]", "set", list);
+}
+
+static json_t *update_of(const struct switch_ovs_change *change)
+{
+	const struct switch_tagging *tagging = &change->tagging;
+	json_t *tag = tagging->mode == SWITCH_TRUNK ? json_pack("[s,[]]", "set")
+						    : json_integer(tagging->tag);
+
+	return json_pack("{s:s,s:s,s:[[s,s,s]],s:{s:s,s:o,s:o}}", "op", "update", "table", "Port",
+			 "where", "name", "==", change->port, "row", "vlan_mode",
+			 switch_mode_words[tagging->mode], "tag", tag, "trunks",
+			 trunk_set(tagging));
+}
+
+static json_int_t configuration(struct switch_ovs *ovs, const char *column)
+{
+	json_t *answer = NULL;
+	json_int_t value = -1;
+
+	if (switch_rpc_call(&ovs->database, "transact",
+			    json_pack("[s,{s:s,s:s,s:[],s:[s]}]", "Open_vSwitch", "op", "select",
+				      "table", "Open_vSwitch", "where", "columns", column),
+			    &answer) != 0)
+		return -1;
+	value = integer_of(json_array_get(json_object_get(json_array_get(answer, 0), "rows"), 0),
+			   column, -1);
+	json_decref(answer);
+	return value;
+}
+
+/* vswitchd says in cur_cfg which configuration it has made true. */
+static int wait_applied(struct switch_ovs *ovs)
+{
+	const struct timespec pause = {0, 1000000};
+	json_int_t wanted = configuration(ovs, "next_cfg");
+
+	for (unsigned i = 0; i < APPLIED_MS; i++) {
+		json_int_t current = configuration(ovs, "cur_cfg");
+
+		if (current >= wanted || current < 0)
+			return current < 0 ? E_UNAVAILABLE : 0;
+		(void)nanosleep(&pause, NULL);
+	}
+	return E_TIMEOUT;
+}
+
+int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *changes, size_t count)
+{
+	json_t *params = json_array(), *answer = NULL, *result;
+	size_t i;
+	int rc;
+
+	if (count == 0) {
+		json_decref(params);
+		return 0;
+	}
+	(void)json_array_append_new(params, json_string("Open_vSwitch"));
+	for (i = 0; i < count; i++)
+		(void)json_array_append_new(params, update_of(&changes[i]));
+	(void)json_array_append_new(params, json_pack("{s:s,s:s,s:[],s:[[s,s,i]]}", "op", "mutate",
+						      "table", "Open_vSwitch", "where", "mutations",
+						      "next_cfg", "+=", 1));
+	rc = switch_rpc_call(&ovs->database, "transact", params, &answer);
+	if (rc != 0)
+		return rc;
+	json_array_foreach(answer, i, result)
+	{
+		if (json_object_get(result, "error") || json_is_null(result))
+			rc = E_CONFLICT;
+	}
+	json_decref(answer);
+	return rc != 0 ? rc : wait_applied(ovs);
+}
+
+int switch_ovs_fdb(struct switch_ovs *ovs, struct switch_fdb_row **ret_rows, size_t *ret_count)
+{
+	struct switch_fdb_row *rows;
+	json_t *answer = NULL;
+	const char *text;
+	size_t size, room = 0;
+	int rc = switch_rpc_call(&ovs->control, "fdb/show", json_pack("[s]", ovs->bridge), &answer);
+
+	if (rc != 0)
+		return rc;
+	text = json_string_value(answer);
+	size = json_string_length(answer);
+	for (size_t i = 0; text && i < size; i++)
+		room += text[i] == '\n';
+	rows = calloc(room + 1, sizeof(*rows));
+	rc = !rows ? -ENOMEM : !text ? E_PROTOCOL : room > FDB_MAX ? E_LIMIT : 0;
+	if (rc == 0)
+		rc = switch_fdb_read(text, size, rows, room + 1, ret_count);
+	json_decref(answer);
+	if (rc != 0) {
+		free(rows);
+		return rc;
+	}
+	*ret_rows = rows;
+	return 0;
+}

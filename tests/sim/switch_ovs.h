@@ -1,0 +1,50 @@
+/* Open vSwitch as the data plane of a lab switch: ports and their VLANs by OVSDB (RFC 7047) on the
+ * database's Unix socket, learned addresses by vswitchd's control socket, which speaks JSON-RPC as
+ * well. Connections stay open; a call blocks for two seconds at most. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/net/mac.h"
+
+#include "tests/sim/switch_fdb_wire.h"
+#include "tests/sim/switch_model.h"
+
+#define SWITCH_PORT_NAME 64
+
+struct switch_plane_port {
+	char name[SWITCH_PORT_NAME];
+	uint32_t number; /* OpenFlow port, our base port */
+	uint32_t if_index;
+	struct mac mac;
+	bool enabled, linked; /* admin and oper state */
+	uint8_t stp_state;    /* dot1dStpPortState */
+	struct switch_tagging tagging;
+};
+
+struct switch_plane {
+	struct mac mac; /* of the bridge */
+	struct switch_plane_port *ports;
+	size_t port_count;
+};
+void switch_plane_done(struct switch_plane *plane);
+
+struct switch_ovs;
+MUST_USE int switch_ovs_new(const char *database, const char *control, const char *bridge,
+			    struct switch_ovs **ret);
+void switch_ovs_free(struct switch_ovs *ovs);
+MUST_USE int switch_ovs_read(struct switch_ovs *ovs, struct switch_plane *ret);
+
+struct switch_ovs_change {
+	const char *port;
+	struct switch_tagging tagging;
+};
+/* All of them in one transaction; returns when the data plane has them. */
+MUST_USE int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *changes,
+			      size_t count);
+/* Caller frees *ret_rows. */
+MUST_USE int switch_ovs_fdb(struct switch_ovs *ovs, struct switch_fdb_row **ret_rows,
+			    size_t *ret_count);
