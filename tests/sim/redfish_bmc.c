@@ -492,8 +492,8 @@ static void spoil(struct redfish_bmc *bmc, const char *path, struct redfish_bmc_
 	ret->cut = bmc->faults & REDFISH_BMC_CUT;
 }
 
-void redfish_bmc_serve(struct redfish_bmc *bmc, const struct redfish_bmc_request *request,
-		       struct redfish_bmc_answer *ret)
+static void answer(struct redfish_bmc *bmc, const struct redfish_bmc_request *request,
+		   struct redfish_bmc_answer *ret)
 {
 	bool public_path;
 	char path[160];
@@ -523,6 +523,16 @@ void redfish_bmc_serve(struct redfish_bmc *bmc, const struct redfish_bmc_request
 		dispatch(bmc, request, path, ret);
 	}
 	spoil(bmc, path, ret);
+}
+
+void redfish_bmc_serve(struct redfish_bmc *bmc, const struct redfish_bmc_request *request,
+		       struct redfish_bmc_answer *ret)
+{
+	uint32_t lasting = bmc->faults;
+
+	bmc->faults |= request->faults;
+	answer(bmc, request, ret);
+	bmc->faults = lasting;
 }
 
 /* --- life ------------------------------------------------------------ */

@@ -90,7 +90,8 @@ struct redfish_bmc_request {
 	const char *if_match;
 	const char *body; /* `size` bytes */
 	size_t size;
-	int64_t now_ms; /* any monotonic clock */
+	int64_t now_ms;  /* any monotonic clock */
+	uint32_t faults; /* of this request, beside those that are on */
 };
 
 /* Zero bytes are valid; end it with redfish_bmc_answer_done. Headers to send when not "". */

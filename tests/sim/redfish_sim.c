@@ -12,15 +12,8 @@
  *   PUT /sim/faults  "WORD[,WORD...] HOLD_MS [PATH]"   "none" ends them; see redfish_bmc.c
  *   PUT /sim/forget                               forgets its sessions, as a reboot of the BMC does
  *   PUT /sim/password "NEW" */
-#include <errno.h>
-#include <event2/buffer.h>
-#include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
-#include <event2/http.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <inttypes.h>
-#include <openssl/ssl.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -31,8 +24,9 @@
 #include "common/base/clock.h"
 #include "common/base/json_text.h"
 #include "common/base/text.h"
+#include "common/net/ipv4.h"
 
-#include "tests/sim/redfish_bmc.h"
+#include "tests/sim/redfish_http.h"
 
 struct sim;
 
@@ -40,26 +34,19 @@ struct node {
 	struct sim *sim;
 	char name[64], address[64], folder[256];
 	struct redfish_bmc *bmc;
-	struct evhttp *http;
 	char device[16]; /* what the next start boots, in the chassis program's words */
 };
 
 struct sim {
 	struct event_base *base;
-	SSL_CTX *tls; /* NULL: plain HTTP */
+	struct redfish_http *http;
+	const char *certificate; /* NULL: plain HTTP */
 	const char *chassis;
 	struct redfish_bmc_options options;
 	char password[64];
 	uint16_t port;
 	struct node *nodes;
 	size_t count;
-};
-
-/* An answer that waits for its time. */
-struct late {
-	struct evhttp_request *request;
-	struct redfish_bmc_answer answer;
-	struct event *timer;
 };
 
 /* --- the node behind a BMC ------------------------------------------- */
@@ -131,156 +118,33 @@ static void node_power(void *context, enum redfish_bmc_power action)
 
 /* --- HTTP ------------------------------------------------------------ */
 
-static const char *method_of(const struct evhttp_request *request)
+static void put_state(struct node *node, struct text *body)
 {
-	switch (evhttp_request_get_command(request)) {
-	case EVHTTP_REQ_GET: return "GET";
-	case EVHTTP_REQ_POST: return "POST";
-	case EVHTTP_REQ_PUT: return "PUT";
-	case EVHTTP_REQ_PATCH: return "PATCH";
-	case EVHTTP_REQ_DELETE: return "DELETE";
-	case EVHTTP_REQ_HEAD: return "HEAD";
-	case EVHTTP_REQ_OPTIONS:
-	case EVHTTP_REQ_TRACE:
-	case EVHTTP_REQ_CONNECT: break;
-	}
-	return "OTHER";
-}
-
-static void header(struct evkeyvalq *headers, const char *name, const char *value)
-{
-	if (value[0])
-		(void)evhttp_add_header(headers, name, value);
-}
-
-static void cut_sent(struct bufferevent *stream, void *context)
-{
-	(void)stream;
-	evhttp_connection_free(context);
-}
-
-static void cut_failed(struct bufferevent *stream, short what, void *context)
-{
-	(void)stream;
-	(void)what;
-	evhttp_connection_free(context);
-}
-
-/* Half of the body, then the end of the connection. */
-static void send_cut(struct evhttp_request *request, const struct redfish_bmc_answer *answer)
-{
-	struct evhttp_connection *connection = evhttp_request_get_connection(request);
-	struct bufferevent *stream = evhttp_connection_get_bufferevent(connection);
-	struct evbuffer *out = bufferevent_get_output(stream);
-
-	bufferevent_setcb(stream, NULL, cut_sent, cut_failed, connection);
-	(void)evbuffer_add_printf(out, "HTTP/1.1 %d OK\r\nContent-Type: application/json\r\n",
-				  answer->status);
-	(void)evbuffer_add_printf(out, "Content-Length: %zu\r\n\r\n%.*s", answer->body.size,
-				  (int)(answer->body.size / 2), text_get(&answer->body));
-	(void)bufferevent_enable(stream, EV_WRITE);
-}
-
-static void send_answer(struct evhttp_request *request, struct redfish_bmc_answer *answer)
-{
-	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
-	struct evbuffer *body;
-	char seconds[16];
-
-	if (answer->cut) {
-		send_cut(request, answer);
-		redfish_bmc_answer_done(answer);
-		return;
-	}
-	body = evbuffer_new();
-	(void)evbuffer_add(body, text_get(&answer->body), answer->body.size);
-	header(headers, "OData-Version", "4.0");
-	header(headers, "Cache-Control", "no-store");
-	header(headers, "X-Auth-Token", answer->token);
-	header(headers, "Location", answer->location);
-	header(headers, "ETag", answer->etag);
-	if (answer->body.size > 0)
-		header(headers, "Content-Type", "application/json; charset=utf-8");
-	if (answer->authenticate)
-		header(headers, "WWW-Authenticate", "Basic realm=\"redfish_sim\"");
-	if (answer->retry_s > 0) {
-		(void)text_format(seconds, sizeof(seconds), "%u", answer->retry_s);
-		header(headers, "Retry-After", seconds);
-	}
-	evhttp_send_reply(request, answer->status, NULL, body);
-	evbuffer_free(body);
-	redfish_bmc_answer_done(answer);
-}
-
-static void late_due(evutil_socket_t fd, short what, void *context)
-{
-	struct late *late = context;
-
-	(void)fd;
-	(void)what;
-	evhttp_request_set_on_complete_cb(late->request, NULL, NULL);
-	evhttp_connection_set_closecb(evhttp_request_get_connection(late->request), NULL, NULL);
-	if (late->answer.delay_ms >= 0)
-		send_answer(late->request, &late->answer);
-	event_free(late->timer);
-	free(late);
-}
-
-static void late_gone(struct evhttp_connection *connection, void *context)
-{
-	struct late *late = context;
-
-	(void)connection;
-	redfish_bmc_answer_done(&late->answer);
-	event_free(late->timer);
-	free(late);
-}
-
-/* A delay of -1 waits for the client to give up. */
-static void send_later(struct sim *sim, struct evhttp_request *request,
-		       const struct redfish_bmc_answer *answer)
-{
-	struct late *late = calloc(1, sizeof(*late));
-	struct timeval delay = {.tv_sec = answer->delay_ms / 1000,
-				.tv_usec = answer->delay_ms % 1000 * 1000};
-
-	if (!late)
-		abort();
-	*late = (struct late){.request = request, .answer = *answer};
-	late->timer = event_new(sim->base, -1, 0, late_due, late);
-	evhttp_connection_set_closecb(evhttp_request_get_connection(request), late_gone, late);
-	if (answer->delay_ms >= 0)
-		(void)event_add(late->timer, &delay);
-}
-
-static void send_state(struct node *node, struct evhttp_request *request)
-{
-	struct redfish_bmc_answer answer = {.status = 200};
 	struct redfish_bmc_state state;
 
 	redfish_bmc_state(node->bmc, clock_monotonic_ms(), &state);
-	json_begin_object(&answer.body, NULL);
-	json_bool(&answer.body, "on", state.on);
-	json_string(&answer.body, "boot", state.boot.target);
-	json_string(&answer.body, "enabled", state.boot.enabled);
-	json_string(&answer.body, "booted", state.booted.target);
-	json_int(&answer.body, "sessions", state.sessions);
-	json_int(&answer.body, "sessions_peak", state.sessions_peak);
-	json_int(&answer.body, "sessions_made", (int64_t)state.sessions_made);
-	json_int(&answer.body, "requests", (int64_t)state.requests);
-	json_int(&answer.body, "refused", (int64_t)state.refused);
-	json_int(&answer.body, "power_ons", (int64_t)state.power_ons);
-	json_int(&answer.body, "power_offs", (int64_t)state.power_offs);
-	json_int(&answer.body, "restarts", (int64_t)state.restarts);
-	json_end_object(&answer.body);
-	send_answer(request, &answer);
+	json_begin_object(body, NULL);
+	json_bool(body, "on", state.on);
+	json_string(body, "boot", state.boot.target);
+	json_string(body, "enabled", state.boot.enabled);
+	json_string(body, "booted", state.booted.target);
+	json_int(body, "sessions", state.sessions);
+	json_int(body, "sessions_peak", state.sessions_peak);
+	json_int(body, "sessions_made", (int64_t)state.sessions_made);
+	json_int(body, "requests", (int64_t)state.requests);
+	json_int(body, "refused", (int64_t)state.refused);
+	json_int(body, "power_ons", (int64_t)state.power_ons);
+	json_int(body, "power_offs", (int64_t)state.power_offs);
+	json_int(body, "restarts", (int64_t)state.restarts);
+	json_end_object(body);
 }
 
 /* "hang,slow 5000 /redfish/v1/Chassis" */
-static bool set_faults(struct node *node, char *words)
+static bool set_faults(struct node *node, const char *words)
 {
+	char copy[512];
 	char *rest = NULL;
-	char *list = strtok_r(words, " \n", &rest);
+	char *list = text_copy(copy, sizeof(copy), words) ? strtok_r(copy, " \n", &rest) : NULL;
 	char *hold = list ? strtok_r(NULL, " \n", &rest) : NULL;
 	char *path = hold ? strtok_r(NULL, " \n", &rest) : NULL;
 	uint32_t bits = 0;
@@ -298,73 +162,48 @@ static bool set_faults(struct node *node, char *words)
 	return true;
 }
 
-static void control(struct node *node, struct evhttp_request *request, const char *verb, char *body)
+static void control(struct node *node, const char *verb, const char *body,
+		    struct redfish_bmc_answer *ret)
 {
-	struct redfish_bmc_answer answer = {.status = 204};
-
+	ret->status = 204;
 	if (strcmp(verb, "state") == 0) {
-		send_state(node, request);
-		return;
-	}
-	if (strcmp(verb, "faults") == 0) {
+		ret->status = 200;
+		put_state(node, &ret->body);
+	} else if (strcmp(verb, "faults") == 0) {
 		if (!set_faults(node, body))
-			answer.status = 400;
+			ret->status = 400;
 	} else if (strcmp(verb, "forget") == 0) {
 		redfish_bmc_forget_sessions(node->bmc);
 	} else if (strcmp(verb, "password") == 0) {
 		redfish_bmc_set_password(node->bmc, body);
 	} else {
-		answer.status = 404;
+		ret->status = 404;
 	}
-	send_answer(request, &answer);
 }
 
-static void on_request(struct evhttp_request *request, void *context)
+static struct node *node_at(struct sim *sim, uint32_t local)
 {
-	struct node *node = context;
-	struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
-	struct evbuffer *input = evhttp_request_get_input_buffer(request);
-	size_t size = evbuffer_get_length(input);
-	char *body = calloc(1, size + 1);
-	struct redfish_bmc_answer answer;
-	struct redfish_bmc_request asked = {
-		.method = method_of(request),
-		.path = evhttp_request_get_uri(request),
-		.token = evhttp_find_header(headers, "X-Auth-Token"),
-		.authorization = evhttp_find_header(headers, "Authorization"),
-		.if_match = evhttp_find_header(headers, "If-Match"),
-		.body = body,
-		.size = size,
-		.now_ms = clock_monotonic_ms(),
-	};
+	char text[IPV4_TEXT_SIZE];
 
-	if (!body)
-		abort();
-	(void)evbuffer_remove(input, body, size);
-	if (strncmp(asked.path, "/sim/", 5) == 0) {
-		control(node, request, asked.path + 5, body);
-	} else {
-		redfish_bmc_serve(node->bmc, &asked, &answer);
-		if (answer.delay_ms != 0)
-			send_later(node->sim, request, &answer);
-		else
-			send_answer(request, &answer);
+	(void)ipv4_text(local, text);
+	for (size_t i = 0; i < sim->count; i++) {
+		if (strcmp(sim->nodes[i].address, text) == 0)
+			return &sim->nodes[i];
 	}
-	free(body);
+	return NULL;
 }
 
-static struct bufferevent *stream_new(struct event_base *base, void *context)
+static void serve(void *context, uint32_t local, const struct redfish_bmc_request *request,
+		  struct redfish_bmc_answer *ret)
 {
-	struct sim *sim = context;
-	struct bufferevent *stream;
+	struct node *node = node_at(context, local);
 
-	if (!sim->tls)
-		return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
-	stream = bufferevent_openssl_socket_new(base, -1, SSL_new(sim->tls),
-						BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
-	if (stream)
-		bufferevent_openssl_set_allow_dirty_shutdown(stream, 1);
-	return stream;
+	if (!node)
+		ret->status = 404;
+	else if (strncmp(request->path, "/sim/", 5) == 0)
+		control(node, request->path + 5, request->body, ret);
+	else
+		redfish_bmc_serve(node->bmc, request, ret);
 }
 
 /* --- start ----------------------------------------------------------- */
@@ -408,6 +247,8 @@ static int node_start(struct sim *sim, struct node *node, size_t index)
 	char password[64];
 	char uuid[40];
 	char path[300];
+	struct problem problem = {0};
+	uint32_t address;
 
 	(void)text_copy(password, sizeof(password), sim->password);
 	(void)text_format(uuid, sizeof(uuid), "68616173-6c61-4000-8000-%012zu", index + 1);
@@ -422,25 +263,20 @@ static int node_start(struct sim *sim, struct node *node, size_t index)
 	}
 	if (redfish_bmc_new(&options, &node->bmc) != 0)
 		return fail("no memory", node->name);
-	node->http = evhttp_new(sim->base);
-	evhttp_set_allowed_methods(node->http, EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
-						       EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE |
-						       EVHTTP_REQ_HEAD);
-	evhttp_set_max_body_size(node->http, 1 << 20);
-	evhttp_set_bevcb(node->http, stream_new, sim);
-	evhttp_set_gencb(node->http, on_request, node);
-	if (evhttp_bind_socket(node->http, node->address, sim->port) != 0)
+	if (ipv4_parse(node->address, &address) ||
+	    redfish_http_listen(sim->http, address, sim->port, &problem))
 		return fail("cannot listen", node->address);
 	return 0;
 }
 
-static int tls_start(struct sim *sim, const char *certificate)
+static int http_start(struct sim *sim)
 {
-	sim->tls = SSL_CTX_new(TLS_server_method());
-	if (!sim->tls || SSL_CTX_use_certificate_chain_file(sim->tls, certificate) != 1 ||
-	    SSL_CTX_use_PrivateKey_file(sim->tls, certificate, SSL_FILETYPE_PEM) != 1)
-		return fail("not a certificate with its key", certificate);
-	return 0;
+	const struct redfish_http_options options = {
+		.certificate = sim->certificate, .serve = serve, .context = sim};
+	struct problem problem = {0};
+	int rc = redfish_http_new(sim->base, &options, &sim->http, &problem);
+
+	return rc ? fail(problem.message, "?") : 0;
 }
 
 static void on_signal(evutil_socket_t number, short what, void *context)
@@ -470,7 +306,7 @@ static int options_read(int argc, char **argv, struct sim *sim)
 	while (rc == 0 && (word = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (word) {
 		case 'p': sim->port = (uint16_t)strtoul(optarg, NULL, 10); break;
-		case 'c': rc = tls_start(sim, optarg); break;
+		case 'c': sim->certificate = optarg; break;
 		case 'v': sim->options.vendor = redfish_bmc_vendor_find(optarg); break;
 		case 'u': sim->options.username = optarg; break;
 		case 'w':
@@ -488,13 +324,10 @@ static int options_read(int argc, char **argv, struct sim *sim)
 
 static void sim_done(struct sim *sim)
 {
-	for (size_t i = 0; i < sim->count; i++) {
-		if (sim->nodes[i].http)
-			evhttp_free(sim->nodes[i].http);
+	redfish_http_free(sim->http);
+	for (size_t i = 0; i < sim->count; i++)
 		redfish_bmc_free(sim->nodes[i].bmc);
-	}
 	free(sim->nodes);
-	SSL_CTX_free(sim->tls);
 	event_base_free(sim->base);
 }
 
@@ -530,6 +363,7 @@ int main(int argc, char **argv)
 	sim.nodes = calloc(sim.count ? sim.count : 1, sizeof(*sim.nodes));
 	if (!sim.base || !sim.nodes || sim.count == 0)
 		return fail("which NAME=ADDRESS", "?");
+	rc = http_start(&sim);
 	for (size_t i = 0; i < sim.count && rc == 0; i++) {
 		sim.nodes[i].sim = &sim;
 		rc = operand_read(argv[optind + (int)i], &sim.nodes[i])
