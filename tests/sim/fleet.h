@@ -1,6 +1,7 @@
 /* fleet: up to 20,000 simulated machines in one process, as the rest of the site meets them on the
  * wire: DHCP through relays, TFTP, boot HTTP, the agent's mailbox, the installed OS, and a BMC each
- * (RMCP+). One loop, one thread; all nodes of a kind share one socket: the addresses are the
+ * (RMCP+ or
+ * Redfish). One loop, one thread; all nodes of a kind share one socket: the addresses are the
  * kernel's (AnyIP: `ip route add local PREFIX dev lo`) and IP_PKTINFO says whose packet it is.
  *
  * Node i (from 0) is called f<i+1>, sits in rack i / rack_size, port i % rack_size + 1, has the MAC
@@ -33,6 +34,8 @@ struct fleet;
 struct fleet_node;
 struct fleet_http;
 struct fleet_session;
+struct redfish_bmc;
+struct redfish_http;
 
 /* Where a node is in its life. Order of a boot. */
 enum fleet_phase {
@@ -156,6 +159,7 @@ struct fleet_node {
 	unsigned retries;
 	struct fleet_disk disk;
 	struct fleet_bmc bmc;
+	struct redfish_bmc *redfish; /* NULL: the BMC speaks RMCP+ */
 	unsigned boots, agent_boots, images;
 };
 
@@ -172,6 +176,8 @@ struct fleet_options {
 	uint32_t server; /* where bampi-bootd is */
 	struct fleet_times times;
 	double faults[FLEET_FAULTS]; /* probabilities */
+	double redfish;              /* share of BMCs that speak it */
+	char *certificate;           /* PEM with its key, of those BMCs; NULL: plain HTTP */
 	char *database;              /* conninfo; NULL: invariants are not checked */
 	bool hold;
 	bool json;
@@ -184,6 +190,10 @@ struct fleet_stats {
 	uint64_t dhcp_sent, dhcp_received, tftp_blocks, http_requests, http_failures,
 		http_connections;
 	uint64_t bmc_packets, bmc_sessions, bmc_refused, bmc_commands;
+	/* redfish_basic: requests with a password; _refused: sessions and requests; _open and _peak
+	 * are sessions: of all BMCs at the end, of one BMC at any time. */
+	uint64_t redfish_requests, redfish_sessions, redfish_basic, redfish_refused, redfish_open,
+		redfish_peak;
 	uint64_t boots, images, image_bytes, tasks, callbacks, refused_callbacks;
 	uint64_t checks, violations;
 	uint64_t faults[FLEET_FAULTS];
@@ -196,6 +206,7 @@ struct fleet {
 	int *holders; /* by place in the node prefix: node index + 1 */
 	int relay_fd, tftp_fd, size_fd, bmc_fd;
 	struct loop_watch *relay_watch, *tftp_watch, *size_watch, *bmc_watch;
+	struct redfish_http *redfish;
 	struct fleet_stats stats;
 	bool holding;
 	struct fleet_check *check;
@@ -296,6 +307,17 @@ void fleet_agent_done(struct fleet_node *node);
 /* --- the BMC (fleet_bmc.c) --- */
 void fleet_bmc_readable(void *context, int events);
 void fleet_bmc_done(struct fleet_node *node);
+
+const char *fleet_bmc_password(struct fleet_node *node);
+
+/* --- BMCs that speak Redfish (fleet_redfish.c) --- */
+bool fleet_is_redfish(const struct fleet_options *options, int index);
+uint16_t fleet_redfish_port(const struct fleet_options *options);
+void fleet_redfish_init(struct fleet_node *node);
+void fleet_redfish_done(struct fleet_node *node);
+MUST_USE int fleet_redfish_listen(struct fleet *fleet, struct problem *problem);
+/* Sets redfish_open and redfish_peak. */
+void fleet_redfish_count(struct fleet *fleet);
 
 /* --- invariants (fleet_check.c) --- */
 MUST_USE int fleet_check_new(struct fleet *fleet, struct fleet_check **ret);

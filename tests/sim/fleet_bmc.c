@@ -155,7 +155,7 @@ void fleet_bmc_done(struct fleet_node *node)
 		session_remove(node, node->bmc.sessions);
 }
 
-static const char *password(struct fleet_node *node)
+const char *fleet_bmc_password(struct fleet_node *node)
 {
 	return fleet_fault_always(node, FLEET_BMC_PASSWORD) ? "somebody-changed" : FLEET_PASSWORD;
 }
@@ -217,7 +217,8 @@ static void on_rakp1(const struct visit *visit)
 	session->handshake.role = said.role;
 	randombytes_buf(session->handshake.bmc_random, sizeof(session->handshake.bmc_random));
 	fleet_bmc_guid(visit->node, session->handshake.guid);
-	size = rmcp_rakp2_encode(&session->handshake, tag, status, password(visit->node), payload);
+	size = rmcp_rakp2_encode(&session->handshake, tag, status, fleet_bmc_password(visit->node),
+				 payload);
 	answer(visit, &head, NULL, payload, size);
 	if (status != RMCP_OK) {
 		visit->node->fleet->stats.bmc_refused++;
@@ -241,10 +242,11 @@ static void on_rakp3(const struct visit *visit)
 	if (!session || session->active || session->handshake.user_size == 0)
 		return;
 	if (rmcp_rakp3_check(visit->rmcp->payload, visit->rmcp->payload_size, &session->handshake,
-			     password(visit->node)))
+			     fleet_bmc_password(visit->node)))
 		status = RMCP_BAD_INTEGRITY_VALUE;
 	else
-		rmcp_keys_make(&session->handshake, password(visit->node), &session->keys);
+		rmcp_keys_make(&session->handshake, fleet_bmc_password(visit->node),
+			       &session->keys);
 	size = rmcp_rakp4_encode(&session->handshake, &session->keys, tag, status, payload);
 	answer(visit, &head, NULL, payload, size);
 	if (status != RMCP_OK) {
@@ -331,7 +333,7 @@ static void receive(struct fleet *fleet, const struct fleet_packet *packet)
 	const struct visit visit = {node, packet, &rmcp};
 
 	fleet->stats.bmc_packets++;
-	if (!node || fleet_fault_always(node, FLEET_BMC_DEAD) ||
+	if (!node || node->redfish || fleet_fault_always(node, FLEET_BMC_DEAD) ||
 	    fleet_fault(node, FLEET_BMC_LOST) || rmcp_decode(packet->data, packet->size, &rmcp))
 		return;
 	if (rmcp.session_id != 0)

@@ -31,6 +31,12 @@ const struct fleet_fault_row fleet_fault_table[FLEET_FAULTS] = {
 	[FLEET_ERASE_LIES] =    {"erase_lies",    "task",   "a drive says that it is erased and is not", 0.02},
 	[FLEET_NO_CALLBACK] =   {"no_callback",   "boot",   "the installed OS starts and does not call", 0.02},
 	[FLEET_OLD_CALLBACK] =  {"old_callback",  "boot",   "the installed OS calls with the nonce of another", 0.02},
+	/* At the end: a seed means the same misfortune as before these were there. */
+	[FLEET_REDFISH_LAZY] =  {"redfish_lazy",  "node",   "the system is 404 until its collection was read", 0.1},
+	[FLEET_REDFISH_BUSY] =  {"redfish_busy",  "node",   "no power on for 300 ms after off, no boot device for 300 ms after on", 0.1},
+	[FLEET_REDFISH_ETAG] =  {"redfish_etag",  "node",   "a change needs the ETag of what it changes", 0.1},
+	[FLEET_REDFISH_STALE] = {"redfish_stale", "node",   "the boot device of before is shown, the new one is done", 0.05},
+	[FLEET_REDFISH_CUT] =   {"redfish_cut",   "answer", "the answer ends in its middle", 0.005},
 };
 /* clang-format on */
 

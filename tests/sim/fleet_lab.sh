@@ -3,6 +3,7 @@
 #
 #   fleet_lab NODES [OPTION of `fleet run`...]      everything up, nodes imported and accepted, image demo, machines off
 #   $lab: its folder; $site, $hall: the namespaces. FLEET_DURABLE=1: PostgreSQL as `haasctl db init` makes it, with fsync.
+#   FLEET_REDFISH=SHARE: so many of the BMCs speak Redfish, over HTTPS with one key that bampid is told of.
 # shellcheck shell=bash
 build=${HAAS_BUILD:-build/dev}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -17,6 +18,8 @@ chmod 755 "$lab"
 site=fs$$ hall=fh$$
 declare -A pids=()
 fleet_image_bytes=${FLEET_IMAGE_BYTES:-65536}
+fleet_bmcs=()
+[ -z "${FLEET_REDFISH:-}" ] || fleet_bmcs=(--redfish "$FLEET_REDFISH" --certificate "$lab/bmc.pem")
 
 say() { printf '%s (%s s)\n' "$*" "$SECONDS"; }
 sql() { psql -qXAt -h "$lab/pg" -U haas -d haas -v ON_ERROR_STOP=1 -c "set search_path = haas; set haas.scope = 'operator'" -c "$1"; }
@@ -150,6 +153,12 @@ image() { # a signed image of random bytes; nothing unpacks it here
 	"$bin/haasctl" image sign --key "$lab/demo.key" "$manifest" >/dev/null
 	cp "$lab/demo.key.pub" "$lab/image-keys/demo.pub"
 }
+certificate() { # of all Redfish BMCs
+	[ ${#fleet_bmcs[@]} != 0 ] || return 0
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=bmc -keyout "$lab/bmc.key" -out "$lab/bmc.crt" 2>"$lab/log/openssl" ||
+		fail "no certificate: $(cat "$lab/log/openssl")"
+	cat "$lab/bmc.crt" "$lab/bmc.key" >"$lab/bmc.pem"
+}
 ready() {
 	[ "$(sql "select count(*) from daemon_key where daemon = 'bampid'" 2>/dev/null)" = 1 ] && haasctl node list >/dev/null 2>&1
 }
@@ -159,8 +168,9 @@ in_thousands() { # COMMAND...: with the words of stdin, a thousand at a time
 }
 names() { seq -f 'f%g' "$1" "$2"; }
 
+fleet_sheet() { "$bin/fleet" sheet --nodes "$1" "${fleet_bmcs[@]}"; } # NODES
 fleet_nodes() { # NODES: imported and accepted
-	"$bin/fleet" sheet --nodes "$1" >"$lab/sheet.csv"
+	fleet_sheet "$1" >"$lab/sheet.csv"
 	haasctl node import "$lab/sheet.csv" >"$lab/log/import" 2>&1 || fail "import: $(cat "$lab/log/import")"
 	fleet_accept
 }
@@ -175,7 +185,7 @@ fleet_accept() {
 machines_start() { # NODES OPTION...
 	local nodes=$1
 	shift
-	run_in "$hall" fleet "$bin/fleet" run --nodes "$nodes" --database "host=$lab/pg dbname=haas user=haas" "$@"
+	run_in "$hall" fleet "$bin/fleet" run --nodes "$nodes" "${fleet_bmcs[@]}" --database "host=$lab/pg dbname=haas user=haas" "$@"
 }
 # The machines' verdict: ends them, prints it, fails when an invariant broke.
 machines_end() {
@@ -186,6 +196,8 @@ machines_end() {
 	tail -n 3 "$lab/log/fleet"
 	[ $status = 0 ] || fail "the fleet's verdict: $(grep -c VIOLATION "$lab/log/fleet") violations: $(grep VIOLATION "$lab/log/fleet" | head -n 10)"
 }
+# One of the machines' counters, once they have ended.
+fleet_counter() { grep -o " $1=[0-9]*" "$lab/log/fleet" | tail -n 1 | cut -d= -f2; }
 # Stops every daemon as systemd would; a leak or a crash is a failure.
 fleet_lab_end() {
 	local name
@@ -202,6 +214,7 @@ site_up() { # database, daemons, image; no nodes
 	pg_start
 	namespaces
 	boot_files
+	certificate
 	image
 	confs
 	daemon_start portald

@@ -517,6 +517,7 @@ void fleet_node_init(struct fleet *fleet, int index, struct fleet_node *node)
 		node->mac = fleet_mac(index - 1);
 	if (loop_timer_new(fleet->loop, timer_due, node, &node->timer))
 		abort();
+	fleet_redfish_init(node);
 }
 
 void fleet_node_done(struct fleet_node *node)
@@ -524,5 +525,6 @@ void fleet_node_done(struct fleet_node *node)
 	fleet_http_cancel(node);
 	fleet_agent_done(node);
 	fleet_bmc_done(node);
+	fleet_redfish_done(node);
 	loop_timer_free(node->timer);
 }

@@ -16,12 +16,13 @@
 
 #include "tests/sim/fleet.h"
 #include "tests/sim/fleet_rmcp_wire.h"
+#include "tests/sim/redfish_http.h"
 
 #define RELAY_PORT 67
 #define TFTP_PORT  2070 /* of the transfers; the one beside is for those that only ask the size */
 #define IPMI_PORT  623
 
-enum kind { NUMBER, ADDRESS, TEXT, FLAG, FAULT, MIXED };
+enum kind { NUMBER, SHARE, ADDRESS, TEXT, FLAG, FAULT, MIXED };
 
 static const struct option_line {
 	const char *name, *placeholder, *fallback, *help;
@@ -37,6 +38,11 @@ static const struct option_line {
 	{"database", "CONNINFO", "",
 	 "where the invariants are checked (role haas); none: they are not", TEXT,
 	 offsetof(struct fleet_options, database)},
+	{"redfish", "SHARE", "0", "of the BMCs that speak Redfish, 0 to 1; the others speak RMCP+",
+	 SHARE, offsetof(struct fleet_options, redfish)},
+	{"certificate", "PEM", "",
+	 "with its key, of those BMCs, which then serve HTTPS; none: plain HTTP", TEXT,
+	 offsetof(struct fleet_options, certificate)},
 	{"post-ms", "MS", "0", "power-on to the first DHCP, 50 to 150 % of it", NUMBER,
 	 offsetof(struct fleet_options, times.post_ms)},
 	{"load-ms", "MS", "0", "kernel to agent", NUMBER,
@@ -67,7 +73,7 @@ static void usage(FILE *out)
 	(void)fprintf(
 		out,
 		"fleet run [OPTION...]    simulated machines until SIGTERM or SIGINT, then the verdict; exit 1 when an invariant broke\n"
-		"fleet sheet [--nodes N]  the nodes as a sheet for haasctl node import\n"
+		"fleet sheet [--nodes N] [--redfish SHARE] [--certificate PEM]  the nodes as a sheet for haasctl node import\n"
 		"fleet subnets [--nodes N] [--server A]  haasctl commands that make the racks' subnets\n"
 		"fleet faults             what may go wrong\n\n"
 		"Run it as root in a network namespace of its own that has\n"
@@ -103,6 +109,10 @@ static bool set(struct fleet_options *options, const struct option_line *line, c
 
 	switch (line->kind) {
 	case NUMBER: *(int64_t *)at(options, line) = strtoll(value, &end, 10); return *end == '\0';
+	case SHARE:
+		*(double *)at(options, line) = strtod(value, &end);
+		return *end == '\0' && value[0] && *(double *)at(options, line) >= 0 &&
+		       *(double *)at(options, line) <= 1;
 	case ADDRESS: return ipv4_parse(value, at(options, line)) == 0;
 	case TEXT:
 		free(*(char **)at(options, line));
@@ -149,21 +159,38 @@ static bool parse(int argc, char **argv, struct fleet_options *options)
 
 /* --- the commands that print --- */
 
+/* The last cells of a row: how its BMC is spoken to. */
+static void print_bmc(const struct fleet_options *options, int index, const char *pin)
+{
+	if (!fleet_is_redfish(options, index))
+		(void)printf("ipmi,%d,,\n", index % 2 ? 3 : 17);
+	else
+		(void)printf("redfish,,%s,%s\n", options->certificate ? "verify" : "off", pin);
+}
+
 static int sheet(struct fleet_options *options)
 {
+	char pin[REDFISH_HTTP_PIN_SIZE] = "";
+	struct problem problem = {0};
+
+	if (options->certificate && redfish_http_pin(options->certificate, pin, &problem)) {
+		(void)fprintf(stderr, "fleet: %s\n", problem.message);
+		return 1;
+	}
 	(void)printf(
-		"name,class,rack,unit,firmware,serial,mac,bmc_address,bmc_username,bmc_password,bmc_cipher_suite\n");
+		"name,class,rack,unit,firmware,serial,mac,bmc_address,bmc_username,bmc_password,bmc_driver,bmc_cipher_suite,bmc_tls,bmc_fingerprint\n");
 	for (int i = 0; i < options->count; i++) {
 		struct fleet_node node = {.index = i};
 		const struct fleet_model *model = fleet_model(&node);
 		char mac[MAC_TEXT_SIZE];
 		char bmc[IPV4_TEXT_SIZE];
 
-		(void)printf("f%d,fleet,r%d,%d,%s,FLEET%05d,%s,%s,%s,%s,%d\n", i + 1,
+		(void)printf("f%d,fleet,r%d,%d,%s,FLEET%05d,%s,%s,%s,%s,", i + 1,
 			     i / FLEET_RACK_SIZE + 1, i % 100 + 1, model->firmware, i + 1,
 			     mac_text(fleet_mac(i), mac),
 			     ipv4_text(FLEET_BMC_BASE + (uint32_t)i, bmc), FLEET_USER,
-			     FLEET_PASSWORD, i % 2 ? 3 : 17);
+			     FLEET_PASSWORD);
+		print_bmc(options, i, pin);
 	}
 	return 0;
 }
@@ -244,7 +271,9 @@ static const struct {
 	COUNTER(dhcp_sent),     COUNTER(dhcp_received),    COUNTER(tftp_blocks),
 	COUNTER(http_requests), COUNTER(http_connections), COUNTER(http_failures),
 	COUNTER(bmc_packets),   COUNTER(bmc_sessions),     COUNTER(bmc_refused),
-	COUNTER(bmc_commands),  COUNTER(checks),           COUNTER(violations),
+	COUNTER(bmc_commands),  COUNTER(redfish_requests), COUNTER(redfish_sessions),
+	COUNTER(redfish_basic), COUNTER(redfish_refused),  COUNTER(redfish_open),
+	COUNTER(redfish_peak),  COUNTER(checks),           COUNTER(violations),
 #undef COUNTER
 };
 
@@ -338,7 +367,7 @@ static int listen_all(struct fleet *fleet, struct problem *problem)
 			rc = loop_watch_new(fleet->loop, *sockets[i].fd, LOOP_READ, sockets[i].fn,
 					    fleet, sockets[i].watch);
 	}
-	return rc;
+	return rc ? rc : fleet_redfish_listen(fleet, problem);
 }
 
 static void close_all(struct fleet *fleet)
@@ -403,6 +432,7 @@ static void stop(struct run *run)
 	struct fleet *fleet = &run->fleet;
 
 	fleet_check_free(fleet->check);
+	redfish_http_free(fleet->redfish);
 	for (int i = 0; fleet->nodes && i < fleet->options.count; i++)
 		fleet_node_done(&fleet->nodes[i]);
 	close_all(fleet);
@@ -431,6 +461,7 @@ static int run_fleet(struct fleet_options *options)
 			loop_timer_arm(run.report, options->report_s * 1000);
 		loop_run(run.fleet.loop);
 		ok = run.fleet.stats.violations == 0;
+		fleet_redfish_count(&run.fleet);
 		if (options->json)
 			verdict_json(&run.fleet, ok);
 		else
@@ -460,6 +491,7 @@ int main(int argc, char **argv)
 		if (parse(argc - 1, argv + 1, &options))
 			status = commands[i].run(&options);
 		free(options.database);
+		free(options.certificate);
 		return status;
 	}
 	usage(stderr);
