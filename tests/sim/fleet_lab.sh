@@ -75,9 +75,6 @@ pg_stop() {
 }
 
 # --- programs ---
-# libipmiconsole leaves a context behind when its engine is torn down while a session is being given up.
-echo 'leak:ipmiconsole_ctx_create' >"$lab/lsan"
-export LSAN_OPTIONS="suppressions=$lab/lsan:print_suppressions=0"
 # That cluster knows its roles by OS user, so there the daemons are who they are in production.
 daemon_user() { [ -z "${FLEET_DURABLE:-}" ] || echo "haas-$1"; }
 folders() {

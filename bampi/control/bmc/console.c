@@ -18,6 +18,7 @@
 
 #include "bampi/control/bmc/console_policy.h"
 #include "bampi/control/bmc/console_ring.h"
+#include "bampi/control/bmc/console_submit.h"
 
 enum {
 	ENGINE_THREADS = 4,
@@ -235,7 +236,7 @@ static void session_start(struct console *console)
 							: IPMICONSOLE_ERR_OUT_OF_MEMORY);
 		return;
 	}
-	if (ipmiconsole_engine_submit(console->session, NULL, NULL) < 0) {
+	if (console_submit(console->session) < 0) {
 		session_failed(console, ipmiconsole_ctx_errnum(console->session));
 		return;
 	}
