@@ -1,0 +1,45 @@
+/* Who belongs to which tenant, and since when: what the prober judges frames by. Pure: text and
+ * time in, verdict out. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+
+#define PROBER_PROBES  256
+#define PROBER_TENANTS 64 /* a bit each */
+#define PROBER_TAGS    64
+#define PROBER_NAME    32
+
+struct prober_probe {
+	char name[PROBER_NAME], netns[64], interface[16];
+	bool active;      /* in the newest file */
+	uint64_t tenants; /* bits; none: the port is nobody's, whatever it hears is a leak */
+	uint64_t before;  /* what `tenants` was before the last change ... */
+	int64_t until_ms; /* ... and until when that counts as well */
+};
+
+struct prober_members {
+	struct prober_probe
+		probes[PROBER_PROBES]; /* never moves: a frame names its sender by place */
+	size_t count;
+	char tenants[PROBER_TENANTS][PROBER_NAME];
+	size_t tenant_count;
+	uint16_t tags[PROBER_TAGS]; /* VLAN IDs that nodes try to get out with */
+	size_t tag_count;
+	int64_t grace_ms;
+};
+
+/* A file's text: lines "probe NAME NETNS INTERFACE TENANT[,TENANT]..." (TENANT "-": nobody's),
+ * "tags VID...", "grace MS", "# ...". Probes that were there keep their places and, where their
+ * tenants change, have the old ones as well for the grace; those that are gone become inactive.
+ * E_MALFORMED or E_LIMIT with the line's number in *ret_line leaves `members` as it was. */
+MUST_USE int prober_members_follow(struct prober_members *members, const char *text, int64_t now_ms,
+				   unsigned *ret_line);
+/* May what `from` sent be heard by `to`? */
+bool prober_may_hear(const struct prober_members *members, size_t from, size_t to, int64_t now_ms);
+/* The tenants of a probe as text, "a", "a,b" or "-". */
+const char *prober_tenants_text(const struct prober_members *members, size_t probe, char *ret,
+				size_t room);
