@@ -1,0 +1,81 @@
+/* Which nodes a PDCI gets, or why it cannot be had and what could be instead. A pure decision over
+ * all nodes as they are now; whoever acts on it takes the nodes in one transaction that fails when
+ * somebody was faster, and asks again. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/text.h"
+#include "common/model/vocabulary.h"
+
+#define ALLOC_GROUPS_MAX 16
+
+enum alloc_spread {
+	/* Packed: as few leaf switches as possible, then as few racks; what is left over stays in
+	 * large pieces for the next who wants to be near. */
+	ALLOC_NEAR,
+	/* Over as many racks as possible, evenly, so that one rack's power takes as little as
+	   possible. */
+	ALLOC_RACK,
+	ALLOC_SPREAD_COUNT
+};
+
+extern const char *const alloc_spread_words[ALLOC_SPREAD_COUNT + 1];
+
+struct alloc_node {
+	int64_t id;
+	char name[64], class[64];
+	char rack[64]; /* "" = not told: a rack of its own kind, shared by all such nodes */
+	char leaf[64]; /* switch that its boot NIC is plugged into; "" = not known */
+	enum node_state state;
+	enum node_firmware firmware;
+	bool dirty, busy; /* busy: a deployment is under way */
+	bool bootable;    /* it has a BMC and a boot NIC */
+	char label[64];   /* a health label that forbids giving it out; "" = none */
+};
+
+struct alloc_group {
+	char class[64];     /* "" = any */
+	unsigned count;     /* 1 or more */
+	unsigned firmwares; /* bits 1 << enum node_firmware that its image boots under */
+};
+
+struct alloc_request {
+	const struct alloc_group *groups;
+	size_t group_count; /* 1..ALLOC_GROUPS_MAX */
+	enum alloc_spread spread;
+};
+
+struct alloc_pick {
+	size_t node;  /* index into the nodes given */
+	size_t group; /* index into the groups given */
+};
+
+struct alloc_answer {
+	bool feasible;
+	struct alloc_pick *picks; /* owned; in order of groups, then names. Not feasible: what could
+				     be had, so `got` is the nearest possible request */
+	size_t pick_count;
+	unsigned got[ALLOC_GROUPS_MAX];
+	unsigned racks, leaves; /* that the picks lie in; unknown ones count as one */
+};
+
+void alloc_answer_done(struct alloc_answer *answer);
+
+/* -ENOMEM, or -EINVAL for no or too many groups. */
+MUST_USE int alloc_choose(const struct alloc_node nodes[], size_t count,
+			  const struct alloc_request *request, struct alloc_answer *ret);
+
+/* Why this node cannot be in this group; NULL when it can. Static but for the label, which is
+ * written to `room`. A node of another class has "another class". */
+const char *alloc_refusal(const struct alloc_node *node, const struct alloc_group *group, char *ret,
+			  size_t room);
+
+/* "group 1 (class gpu): 2 of 3; n4 is active, n5 is dirty, and 7 more" for each group that falls
+ * short, at most `names` nodes named each. */
+void alloc_reasons(const struct alloc_node nodes[], size_t count,
+		   const struct alloc_request *request, const struct alloc_answer *answer,
+		   unsigned names, struct text *ret);

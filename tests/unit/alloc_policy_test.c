@@ -1,0 +1,259 @@
+// links: control_alloc
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bampi/control/alloc/alloc_policy.h"
+#include "tests/support/cmocka.h"
+
+#define ANY_FIRMWARE (1U << FIRMWARE_BIOS | 1U << FIRMWARE_UEFI)
+
+static struct alloc_node free_node(const char *name, const char *class, const char *rack,
+				   const char *leaf)
+{
+	struct alloc_node node = {.state = NODE_FREE, .bootable = true, .firmware = FIRMWARE_BIOS};
+
+	text_copy(node.name, sizeof(node.name), name);
+	text_copy(node.class, sizeof(node.class), class);
+	text_copy(node.rack, sizeof(node.rack), rack);
+	text_copy(node.leaf, sizeof(node.leaf), leaf);
+	return node;
+}
+
+/* "a1 b2" of the picks of one group, or of all with group -1. */
+static void expect_picks(const struct alloc_node nodes[], const struct alloc_answer *answer,
+			 const char *wanted)
+{
+	CLEANUP(text_done) struct text text = {0};
+
+	for (size_t i = 0; i < answer->pick_count; i++)
+		text_addf(&text, "%s%zu:%s", i ? " " : "", answer->picks[i].group,
+			  nodes[answer->picks[i].node].name);
+	assert_string_equal(text_get(&text), wanted);
+}
+
+static const struct alloc_group two_gpu = {.class = "gpu", .count = 2, .firmwares = ANY_FIRMWARE};
+
+static void choose(const struct alloc_node nodes[], size_t count, const struct alloc_group groups[],
+		   size_t group_count, enum alloc_spread spread, struct alloc_answer *ret)
+{
+	const struct alloc_request request = {groups, group_count, spread};
+
+	assert_int_equal(alloc_choose(nodes, count, &request, ret), 0);
+}
+
+static void near_takes_the_smallest_leaf_that_holds_all(void **state)
+{
+	const struct alloc_node nodes[] = {
+		free_node("a1", "gpu", "r1", "leaf1"), free_node("b1", "gpu", "r2", "leaf2"),
+		free_node("b2", "gpu", "r2", "leaf2"), free_node("c1", "gpu", "r3", "leaf3"),
+		free_node("c2", "gpu", "r3", "leaf3"), free_node("c3", "gpu", "r3", "leaf3"),
+	};
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+
+	(void)state;
+	choose(nodes, COUNT_OF(nodes), &two_gpu, 1, ALLOC_NEAR, &answer);
+	assert_true(answer.feasible);
+	expect_picks(nodes, &answer, "0:b1 0:b2");
+	assert_int_equal(answer.racks, 1);
+	assert_int_equal(answer.leaves, 1);
+}
+
+static void near_begins_with_the_largest_when_none_holds_all(void **state)
+{
+	const struct alloc_node nodes[] = {
+		free_node("a1", "gpu", "r1", "leaf1"),
+		free_node("b1", "gpu", "r2", "leaf2"),
+		free_node("b2", "gpu", "r2", "leaf2"),
+		free_node("c1", "gpu", "r2", "leaf3"),
+	};
+	const struct alloc_group three = {.class = "gpu", .count = 3, .firmwares = ANY_FIRMWARE};
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+
+	(void)state;
+	choose(nodes, COUNT_OF(nodes), &three, 1, ALLOC_NEAR, &answer);
+	expect_picks(nodes, &answer, "0:b1 0:b2 0:c1"); /* c1: in the rack of the others */
+	assert_int_equal(answer.racks, 1);
+	assert_int_equal(answer.leaves, 2);
+}
+
+static void rack_spreads_evenly(void **state)
+{
+	const struct alloc_node nodes[] = {
+		free_node("a1", "gpu", "r1", ""), free_node("a2", "gpu", "r1", ""),
+		free_node("a3", "gpu", "r1", ""), free_node("b1", "gpu", "r2", ""),
+		free_node("c1", "gpu", "r3", ""),
+	};
+	const struct alloc_group four = {.class = "gpu", .count = 4, .firmwares = ANY_FIRMWARE};
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+
+	(void)state;
+	choose(nodes, COUNT_OF(nodes), &four, 1, ALLOC_RACK, &answer);
+	expect_picks(nodes, &answer, "0:a1 0:a2 0:b1 0:c1");
+	assert_int_equal(answer.racks, 3);
+}
+
+static void who_cannot_be_given_is_named_with_the_reason(void **state)
+{
+	struct alloc_node nodes[] = {
+		free_node("ok", "gpu", "r1", ""),      free_node("active", "gpu", "r1", ""),
+		free_node("dirty", "gpu", "r1", ""),   free_node("busy", "gpu", "r1", ""),
+		free_node("nobmc", "gpu", "r1", ""),   free_node("uefi", "gpu", "r1", ""),
+		free_node("sick", "gpu", "r1", ""),    free_node("other", "cpu", "r1", ""),
+		free_node("unready", "gpu", "r1", ""),
+	};
+	const struct alloc_group group = {
+		.class = "gpu", .count = 3, .firmwares = 1U << FIRMWARE_BIOS};
+	const struct alloc_request request = {&group, 1, ALLOC_NEAR};
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+	CLEANUP(text_done) struct text all = {0};
+	CLEANUP(text_done) struct text few = {0};
+
+	(void)state;
+	nodes[1].state = NODE_ACTIVE;
+	nodes[2].dirty = true;
+	nodes[3].busy = true;
+	nodes[4].bootable = false;
+	nodes[5].firmware = FIRMWARE_UEFI;
+	text_copy(nodes[6].label, sizeof(nodes[6].label), "fan_failed");
+	nodes[8].state = NODE_DISCOVERED;
+	assert_int_equal(alloc_choose(nodes, COUNT_OF(nodes), &request, &answer), 0);
+	assert_false(answer.feasible);
+	assert_int_equal(answer.got[0], 1);
+	expect_picks(nodes, &answer, "0:ok");
+	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, 99, &all);
+	assert_string_equal(
+		text_get(&all),
+		"group 1 (class gpu): 1 of 3, active is active, dirty is dirty, busy is being worked on, "
+		"nobmc has no BMC or no boot NIC, uefi does not boot the image (firmware), "
+		"sick has health label fan_failed, unready is not accepted yet");
+	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, 2, &few);
+	assert_string_equal(
+		text_get(&few),
+		"group 1 (class gpu): 1 of 3, active is active, dirty is dirty, and 5 more");
+}
+
+/* One who can have any node does not take the only one that another can have. */
+static void groups_with_less_choice_go_first(void **state)
+{
+	struct alloc_node nodes[] = {
+		free_node("a", "gpu", "r1", "l"),
+		free_node("b", "gpu", "r1", "l"),
+		free_node("c", "cpu", "r1", "l"),
+	};
+	const struct alloc_group groups[] = {
+		{.class = "", .count = 1, .firmwares = ANY_FIRMWARE},
+		{.class = "gpu", .count = 1, .firmwares = ANY_FIRMWARE},
+		{.class = "gpu", .count = 1, .firmwares = 1U << FIRMWARE_UEFI},
+	};
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+
+	(void)state;
+	nodes[0].firmware = FIRMWARE_UEFI;
+	choose(nodes, COUNT_OF(nodes), groups, COUNT_OF(groups), ALLOC_NEAR, &answer);
+	assert_true(answer.feasible);
+	expect_picks(nodes, &answer, "0:c 1:b 2:a");
+}
+
+static void nonsense_is_refused_and_nothing_is_infeasible(void **state)
+{
+	const struct alloc_request none = {&two_gpu, 0, ALLOC_NEAR};
+	const struct alloc_request many = {&two_gpu, ALLOC_GROUPS_MAX + 1, ALLOC_NEAR};
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+
+	(void)state;
+	assert_int_equal(alloc_choose(NULL, 0, &none, &answer), -EINVAL);
+	assert_int_equal(alloc_choose(NULL, 0, &many, &answer), -EINVAL);
+	choose(NULL, 0, &two_gpu, 1, ALLOC_RACK, &answer);
+	assert_false(answer.feasible);
+	assert_int_equal(answer.pick_count, 0);
+}
+
+/* By Koenig's theorem, another way than the one under test: the least, over all subsets of the
+ * groups, of (nodes that suit any of them) + (what the others want). */
+static size_t most_possible(const struct alloc_node nodes[], size_t count,
+			    const struct alloc_group groups[3])
+{
+	size_t least = count;
+	char room[96];
+
+	for (unsigned subset = 0; subset < 8; subset++) {
+		size_t sum = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			bool any = false;
+
+			for (size_t g = 0; g < 3; g++)
+				any |= (subset & 1U << g) &&
+				       !alloc_refusal(&nodes[i], &groups[g], room, sizeof(room));
+			sum += any;
+		}
+		for (size_t g = 0; g < 3; g++)
+			sum += subset & 1U << g ? 0 : groups[g].count;
+		least = sum < least ? sum : least;
+	}
+	return least;
+}
+
+/* Whatever the site: nobody twice, nobody refused, and never short of what is possible. */
+static void choices_hold_for_any_site(void **state)
+{
+	(void)state;
+	srand(7);
+	for (int round = 0; round < 400; round++) {
+		struct alloc_node nodes[40];
+		struct alloc_group groups[3];
+		const struct alloc_request request = {
+			groups, 3, (enum alloc_spread)(round % ALLOC_SPREAD_COUNT)};
+		CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+		bool taken[40] = {false};
+		char room[96];
+
+		for (size_t i = 0; i < COUNT_OF(nodes); i++) {
+			char name[8], rack[8], leaf[8];
+
+			text_format(name, sizeof(name), "n%zu", i);
+			text_format(rack, sizeof(rack), "r%d", rand() % 4);
+			text_format(leaf, sizeof(leaf), "l%d", rand() % 6);
+			nodes[i] = free_node(name, rand() % 3 ? "gpu" : "cpu", rack, leaf);
+			nodes[i].state = rand() % 4 ? NODE_FREE : NODE_ACTIVE;
+			nodes[i].firmware = rand() % 2 ? FIRMWARE_UEFI : FIRMWARE_BIOS;
+		}
+		for (size_t g = 0; g < 3; g++) {
+			groups[g] = (struct alloc_group){.count = (unsigned)(rand() % 12 + 1),
+							 .firmwares = (unsigned)(rand() % 3 + 1)};
+			text_copy(groups[g].class, sizeof(groups[g].class),
+				  rand() % 3 == 0 ? ""
+				  : rand() % 2    ? "gpu"
+						  : "cpu");
+		}
+		choose(nodes, COUNT_OF(nodes), groups, 3, request.spread, &answer);
+		for (size_t i = 0; i < answer.pick_count; i++) {
+			const struct alloc_pick *pick = &answer.picks[i];
+
+			assert_false(taken[pick->node]);
+			taken[pick->node] = true;
+			assert_null(alloc_refusal(&nodes[pick->node], &groups[pick->group], room,
+						  sizeof(room)));
+		}
+		assert_int_equal(answer.pick_count, most_possible(nodes, COUNT_OF(nodes), groups));
+		assert_int_equal(answer.feasible,
+				 answer.pick_count ==
+					 groups[0].count + groups[1].count + groups[2].count);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(near_takes_the_smallest_leaf_that_holds_all),
+		cmocka_unit_test(near_begins_with_the_largest_when_none_holds_all),
+		cmocka_unit_test(rack_spreads_evenly),
+		cmocka_unit_test(who_cannot_be_given_is_named_with_the_reason),
+		cmocka_unit_test(groups_with_less_choice_go_first),
+		cmocka_unit_test(nonsense_is_refused_and_nothing_is_infeasible),
+		cmocka_unit_test(choices_hold_for_any_site),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
