@@ -26,9 +26,11 @@ rack_bridge() {
 	ovs-vsctl --db="unix:$dir/ovs/db.sock" --no-wait init
 	rack_exec ovs-vswitchd "unix:$dir/ovs/db.sock" --pidfile --detach --log-file --disable-system -vconsole:off 9>&-
 	local ports=(add-br br0 -- set bridge br0 datapath_type=netdev)
+	# A port of a switch has no address and says nothing by itself. Left alone, the kernel answers ARP for the gateway on each port too, with
+	# the port's own MAC, and nodes talk past the bridge, or not, as the two answers happen to race.
 	for n in $(seq "$count"); do
 		ip -n "$ns" tuntap add "tap$n" mode tap
-		ip -n "$ns" link set "tap$n" up
+		ip -n "$ns" link set "tap$n" arp off addrgenmode none up
 		ports+=(-- add-port br0 "tap$n")
 	done
 	ovs-vsctl --db="unix:$dir/ovs/db.sock" "${ports[@]}"
