@@ -78,5 +78,6 @@ cycle() { # FIRMWARE
 	disk_is_zero n1 || fail "the disk of n1 still holds something"
 	haasctl certificate verify
 	expect "select node || ' ' || deployment_id from certificate" "n1 $deployment" "the certificate"
+	wire_is_a_switch
 	story_end
 }

@@ -24,6 +24,7 @@ daemon_configs() {
 		interfaces = [ "$HAAS_INTERFACE" ];
 		ra_interfaces = [ "$HAAS_INTERFACE" ];
 		http_address = "$HAAS_GATEWAY";
+		metrics_socket = "$state/run/bampi-bootd.metrics";
 		boot_dir = "$state/boot";
 		image_dir = "$state/images";
 	END

@@ -5,6 +5,8 @@
 dir=$(mktemp -d "${TMPDIR:-/tmp}/haas-story.XXXXXX")
 # shellcheck source=tests/lab/site.sh
 . "$(dirname "${BASH_SOURCE[0]}")/site.sh"
+# shellcheck source=tests/lab/wire.sh
+. "$(dirname "${BASH_SOURCE[0]}")/wire.sh"
 story_started=$SECONDS
 
 say() {
@@ -45,6 +47,7 @@ story_show() {
 	echo "-- chassis.log"
 	grep -h ' set \| start ' "$dir"/rack/node/*/chassis.log | tail -n 20
 	site_logs 15
+	[ ! -s "$dir/rack/lab.env" ] || wire_show
 }
 
 story_begin() { # NODES [OPTION of rack up...]
@@ -55,6 +58,7 @@ story_begin() { # NODES [OPTION of rack up...]
 	done
 	trap story_exit EXIT
 	site_up "$@"
+	wire_start
 	say "the site is up"
 }
 
