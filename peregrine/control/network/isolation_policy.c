@@ -1,0 +1,498 @@
+#include "peregrine/control/network/isolation_policy.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+
+/* The domain of VLAN v inside switch s has the number s * VLAN_LIMIT + v. */
+#define DOMAIN(at, vlan) ((at) * (uint32_t)VLAN_LIMIT + (uint32_t)(vlan))
+
+struct proof {
+	const struct fabric_model *model;
+	const port_state *state;
+	uint32_t domain_count;
+	uint32_t *parent;           /* union-find over domains */
+	uint32_t *first;            /* of a component: the first domain seen in it; also BFS */
+	uint32_t owner[VLAN_LIMIT]; /* network of a number */
+	bool translated;            /* some uplink changes a VLAN */
+	struct isolation_report *report;
+};
+
+static const char *const fault_texts[] = {
+	[FAULT_ONE_NUMBER] = "one_number",   [FAULT_STRANGER] = "stranger",
+	[FAULT_TAGS] = "tags_accepted",      [FAULT_FOREIGN_PORT] = "foreign_port",
+	[FAULT_JOINED] = "networks_joined",  [FAULT_FOREIGN_VLAN] = "foreign_vlan",
+	[FAULT_PARKING] = "parking_carried", [FAULT_LOOP] = "loop",
+};
+static_assert(COUNT_OF(fault_texts) == ISOLATION_FAULT_COUNT, "a text for each fault");
+
+const char *isolation_fault_text(enum isolation_fault fault)
+{
+	return fault_texts[fault];
+}
+
+/* --- findings -------------------------------------------------------- */
+
+static struct isolation_finding *find(struct proof *proof, enum isolation_fault fault,
+				      uint32_t port)
+{
+	static const struct isolation_finding none = {.network = MODEL_NONE, .other = MODEL_NONE};
+	struct isolation_report *report = proof->report;
+	struct isolation_finding *finding;
+
+	if (report->count++ >= ISOLATION_FINDINGS)
+		return NULL;
+	finding = &report->findings[report->count - 1];
+	*finding = none;
+	finding->fault = fault;
+	finding->port = port;
+	return finding;
+}
+
+static const char *switch_name(const struct proof *proof, uint32_t port)
+{
+	return proof->model->switches[proof->model->ports[port].at].name;
+}
+
+static void say_port(const struct proof *proof, uint32_t port, unsigned vlan,
+		     struct isolation_finding *finding)
+{
+	finding->vlan = (uint16_t)vlan;
+	finding->network = proof->owner[vlan];
+	(void)text_format(finding->path, sizeof(finding->path), "%s:%s carries VLAN %u",
+			  switch_name(proof, port), proof->model->ports[port].name, vlan);
+}
+
+/* --- numbers and ports ----------------------------------------------- */
+
+static void check_numbers(struct proof *proof)
+{
+	const struct fabric_model *model = proof->model;
+
+	for (unsigned vlan = 0; vlan < VLAN_LIMIT; vlan++)
+		proof->owner[vlan] = MODEL_NONE;
+	for (uint32_t i = 0; i < model->network_count; i++) {
+		uint16_t vlan = model->networks[i].vlan;
+		struct isolation_finding *finding;
+
+		if (vlan == 0 || vlan >= VLAN_LIMIT)
+			continue;
+		if (proof->owner[vlan] == MODEL_NONE && vlan != model->parking) {
+			proof->owner[vlan] = i;
+			continue;
+		}
+		finding = find(proof, FAULT_ONE_NUMBER, MODEL_NONE);
+		if (finding) {
+			finding->vlan = finding->other_vlan = vlan;
+			finding->network = i;
+			finding->other = proof->owner[vlan];
+			(void)text_format(finding->path, sizeof(finding->path), "VLAN %u",
+					  (unsigned)vlan);
+		}
+	}
+}
+
+/* Nothing on the port that `allowed` does not have. */
+static bool within(port_state have, port_state allowed)
+{
+	struct vlan_set may;
+
+	if (!allowed || (have->native != 0 && have->native != allowed->native))
+		return false;
+	if (!have->trunk)
+		return true;
+	may = port_vlans_all(allowed);
+	return allowed->trunk && vlan_set_within(&have->tagged, &may);
+}
+
+static void check_edge(struct proof *proof, uint32_t port, port_state meant, port_state before)
+{
+	port_state have = proof->state[port];
+	struct vlan_set all = port_vlans_all(have);
+	struct vlan_set may = {0};
+	struct vlan_set strange;
+	struct isolation_finding *finding;
+	unsigned vlan;
+
+	if (within(have, meant) || within(have, before))
+		return;
+	if (meant)
+		may = port_vlans_all(meant);
+	strange = vlan_set_minus(&all, &may);
+	vlan = vlan_set_next(&strange, VLAN_FIRST);
+	finding = find(proof, vlan ? FAULT_STRANGER : FAULT_TAGS, port);
+	if (!finding)
+		return;
+	say_port(proof, port, vlan ? vlan : have->native, finding);
+	vlan = vlan_set_next(&may, VLAN_FIRST);
+	finding->other_vlan = (uint16_t)vlan;
+	finding->other = vlan ? proof->owner[vlan] : MODEL_NONE;
+}
+
+static void check_uplink(struct proof *proof, uint32_t port)
+{
+	struct vlan_set all = port_vlans_all(proof->state[port]);
+	struct isolation_finding *finding;
+
+	if (!vlan_set_has(&all, proof->model->parking))
+		return;
+	finding = find(proof, FAULT_PARKING, port);
+	if (finding)
+		say_port(proof, port, proof->model->parking, finding);
+}
+
+static void check_foreign(struct proof *proof, uint32_t port)
+{
+	struct vlan_set all = port_vlans_all(proof->state[port]);
+
+	for (unsigned v = vlan_set_next(&all, proof->model->vlan_low);
+	     v && v <= proof->model->vlan_high; v = vlan_set_next(&all, v + 1)) {
+		struct isolation_finding *finding;
+
+		if (proof->owner[v] == MODEL_NONE)
+			continue;
+		finding = find(proof, FAULT_FOREIGN_PORT, port);
+		if (finding)
+			say_port(proof, port, v, finding);
+		return;
+	}
+}
+
+static void check_ports(struct proof *proof, const port_state meant[], const port_state before[])
+{
+	for (uint32_t i = 0; i < proof->model->port_count; i++) {
+		/* What an aggregate's ports show is nothing that forwards. */
+		if (!proof->state[i] || proof->model->ports[i].carrier != i)
+			continue;
+		switch (proof->model->ports[i].role) {
+		case PORT_EDGE: check_edge(proof, i, meant[i], before ? before[i] : NULL); break;
+		case PORT_UPLINK: check_uplink(proof, i); break;
+		case PORT_FOREIGN:
+		case PORT_FORMER: check_foreign(proof, i); break;
+		case PORT_MEMBER: break;
+		}
+	}
+}
+
+/* --- uplinks --------------------------------------------------------- */
+
+static struct vlan_set tagged_of(port_state port)
+{
+	return port->trunk ? port->tagged : (struct vlan_set){0};
+}
+
+/* VLANs that arrive at the other end under their own number, in one direction or the other. A tag
+ * that equals the untagged VLAN of the port it arrives at is taken by some switches. */
+static struct vlan_set passing(port_state p, port_state q)
+{
+	struct vlan_set of_p = port_vlans_all(p);
+	struct vlan_set of_q = port_vlans_all(q);
+	struct vlan_set tags_p = tagged_of(p);
+	struct vlan_set tags_q = tagged_of(q);
+	struct vlan_set tagged = vlan_set_union(&tags_p, &tags_q);
+	struct vlan_set both = vlan_set_intersection(&of_p, &of_q);
+
+	both = vlan_set_intersection(&both, &tagged);
+	if (p->native && p->native == q->native)
+		vlan_set_add(&both, p->native);
+	return both;
+}
+
+static bool translates(port_state p, port_state q)
+{
+	return p->native && q->native && p->native != q->native;
+}
+
+static uint32_t root_of(const struct proof *proof, uint32_t domain)
+{
+	while (proof->parent[domain] != domain) {
+		proof->parent[domain] = proof->parent[proof->parent[domain]];
+		domain = proof->parent[domain];
+	}
+	return domain;
+}
+
+/* False: they were one before. */
+static bool join(const struct proof *proof, uint32_t a, uint32_t b)
+{
+	a = root_of(proof, a);
+	b = root_of(proof, b);
+	if (a == b)
+		return false;
+	proof->parent[a] = b;
+	return true;
+}
+
+static bool is_link(const struct proof *proof, uint32_t port)
+{
+	uint32_t peer = proof->model->ports[port].peer;
+
+	return proof->model->ports[port].role == PORT_UPLINK && peer != MODEL_NONE &&
+	       proof->state[port] && proof->state[peer];
+}
+
+static void join_link(struct proof *proof, uint32_t p, uint32_t q)
+{
+	const struct fabric_port *ports = proof->model->ports;
+	struct vlan_set both = passing(proof->state[p], proof->state[q]);
+
+	for (unsigned v = vlan_set_next(&both, VLAN_FIRST); v; v = vlan_set_next(&both, v + 1)) {
+		struct isolation_finding *finding;
+
+		if (join(proof, DOMAIN(ports[p].at, v), DOMAIN(ports[q].at, v)) ||
+		    proof->owner[v] == MODEL_NONE)
+			continue;
+		finding = find(proof, FAULT_LOOP, p);
+		if (!finding)
+			continue;
+		finding->vlan = (uint16_t)v;
+		finding->network = proof->owner[v];
+		(void)text_format(finding->path, sizeof(finding->path),
+				  "VLAN %u over %s:%s - %s:%s and another way", v,
+				  switch_name(proof, p), ports[p].name, switch_name(proof, q),
+				  ports[q].name);
+	}
+}
+
+static void check_links(struct proof *proof)
+{
+	const struct fabric_port *ports = proof->model->ports;
+
+	for (uint32_t p = 0; p < proof->model->port_count; p++) {
+		if (is_link(proof, p) && p < ports[p].peer)
+			join_link(proof, p, ports[p].peer);
+	}
+	for (uint32_t p = 0; p < proof->model->port_count; p++) {
+		uint32_t q = ports[p].peer;
+
+		if (!is_link(proof, p) || !translates(proof->state[p], proof->state[q]))
+			continue;
+		proof->translated = true;
+		(void)join(proof, DOMAIN(ports[p].at, proof->state[p]->native),
+			   DOMAIN(ports[q].at, proof->state[q]->native));
+	}
+}
+
+/* --- the way from one domain to another ------------------------------ */
+
+struct walk {
+	struct proof *proof;
+	uint32_t *from; /* domain -> the one before; MODEL_NONE = not seen */
+	uint32_t *queue;
+	uint32_t *via; /* domain -> port it was reached by */
+	uint32_t count;
+};
+
+static void walk_to(struct walk *walk, uint32_t domain, uint32_t port, unsigned vlan)
+{
+	uint32_t next = DOMAIN(walk->proof->model->ports[port].at, vlan);
+
+	if (walk->from[next] != MODEL_NONE)
+		return;
+	walk->from[next] = domain;
+	walk->via[next] = port;
+	walk->queue[walk->count++] = next;
+}
+
+/* The domains next to this one. */
+static void walk_next(struct walk *walk, uint32_t domain)
+{
+	const struct fabric_model *model = walk->proof->model;
+	const port_state *state = walk->proof->state;
+	const struct fabric_switch *at = &model->switches[domain / VLAN_LIMIT];
+	unsigned vlan = domain % VLAN_LIMIT;
+
+	for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++) {
+		uint32_t q = model->ports[p].peer;
+		struct vlan_set both;
+
+		if (!is_link(walk->proof, p))
+			continue;
+		both = passing(state[p], state[q]);
+		if (vlan_set_has(&both, vlan))
+			walk_to(walk, domain, q, vlan);
+		if (translates(state[p], state[q]) && state[p]->native == vlan)
+			walk_to(walk, domain, q, state[q]->native);
+	}
+}
+
+static void say_way(const struct walk *walk, uint32_t start, uint32_t end,
+		    struct isolation_finding *finding)
+{
+	const struct fabric_model *model = walk->proof->model;
+	CLEANUP(text_done) struct text text = {0};
+	uint32_t hops = 0;
+
+	for (uint32_t at = end; at != start && hops < walk->count; at = walk->from[at])
+		walk->queue[hops++] = at;
+	text_addf(&text, "%s VLAN %u", model->switches[start / VLAN_LIMIT].name,
+		  start % VLAN_LIMIT);
+	while (hops > 0) {
+		uint32_t at = walk->queue[--hops];
+		uint32_t q = walk->via[at];
+
+		text_addf(&text, ", %s - %s, %s VLAN %u", model->ports[model->ports[q].peer].name,
+			  model->ports[q].name, model->switches[at / VLAN_LIMIT].name,
+			  at % VLAN_LIMIT);
+	}
+	(void)text_copy(finding->path, sizeof(finding->path), text_get(&text));
+}
+
+static int say_path(struct proof *proof, uint32_t start, uint32_t end,
+		    struct isolation_finding *finding)
+{
+	CLEANUP(freep) uint32_t *room = malloc(3 * sizeof(*room) * proof->domain_count);
+	struct walk walk = {.proof = proof};
+
+	if (!room)
+		return -ENOMEM;
+	walk.from = room;
+	walk.via = room + proof->domain_count;
+	walk.queue = room + 2 * (size_t)proof->domain_count;
+	for (uint32_t i = 0; i < proof->domain_count; i++)
+		walk.from[i] = MODEL_NONE;
+	walk.from[start] = start;
+	walk.queue[walk.count++] = start;
+	for (uint32_t i = 0; i < walk.count && walk.from[end] == MODEL_NONE; i++)
+		walk_next(&walk, walk.queue[i]);
+	if (walk.from[end] != MODEL_NONE)
+		say_way(&walk, start, end, finding);
+	return 0;
+}
+
+/* --- domains that are one -------------------------------------------- */
+
+/* Two domains of one component whose numbers mean different things. */
+static int check_pair(struct proof *proof, uint32_t a, uint32_t b)
+{
+	uint32_t network_a = proof->owner[a % VLAN_LIMIT];
+	uint32_t network_b = proof->owner[b % VLAN_LIMIT];
+	struct isolation_finding *finding;
+	uint32_t swap;
+
+	if (a % VLAN_LIMIT == b % VLAN_LIMIT || network_a == network_b)
+		return 0;
+	if (network_a == MODEL_NONE) {
+		swap = a;
+		a = b;
+		b = swap;
+		network_a = network_b;
+		network_b = MODEL_NONE;
+	}
+	finding = find(proof, network_b == MODEL_NONE ? FAULT_FOREIGN_VLAN : FAULT_JOINED,
+		       MODEL_NONE);
+	if (!finding)
+		return 0;
+	finding->network = network_a;
+	finding->other = network_b;
+	finding->vlan = (uint16_t)(a % VLAN_LIMIT);
+	finding->other_vlan = (uint16_t)(b % VLAN_LIMIT);
+	return say_path(proof, a, b, finding);
+}
+
+/* The first domain of a component stands for it, one with a network rather than one without; so
+ * every further network in it is found. */
+static int check_domain(struct proof *proof, uint32_t domain)
+{
+	uint32_t root = root_of(proof, domain);
+	uint32_t first = proof->first[root];
+
+	if (first == MODEL_NONE) {
+		proof->first[root] = domain;
+		return 0;
+	}
+	if (proof->owner[first % VLAN_LIMIT] == MODEL_NONE)
+		proof->first[root] = domain;
+	return check_pair(proof, first, domain);
+}
+
+static int check_domains(struct proof *proof)
+{
+	const struct fabric_model *model = proof->model;
+
+	for (uint32_t i = 0; i < proof->domain_count; i++)
+		proof->first[i] = MODEL_NONE;
+	for (uint32_t s = 0; s < model->switch_count; s++) {
+		const struct fabric_switch *at = &model->switches[s];
+		struct vlan_set present = {0};
+
+		for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++) {
+			struct vlan_set all;
+
+			if (!proof->state[p] || model->ports[p].carrier != p)
+				continue;
+			all = port_vlans_all(proof->state[p]);
+			present = vlan_set_union(&present, &all);
+		}
+		for (unsigned v = vlan_set_next(&present, VLAN_FIRST); v;
+		     v = vlan_set_next(&present, v + 1)) {
+			int rc = check_domain(proof, DOMAIN(s, v));
+
+			if (rc)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+/* --- the proof ------------------------------------------------------- */
+
+int isolation_check(const struct fabric_model *model, const port_state state[],
+		    const port_state meant[], const port_state before[],
+		    struct isolation_report *ret)
+{
+	struct proof proof = {.model = model,
+			      .state = state,
+			      .domain_count = model->switch_count * (uint32_t)VLAN_LIMIT,
+			      .report = ret};
+	CLEANUP(freep) uint32_t *room = NULL;
+
+	ret->count = 0;
+	check_numbers(&proof);
+	check_ports(&proof, meant, before);
+	if (model->switch_count == 0)
+		return 0;
+	room = malloc(2 * sizeof(*room) * proof.domain_count);
+	if (!room)
+		return -ENOMEM;
+	proof.parent = room;
+	proof.first = room + proof.domain_count;
+	for (uint32_t i = 0; i < proof.domain_count; i++)
+		proof.parent[i] = i;
+	check_links(&proof);
+	return proof.translated ? check_domains(&proof) : 0;
+}
+
+bool isolation_same(const struct isolation_finding *a, const struct isolation_finding *b)
+{
+	return a->fault == b->fault && a->network == b->network && a->other == b->other &&
+	       a->port == b->port;
+}
+
+void isolation_problem(const struct fabric_model *model, const struct isolation_finding *finding,
+		       struct problem *ret)
+{
+	/* before the first name, between the two, after the second */
+	static const char *const says[][3] = {
+		[FAULT_ONE_NUMBER] = {"networks ", " and ", " would have one VLAN"},
+		[FAULT_STRANGER] = {"network ", " would be on a port that is meant for ", ""},
+		[FAULT_TAGS] = {"an access port of network ", " would take tagged frames", NULL},
+		[FAULT_FOREIGN_PORT] = {"network ", " would be on a port that is not ours", NULL},
+		[FAULT_JOINED] = {"networks ", " and ", " would meet"},
+		[FAULT_FOREIGN_VLAN] = {"network ", " would meet a VLAN that is not ours", NULL},
+		[FAULT_PARKING] = {"the parking VLAN would leave a switch", NULL, NULL},
+		[FAULT_LOOP] = {"network ", " would run in a circle", NULL},
+	};
+	const char *const *say = says[finding->fault];
+	const char *a =
+		finding->network == MODEL_NONE ? "(none)" : model->networks[finding->network].name;
+	const char *b =
+		finding->other == MODEL_NONE ? "(none)" : model->networks[finding->other].name;
+
+	(void)problem_set(ret, E_CONFLICT, "%s%s%s%s%s", say[0], say[1] ? a : "",
+			  say[1] ? say[1] : "", say[2] ? b : "", say[2] ? say[2] : "");
+	problem_detail(ret, "%s", finding->path);
+	problem_hint(ret, "nothing of it was sent; haasctl switch diff shows what differs");
+}

@@ -1,0 +1,91 @@
+#include "peregrine/control/network/number_policy.h"
+
+#include "common/base/error.h"
+
+static struct vlan_set numbers_in(const struct number_pool *pool, enum number_state state)
+{
+	struct vlan_set set = {0};
+
+	for (size_t i = 0; i < pool->row_count; i++) {
+		if (pool->rows[i].state == state)
+			vlan_set_add(&set, pool->rows[i].vlan);
+	}
+	return set;
+}
+
+static struct vlan_set range_of(const struct number_pool *pool)
+{
+	struct vlan_set range = {0};
+
+	vlan_set_add_range(&range, pool->low, pool->high);
+	vlan_set_remove(&range, pool->parking);
+	return range;
+}
+
+int number_assign(const struct number_pool *pool, const struct vlan_set *taken, int64_t now_ms,
+		  uint16_t *ret, struct problem *problem)
+{
+	struct vlan_set range = range_of(pool);
+	struct vlan_set used = numbers_in(pool, NUMBER_USED);
+	struct vlan_set resting = numbers_in(pool, NUMBER_RESTING);
+	struct vlan_set known = vlan_set_union(&used, &resting);
+	struct vlan_set leaked = vlan_set_minus(&pool->seen, &known);
+	struct vlan_set barred = vlan_set_union(&known, &pool->seen);
+	struct vlan_set left;
+	int64_t next_ms = INT64_MAX;
+	unsigned vlan;
+
+	barred = vlan_set_union(&barred, &pool->reserved);
+	if (taken)
+		barred = vlan_set_union(&barred, taken);
+	left = vlan_set_minus(&range, &barred);
+	vlan = vlan_set_next(&left, VLAN_FIRST);
+	if (vlan) {
+		*ret = (uint16_t)vlan;
+		return 0;
+	}
+	for (size_t i = 0; i < pool->row_count; i++) {
+		if (pool->rows[i].state == NUMBER_RESTING && pool->rows[i].until_ms < next_ms)
+			next_ms = pool->rows[i].until_ms;
+	}
+	leaked = vlan_set_intersection(&leaked, &range);
+	(void)problem_set(problem, E_LIMIT, "fabric %s has no free VLAN", pool->fabric);
+	problem_detail(problem, "%u-%u: %zu used, %zu resting, %zu on switches without an owner",
+		       (unsigned)pool->low, (unsigned)pool->high, vlan_set_count(&used),
+		       vlan_set_count(&resting), vlan_set_count(&leaked));
+	if (next_ms == INT64_MAX)
+		problem_hint(problem, "delete a network, or widen the fabric's range");
+	else
+		problem_hint(problem,
+			     "the next one has rested in %lld s; or widen the fabric's range",
+			     (long long)(next_ms > now_ms ? (next_ms - now_ms + 999) / 1000 : 0));
+	return E_LIMIT;
+}
+
+struct vlan_set number_rested(const struct number_pool *pool, int64_t now_ms)
+{
+	struct vlan_set rested = {0};
+
+	for (size_t i = 0; i < pool->row_count; i++) {
+		const struct number_row *row = &pool->rows[i];
+
+		if (row->state == NUMBER_RESTING && row->until_ms <= now_ms &&
+		    !vlan_set_has(&pool->seen, row->vlan))
+			vlan_set_add(&rested, row->vlan);
+	}
+	return rested;
+}
+
+struct number_audit number_audit(const struct number_pool *pool, const struct vlan_set *expected)
+{
+	struct vlan_set range = range_of(pool);
+	struct vlan_set used = numbers_in(pool, NUMBER_USED);
+	struct vlan_set resting = numbers_in(pool, NUMBER_RESTING);
+	struct vlan_set known = vlan_set_union(&used, &resting);
+	struct number_audit audit;
+
+	audit.leaked = vlan_set_minus(&pool->seen, &known);
+	audit.leaked = vlan_set_intersection(&audit.leaked, &range);
+	audit.missing = vlan_set_minus(expected, &pool->seen);
+	return audit;
+}

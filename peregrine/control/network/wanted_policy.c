@@ -1,0 +1,222 @@
+#include "peregrine/control/network/wanted_policy.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "peregrine/control/network/tree_policy.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+static const char *const fault_texts[] = {
+	[WANTED_OK] = "as wanted",
+	[WANTED_NO_VLAN] = "its network has no VLAN yet",
+	[WANTED_NOT_ON_SWITCH] = "the switch cannot carry the VLAN of its network",
+	[WANTED_NOT_SHOWN] = "the switch does not show the port, or no VLANs of it",
+	[WANTED_UNEQUAL] = "ports of one aggregate are meant for different networks",
+};
+
+const char *wanted_fault_text(enum wanted_fault fault)
+{
+	return fault_texts[fault];
+}
+
+/* --- edge ports ------------------------------------------------------ */
+
+static bool switch_takes(const struct fabric_switch *at, unsigned vlan)
+{
+	return !vlan_set_has(&at->reserved, vlan);
+}
+
+static enum wanted_fault edge_vlans(const struct fabric_model *model, uint32_t port,
+				    struct port_vlans *ret)
+{
+	const struct fabric_port *p = &model->ports[port];
+	struct port_vlans vlans = {.native = model->parking};
+
+	if (p->member_count > 0)
+		vlans.native = 0;
+	for (uint32_t i = 0; i < p->member_count; i++) {
+		const struct fabric_member *member = &model->members[p->first_member + i];
+		uint16_t vlan = model->networks[member->network].vlan;
+
+		if (vlan == 0)
+			return WANTED_NO_VLAN;
+		if (!switch_takes(&model->switches[p->at], vlan))
+			return WANTED_NOT_ON_SWITCH;
+		vlans.trunk |= member->mode != MEMBER_ACCESS;
+		if (member->mode == MEMBER_TAGGED)
+			vlan_set_add(&vlans.tagged, vlan);
+		else
+			vlans.native = vlan;
+	}
+	*ret = vlans;
+	return WANTED_OK;
+}
+
+/* Ports of ours and the members of an aggregate alike: the membership is set where it lives. */
+static int want_edge(const struct fabric_model *model, const port_state observed[], uint32_t port,
+		     uint32_t said_by[], struct wanted *wanted)
+{
+	uint32_t carrier = model->ports[port].carrier;
+	struct port_vlans vlans = {0};
+	enum wanted_fault fault = edge_vlans(model, port, &vlans);
+
+	if (fault == WANTED_OK && !observed[carrier])
+		fault = WANTED_NOT_SHOWN;
+	if (fault == WANTED_OK && said_by[carrier] != MODEL_NONE &&
+	    !port_vlans_equal(wanted->ports[carrier], &vlans)) {
+		wanted->ports[carrier] = observed[carrier];
+		fault = WANTED_UNEQUAL;
+		wanted->faults[said_by[carrier]] = wanted->faults[carrier] = fault;
+	}
+	wanted->faults[port] = fault;
+	if (fault != WANTED_OK || model->ports[carrier].held ||
+	    model->switches[model->ports[carrier].at].held)
+		return 0;
+	said_by[carrier] = port;
+	wanted->ports[carrier] = state_pool_add(&wanted->pool, &vlans, observed[carrier]);
+	return wanted->ports[carrier] ? 0 : -ENOMEM;
+}
+
+static int want_edges(const struct fabric_model *model, const port_state observed[],
+		      struct wanted *wanted)
+{
+	CLEANUP(freep) uint32_t *said_by = malloc((model->port_count + 1) * sizeof(*said_by));
+
+	if (!said_by)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < model->port_count; i++)
+		said_by[i] = MODEL_NONE;
+	for (uint32_t i = 0; i < model->port_count; i++) {
+		int rc = model->ports[i].role == PORT_EDGE
+				 ? want_edge(model, observed, i, said_by, wanted)
+				 : 0;
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* --- uplinks --------------------------------------------------------- */
+
+/* Of ours exactly `carried`; what is somebody else's stays. A native VLAN of ours on an uplink is
+ * a mistake of somebody: two ends with different ones would make two networks one. */
+static struct port_vlans uplink_vlans(const struct fabric_model *model, port_state observed,
+				      const struct vlan_set *carried)
+{
+	struct vlan_set ours = model_our_vlans(model);
+	struct port_vlans vlans = *observed;
+	struct vlan_set all = port_vlans_all(observed);
+
+	all = vlan_set_intersection(&all, &ours);
+	if (vlan_set_is_empty(&all) && vlan_set_is_empty(carried))
+		return vlans;
+	if (!vlans.trunk)
+		vlans.tagged = (struct vlan_set){0};
+	vlans.trunk = true;
+	vlans.tagged = vlan_set_minus(&vlans.tagged, &ours);
+	vlans.tagged = vlan_set_union(&vlans.tagged, carried);
+	if (model_vlan_is_ours(model, vlans.native))
+		vlans.native = 0;
+	return vlans;
+}
+
+static int want_uplinks(const struct fabric_model *model, const port_state observed[],
+			const struct vlan_set carried[], struct wanted *wanted)
+{
+	static const struct vlan_set nothing;
+
+	for (uint32_t i = 0; i < model->port_count; i++) {
+		const struct fabric_port *port = &model->ports[i];
+		struct port_vlans vlans;
+
+		if ((port->role != PORT_UPLINK && port->role != PORT_FORMER) || !observed[i] ||
+		    port->held || model->switches[port->at].held)
+			continue;
+		vlans = uplink_vlans(model, observed[i],
+				     port->role == PORT_UPLINK ? &carried[i] : &nothing);
+		wanted->ports[i] = state_pool_add(&wanted->pool, &vlans, observed[i]);
+		if (!wanted->ports[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* --- all ------------------------------------------------------------- */
+
+static int want_trees(const struct fabric_model *model, const port_state observed[],
+		      struct wanted *wanted)
+{
+	CLEANUP(freep)
+	struct vlan_set *carried = calloc(model->port_count + 1, sizeof(*carried));
+	struct vlan_set *sites = calloc(model->switch_count + 1, sizeof(*sites));
+	int rc = carried && sites ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; rc == 0 && i < model->port_count; i++) {
+		const struct fabric_port *port = &model->ports[i];
+		struct vlan_set all;
+
+		if (port->role != PORT_EDGE || !wanted->ports[port->carrier])
+			continue;
+		all = port_vlans_all(wanted->ports[port->carrier]);
+		sites[port->at] = vlan_set_union(&sites[port->at], &all);
+	}
+	for (uint32_t i = 0; rc == 0 && i < model->network_count; i++)
+		rc = tree_carry(model, observed, i, sites, carried, &wanted->split);
+	if (rc == 0)
+		rc = want_uplinks(model, observed, carried, wanted);
+	free(sites);
+	return rc;
+}
+
+static void want_vlans(const struct fabric_model *model, struct wanted *wanted)
+{
+	struct vlan_set ours = model_our_vlans(model);
+
+	for (uint32_t i = 0; i < model->port_count; i++) {
+		struct vlan_set *vlans = &wanted->vlans[model->ports[i].at];
+		struct vlan_set all;
+
+		if (!wanted->ports[i])
+			continue;
+		all = port_vlans_all(wanted->ports[i]);
+		all = vlan_set_intersection(&all, &ours);
+		*vlans = vlan_set_union(vlans, &all);
+	}
+}
+
+int wanted_compute(const struct fabric_model *model, const port_state observed[],
+		   struct wanted *ret)
+{
+	struct wanted wanted = {0};
+	int rc = -ENOMEM;
+
+	wanted.ports = calloc(model->port_count + 1, sizeof(*wanted.ports));
+	wanted.faults = calloc(model->port_count + 1, sizeof(*wanted.faults));
+	wanted.vlans = calloc(model->switch_count + 1, sizeof(*wanted.vlans));
+	if (wanted.ports && wanted.faults && wanted.vlans) {
+		memcpy(wanted.ports, observed, model->port_count * sizeof(*wanted.ports));
+		rc = want_edges(model, observed, &wanted);
+	}
+	if (rc == 0)
+		rc = want_trees(model, observed, &wanted);
+	if (rc) {
+		wanted_done(&wanted);
+		return rc;
+	}
+	want_vlans(model, &wanted);
+	*ret = wanted;
+	return 0;
+}
+
+void wanted_done(struct wanted *wanted)
+{
+	free(wanted->ports);
+	free(wanted->faults);
+	free(wanted->vlans);
+	state_pool_done(&wanted->pool);
+	*wanted = (struct wanted){0};
+}

@@ -1,0 +1,34 @@
+/* From intent to memberships: what every port of a fabric is to carry. A network gets one tree over
+ * the uplinks, and an uplink carries its VLAN only where ports of it are on both sides, so trunk
+ * lists alone keep it free of loops. Trees are spread over spines and parallel links by a hash of
+ * the network: the same facts give the same trees, and a spine more or less moves only the trees
+ * that have to. Weights by traffic come later and change only which root and which link is taken.
+ */
+#pragma once
+
+#include "peregrine/control/network/fabric_model.h"
+
+/* Why a port cannot be what its attachments say. */
+enum wanted_fault {
+	WANTED_OK,
+	WANTED_NO_VLAN,       /* its network has no number yet */
+	WANTED_NOT_ON_SWITCH, /* the number is one that this switch cannot carry */
+	WANTED_NOT_SHOWN,     /* the switch shows no membership for the port */
+	WANTED_UNEQUAL,       /* members of one aggregate are meant for different networks */
+};
+const char *wanted_fault_text(enum wanted_fault fault);
+
+struct wanted {
+	port_state *ports;         /* of model->port_count; owned, what they point to is the pool's
+				      or `observed` */
+	enum wanted_fault *faults; /* of model->port_count; such a port stays as it is */
+	struct vlan_set *vlans;    /* per switch: of ours that have to exist there */
+	struct vlan_set split;     /* VLANs whose ports cannot all reach one another */
+	struct state_pool pool;
+};
+
+/* `observed`: as last read; what is not ours on a port (a native VLAN of somebody else on an
+ * uplink) stays. -ENOMEM. */
+MUST_USE int wanted_compute(const struct fabric_model *model, const port_state observed[],
+			    struct wanted *ret);
+void wanted_done(struct wanted *wanted);

@@ -1,0 +1,498 @@
+// links: peregrine_reconcile peregrine_network
+/* The proof of isolation: each fault by hand, and against flooding for fabrics of any shape. The
+ * order of changes: every prefix of every plan keeps tenants apart. */
+#include "common/base/error.h"
+
+#include "peregrine/control/network/isolation_policy.h"
+#include "tests/support/cmocka.h"
+#include "tests/unit/random_fabric.h"
+
+enum { SEEDS = 1500 };
+
+static struct isolation_report check(const struct random_fabric *f, const port_state state[],
+				     const port_state meant[], const port_state before[])
+{
+	struct isolation_report report;
+
+	assert_int_equal(isolation_check(&f->model, state, meant, before, &report), 0);
+	return report;
+}
+
+/* --- each fault by hand ------------------------------------------------ */
+
+struct small {
+	struct random_fabric f;
+	struct port_vlans meant_room[RF_PORTS];
+	port_state meant[RF_PORTS];
+};
+
+/* s0 - s1, one uplink each (ports 0 and 3); ports 1, 2 and 4, 5 are for networks 10 and 11. */
+static void small_make(struct small *s)
+{
+	struct random_fabric *f = &s->f;
+
+	memset(s, 0, sizeof(*s));
+	f->model = (struct fabric_model){.name = "f",
+					 .vlan_low = RF_LOW,
+					 .vlan_high = RF_LOW + 9,
+					 .parking = RF_PARKING,
+					 .switches = f->switches,
+					 .switch_count = 2,
+					 .ports = f->ports,
+					 .members = f->members,
+					 .networks = f->networks,
+					 .network_count = 2};
+	f->switches[0] = (struct fabric_switch){.id = 1, .name = "s0", .first_port = 0};
+	f->switches[1] = (struct fabric_switch){.id = 2, .name = "s1", .first_port = 3};
+	for (uint32_t p = 0; p < 6; p++)
+		(void)rf_port(f, p / 3, p % 3 == 0 ? PORT_UPLINK : PORT_EDGE);
+	f->ports[0].peer = 3;
+	f->ports[3].peer = 0;
+	for (uint32_t n = 0; n < 2; n++)
+		f->networks[n] = (struct fabric_network){
+			.id = n + 1, .name = n ? "blue" : "red", .vlan = (uint16_t)(RF_LOW + n)};
+	for (uint32_t p = 0; p < 6; p++) {
+		struct port_vlans *vlans = &s->meant_room[p];
+
+		*vlans = (struct port_vlans){.trunk = p % 3 == 0,
+					     .native = p % 3 ? (uint16_t)(RF_LOW + p % 3 - 1) : 1};
+		if (vlans->trunk)
+			vlan_set_add_range(&vlans->tagged, RF_LOW, RF_LOW + 1);
+		f->room[p] = *vlans;
+		f->state[p] = &f->room[p];
+		s->meant[p] = vlans;
+	}
+}
+
+struct fault_row {
+	const char *name;
+	void (*break_it)(struct small *s);
+	enum isolation_fault fault;
+	const char *path;
+};
+
+static void break_number(struct small *s)
+{
+	s->f.networks[1].vlan = s->f.networks[0].vlan;
+}
+
+static void break_stranger(struct small *s)
+{
+	s->f.room[4].native = RF_LOW + 1;
+}
+
+static void break_tags(struct small *s)
+{
+	s->f.room[4].trunk = true;
+}
+
+static void break_foreign(struct small *s)
+{
+	s->f.ports[5].role = PORT_FOREIGN;
+}
+
+static void break_former(struct small *s)
+{
+	s->f.ports[0].role = PORT_FORMER;
+	s->f.ports[0].peer = s->f.ports[3].peer = MODEL_NONE;
+}
+
+/* The trap: native VLANs of the two ends differ, and two VLANs are one. */
+static void break_native(struct small *s)
+{
+	s->f.room[0].native = RF_LOW;
+	s->f.room[3].native = RF_LOW + 1;
+}
+
+static void break_to_foreign(struct small *s)
+{
+	s->f.room[3].native = RF_LOW;
+}
+
+static void break_parking(struct small *s)
+{
+	vlan_set_add(&s->f.room[0].tagged, RF_PARKING);
+}
+
+static void break_circle(struct small *s)
+{
+	uint32_t a = rf_port(&s->f, 1, PORT_UPLINK);
+	uint32_t b = rf_port(&s->f, 1, PORT_UPLINK);
+
+	/* A cable from s1 to itself: both of its ends are there. */
+	s->f.ports[a].peer = b;
+	s->f.ports[b].peer = a;
+	s->f.room[a] = s->f.room[b] = s->f.room[3];
+	s->f.room[a].native = s->f.room[b].native = 0;
+	s->f.state[a] = s->meant[a] = &s->f.room[a];
+	s->f.state[b] = s->meant[b] = &s->f.room[b];
+}
+
+static const struct fault_row fault_rows[] = {
+	{"one number", break_number, FAULT_ONE_NUMBER, "VLAN 10"},
+	{"stranger", break_stranger, FAULT_STRANGER, "s1:p4 carries VLAN 11"},
+	{"tags", break_tags, FAULT_TAGS, "s1:p4 carries VLAN 10"},
+	{"foreign port", break_foreign, FAULT_FOREIGN_PORT, "s1:p5 carries VLAN 11"},
+	{"former link", break_former, FAULT_FOREIGN_PORT, "s0:p0 carries VLAN 10"},
+	{"native mismatch", break_native, FAULT_JOINED, "s0 VLAN 10, p0 - p3, s1 VLAN 11"},
+	{"native of ours", break_to_foreign, FAULT_FOREIGN_VLAN,
+	 "s0 VLAN 10, p0 - p3, s1 VLAN 10, p3 - p0, s0 VLAN 1"},
+	{"parking", break_parking, FAULT_PARKING, "s0:p0 carries VLAN 9"},
+	{"circle", break_circle, FAULT_LOOP, "VLAN 10 over s1:p6 - s1:p7 and another way"},
+};
+
+static void each_fault_is_found(void **unused)
+{
+	(void)unused;
+	for (size_t i = 0; i < COUNT_OF(fault_rows); i++) {
+		const struct fault_row *row = &fault_rows[i];
+		struct isolation_report report;
+		struct problem problem;
+		struct small s;
+		bool found = false;
+
+		small_make(&s);
+		report = check(&s.f, s.f.state, s.meant, NULL);
+		assert_int_equal(report.count, 0);
+		row->break_it(&s);
+		report = check(&s.f, s.f.state, s.meant, NULL);
+		for (size_t k = 0; k < report.count && k < ISOLATION_FINDINGS; k++) {
+			if (report.findings[k].fault != row->fault ||
+			    strcmp(report.findings[k].path, row->path) != 0)
+				continue;
+			found = true;
+			isolation_problem(&s.f.model, &report.findings[k], &problem);
+			assert_int_equal(problem.code, E_CONFLICT);
+			assert_string_equal(problem.detail, row->path);
+		}
+		if (!found)
+			fail_msg("%s: %zu findings, first %s: %s", row->name, report.count,
+				 report.count ? isolation_fault_text(report.findings[0].fault)
+					      : "none",
+				 report.count ? report.findings[0].path : "");
+	}
+}
+
+static void what_was_before_is_allowed_but_no_mixture(void **unused)
+{
+	struct port_vlans before_room = {.native = RF_LOW + 1};
+	port_state before[RF_PORTS] = {NULL};
+	struct isolation_report report;
+	struct small s;
+
+	(void)unused;
+	small_make(&s);
+	before[1] = &before_room;
+	s.f.room[1].native = RF_LOW + 1;
+	report = check(&s.f, s.f.state, s.meant, before);
+	assert_int_equal(report.count, 0);
+	s.f.room[1].trunk = true;
+	vlan_set_add(&s.f.room[1].tagged, RF_LOW);
+	report = check(&s.f, s.f.state, s.meant, before);
+	assert_int_equal(report.count, 1);
+}
+
+/* --- against flooding --------------------------------------------------- */
+
+static struct port_vlans random_vlans(struct random_fabric *f)
+{
+	struct port_vlans vlans = {
+		.trunk = rf_random(f, 2),
+		.native = (uint16_t)(rf_random(f, 3) ? RF_LOW + rf_random(f, 6) : rf_random(f, 2))};
+
+	for (unsigned v = RF_LOW; vlans.trunk && v < RF_LOW + 6; v++) {
+		if (rf_random(f, 3) == 0)
+			vlan_set_add(&vlans.tagged, v);
+	}
+	return vlans;
+}
+
+/* Never "proven" where a frame gets through; and a path that is named is one that frames take. */
+static void the_proof_agrees_with_flooding(void **unused)
+{
+	unsigned clean = 0;
+	unsigned leaking = 0;
+	unsigned joined = 0;
+
+	(void)unused;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct random_fabric f;
+		struct wanted wanted;
+		struct isolation_report report;
+		unsigned copies = 0;
+		unsigned leaks;
+
+		rf_make(&f, seed);
+		rf_intend(&f);
+		assert_int_equal(wanted_compute(&f.model, f.state, &wanted), 0);
+		rf_settle(&f, wanted.ports);
+		for (uint32_t n = rf_random(&f, 4); n > 0; n--) {
+			uint32_t p = rf_random(&f, f.model.port_count);
+
+			f.room[p] = random_vlans(&f);
+		}
+		/* What is equal to what is there is the same pointer: want it anew. */
+		wanted_done(&wanted);
+		assert_int_equal(wanted_compute(&f.model, f.state, &wanted), 0);
+		report = check(&f, f.state, wanted.ports, NULL);
+		leaks = rf_leaks(&f, f.state, rf_meant, &copies);
+		clean += report.count == 0;
+		leaking += leaks > 0;
+		if (report.count == 0 && (leaks > 0 || copies > 0))
+			fail_msg("seed %llu: proven, and yet %u leaks, %u copies",
+				 (unsigned long long)seed, leaks, copies);
+		for (size_t i = 0; i < report.count && i < ISOLATION_FINDINGS; i++) {
+			const struct isolation_finding *finding = &report.findings[i];
+
+			joined += finding->fault == FAULT_JOINED;
+			if (finding->fault == FAULT_JOINED)
+				assert_true(strstr(finding->path, " - ") != NULL);
+		}
+		wanted_done(&wanted);
+	}
+	print_message("%u clean, %u leaking, %u joined of %u\n", clean, leaking, joined,
+		      (unsigned)SEEDS);
+	assert_true(clean > SEEDS / 20 && leaking > SEEDS / 20 && joined > SEEDS / 50);
+}
+
+/* --- every prefix of a plan ---------------------------------------------- */
+
+/* What a driver may have done of an edit when it died: nothing, the removing half, or all. */
+static struct port_vlans half_done(const struct port_vlans *before, const struct port_vlans *after)
+{
+	struct port_vlans half = *before;
+	struct vlan_set may = port_vlans_all(after);
+
+	if (half.native != after->native)
+		half.native = 0;
+	half.tagged = vlan_set_intersection(&half.tagged, &may);
+	half.trunk = before->trunk && after->trunk;
+	if (!half.trunk)
+		half.tagged = (struct vlan_set){0};
+	return half;
+}
+
+struct run {
+	struct random_fabric f;       /* first */
+	bool had[RF_PORTS][RF_VLANS]; /* by the intent before */
+};
+
+static bool may_have(const struct random_fabric *f, uint32_t port, unsigned vlan)
+{
+	const struct run *run = (const struct run *)(const void *)f;
+
+	return rf_meant(f, port, vlan) || run->had[port][vlan];
+}
+
+static void assert_apart(struct run *run, const port_state state[], const struct wanted *wanted,
+			 const port_state before[], uint64_t seed)
+{
+	struct isolation_report report = check(&run->f, state, wanted->ports, before);
+	unsigned copies = 0;
+	unsigned leaks = rf_leaks(&run->f, state, may_have, &copies);
+
+	if (report.count > 0 || leaks > 0 || copies > 0)
+		fail_msg("seed %llu: %zu findings (%s: %s), %u leaks, %u copies",
+			 (unsigned long long)seed, report.count,
+			 report.count ? isolation_fault_text(report.findings[0].fault) : "",
+			 report.count ? report.findings[0].path : "", leaks, copies);
+}
+
+/* Sends the edits of a plan in a random order within each stage, looking after each and after each
+ * half; returns how many states it has seen. */
+static unsigned walk_plan(struct run *run, const struct plan *plan, const struct wanted *wanted,
+			  const port_state before[], uint64_t seed)
+{
+	port_state state[RF_PORTS];
+	unsigned states = 0;
+
+	memcpy(state, run->f.state, sizeof(state));
+	for (int stage = 0; stage < PLAN_STAGE_COUNT; stage++) {
+		size_t order[256];
+		size_t count = 0;
+
+		for (size_t i = 0; i < plan->count && count < 256; i++) {
+			if (plan->edits[i].stage == (enum plan_stage)stage)
+				order[count++] = i;
+		}
+		for (size_t i = 0; i < count; i++) {
+			size_t other = i + rf_random(&run->f, (uint32_t)(count - i));
+			size_t chosen = order[other];
+			const struct plan_edit *edit = &plan->edits[chosen];
+			struct port_vlans half;
+
+			order[other] = order[i];
+			if (edit->port == MODEL_NONE)
+				continue;
+			assert_true(port_vlans_equal(state[edit->port], &edit->edit.before));
+			half = half_done(&edit->edit.before, &edit->edit.after);
+			state[edit->port] = &half;
+			assert_apart(run, state, wanted, before, seed);
+			state[edit->port] = edit->after;
+			assert_apart(run, state, wanted, before, seed);
+			states += 2;
+		}
+	}
+	for (uint32_t p = 0; p < run->f.model.port_count; p++)
+		assert_true(port_vlans_equal(state[p], wanted->ports[p]));
+	return states;
+}
+
+static void change_cabling(struct random_fabric *f)
+{
+	for (uint32_t p = 0; p < f->model.port_count; p++) {
+		uint32_t q = f->ports[p].peer;
+
+		if (q == MODEL_NONE || q < p || rf_random(f, 5) > 0)
+			continue;
+		if (rf_random(f, 2)) {
+			f->ports[p].up = f->ports[q].up = !f->ports[p].up;
+		} else {
+			f->ports[p].role = f->ports[q].role = PORT_FORMER;
+			f->ports[p].peer = f->ports[q].peer = MODEL_NONE;
+		}
+	}
+}
+
+static void every_prefix_of_a_plan_keeps_tenants_apart(void **unused)
+{
+	unsigned states = 0;
+	unsigned plans = 0;
+
+	(void)unused;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct run run;
+
+		memset(&run.had, 0, sizeof(run.had));
+		rf_make(&run.f, seed);
+		for (unsigned round = 0; round < 4; round++) {
+			port_state before[RF_PORTS];
+			struct wanted wanted;
+			struct plan plan;
+
+			rf_intend(&run.f);
+			if (round > 0 && rf_random(&run.f, 2))
+				change_cabling(&run.f);
+			assert_int_equal(wanted_compute(&run.f.model, run.f.state, &wanted), 0);
+			memcpy(before, run.f.state, sizeof(before));
+			assert_int_equal(
+				plan_make(&run.f.model, run.f.state, &wanted, before, &plan), 0);
+			/* A cable that is gone leaves a port that is not apart until it is cut. */
+			if (check(&run.f, run.f.state, wanted.ports, before).count == 0) {
+				states += walk_plan(&run, &plan, &wanted, before, seed);
+				plans++;
+			}
+			rf_settle(&run.f, wanted.ports);
+			for (uint32_t p = 0; p < run.f.model.port_count; p++) {
+				for (unsigned v = 0; v < RF_VLANS; v++)
+					run.had[p][v] = rf_meant(&run.f, p, v);
+			}
+			plan_done(&plan);
+			wanted_done(&wanted);
+		}
+	}
+	print_message("%u plans, %u states\n", plans, states);
+	assert_true(plans > SEEDS && states > SEEDS * 10);
+}
+
+/* Somebody changed ports by hand: repairing brings no fault that was not there, and ends clean. */
+static void repairing_makes_nothing_worse(void **unused)
+{
+	unsigned repaired = 0;
+
+	(void)unused;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct random_fabric f;
+		port_state state[RF_PORTS];
+		port_state before[RF_PORTS];
+		struct isolation_report first;
+		struct wanted wanted;
+		struct plan plan;
+
+		rf_make(&f, seed);
+		rf_intend(&f);
+		assert_int_equal(wanted_compute(&f.model, f.state, &wanted), 0);
+		rf_settle(&f, wanted.ports);
+		wanted_done(&wanted);
+		struct port_vlans applied_room[RF_PORTS];
+
+		memcpy(applied_room, f.room, sizeof(applied_room));
+		for (uint32_t p = 0; p < f.model.port_count; p++)
+			before[p] = &applied_room[p];
+		for (uint32_t n = 1 + rf_random(&f, 3); n > 0; n--)
+			f.room[rf_random(&f, f.model.port_count)] = random_vlans(&f);
+		assert_int_equal(wanted_compute(&f.model, f.state, &wanted), 0);
+		assert_int_equal(plan_make(&f.model, f.state, &wanted, before, &plan), 0);
+		first = check(&f, f.state, wanted.ports, before);
+		repaired += first.count > 0;
+		memcpy(state, f.state, sizeof(state));
+		for (size_t i = 0; i < plan.count; i++) {
+			struct isolation_report report;
+
+			if (plan.edits[i].port == MODEL_NONE)
+				continue;
+			state[plan.edits[i].port] = plan.edits[i].after;
+			report = check(&f, state, wanted.ports, before);
+			if (report.count > first.count)
+				fail_msg("seed %llu: %zu findings, then %zu (%s: %s)",
+					 (unsigned long long)seed, first.count, report.count,
+					 isolation_fault_text(report.findings[0].fault),
+					 report.findings[0].path);
+		}
+		assert_int_equal(check(&f, state, wanted.ports, before).count, 0);
+		plan_done(&plan);
+		wanted_done(&wanted);
+	}
+	assert_true(repaired > SEEDS / 4);
+}
+
+/* --- trees ---------------------------------------------------------------- */
+
+/* Ports of one network reach one another wherever cables allow it, over no circle. */
+static void networks_reach_all_their_ports(void **unused)
+{
+	unsigned pairs = 0;
+
+	(void)unused;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct random_fabric f;
+		struct wanted wanted;
+
+		rf_make(&f, seed);
+		rf_intend(&f);
+		assert_int_equal(wanted_compute(&f.model, f.state, &wanted), 0);
+		for (uint32_t p = 0; p < f.model.port_count; p++) {
+			for (unsigned v = RF_LOW; v < RF_LOW + RF_NETWORKS; v++) {
+				struct rf_flood flood = {.f = &f, .state = wanted.ports};
+
+				if (f.ports[p].role != PORT_EDGE || !rf_meant(&f, p, v))
+					continue;
+				rf_arrive(&flood, (struct rf_frame){p, v});
+				assert_int_equal(flood.copies, 0);
+				for (uint32_t q = 0; q < f.model.port_count; q++) {
+					if (q == p || !rf_meant(&f, q, v))
+						continue;
+					pairs++;
+					assert_true(flood.reached[q][v] ||
+						    vlan_set_has(&wanted.split, v));
+				}
+			}
+		}
+		wanted_done(&wanted);
+	}
+	assert_true(pairs > SEEDS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_fault_is_found),
+		cmocka_unit_test(what_was_before_is_allowed_but_no_mixture),
+		cmocka_unit_test(the_proof_agrees_with_flooding),
+		cmocka_unit_test(every_prefix_of_a_plan_keeps_tenants_apart),
+		cmocka_unit_test(repairing_makes_nothing_worse),
+		cmocka_unit_test(networks_reach_all_their_ports),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
