@@ -22,7 +22,9 @@ static const struct db_query publish_query = {"endpoint_publish",
 
 static const struct db_query observe_query = {"endpoint_observe",
 	"update haas.bmc b set observed_power = x.power, observed_at = to_timestamp(x.at_us / 1e6), problem = x.problem, failing = x.failing"
-	" from jsonb_to_recordset($1::jsonb) as x (node_id bigint, power text, at_us bigint, problem jsonb, failing boolean) where b.node_id = x.node_id", 1};
+	" from jsonb_to_recordset($1::jsonb) as x (node_id bigint, power text, at_us bigint, problem jsonb, failing boolean) where b.node_id = x.node_id"
+	" and b.node_id = any (array(select node_id from haas.bmc where node_id in (select node_id from jsonb_to_recordset($1::jsonb) as k (node_id bigint))"
+	"  order by node_id for no key update))", 1};
 /* clang-format on */
 
 int endpoint_store_read(struct db *db, db_result_fn fn, void *context)

@@ -17,7 +17,9 @@ const struct db_query store_scope_narrow = {
 	0};
 
 const struct db_query store_key_sweep = {
-	"key_sweep", "delete from haas.idempotency where created_at < now() - interval '24 hours'",
+	"key_sweep",
+	"delete from haas.idempotency where (principal, key) in (select principal, key from haas.idempotency "
+	"where created_at < now() - interval '24 hours' for update skip locked)",
 	0};
 
 const struct db_query store_key_claim = {

@@ -140,24 +140,27 @@ const struct db_query store_node_delete = {
 		"null") " end as body from (select haas.node_delete($1, $2::bigint, $3) as why offset 0) r"),
 	3};
 
-/* Locks the rows of all nodes in the order of the sheet and keeps what is wrong with each. */
+/* Locks the rows of all nodes and their BMCs, in the order of their ids, and keeps what is wrong
+ * with each. */
 const struct db_query store_node_check = {
 	"node_check",
-	"select set_config('haas.result', (select jsonb_agg(" NODE_PUT(
+	"select set_config('haas.result', (with locked as materialized (select haas.node_put_lock(array(select e ->> 'name' "
+	"from jsonb_array_elements($1::jsonb) e))) select jsonb_agg(" NODE_PUT(
 		"$2",
 		"true") " || jsonb_build_object('row', s.spec -> 'row', "
 			"'name', s.spec -> 'name') order by s.n)::text "
-			"from jsonb_array_elements($1::jsonb) with ordinality s(spec, n) left join haas.node_view v on v.name = s.spec ->> 'name'), true)",
+			"from locked, jsonb_array_elements($1::jsonb) with ordinality s(spec, n) left join haas.node_view v on v.name = s.spec ->> 'name'), true)",
 	2};
 
+/* New ones by name: two sheets that make the same nodes make them in the same order. */
 const struct db_query store_node_import = {
 	"node_import",
 	"select " NODE_PUT(
 		"$2",
-		"false") " from jsonb_array_elements($1::jsonb) with ordinality s(spec, n) "
+		"false") " from jsonb_array_elements($1::jsonb) s(spec) "
 			 "left join haas.node_view v on v.name = s.spec ->> 'name' where not $3::boolean "
 			 "and not exists (select from jsonb_array_elements(" RESULT
-			 ") e where e -> 'errors' <> '[]')",
+			 ") e where e -> 'errors' <> '[]') order by s.spec ->> 'name'",
 	3};
 
 const struct db_query store_node_imported = {
@@ -179,9 +182,10 @@ const struct db_query store_node_imported = {
 
 const struct db_query store_node_fire = {
 	"node_fire",
-	"select set_config('haas.result', (select jsonb_agg(jsonb_build_object('node', x.name, 'state', case when n.id is not null then "
+	"select set_config('haas.result', (with locked as materialized (select haas.node_lock($1::text[])) "
+	"select jsonb_agg(jsonb_build_object('node', x.name, 'state', case when n.id is not null then "
 	"haas.node_request(n.name, $2::haas.node_event, $3, $4) end) order by x.n)::text "
-	"from unnest($1::text[]) with ordinality x(name, n) left join haas.node n on n.name = x.name), true)",
+	"from locked, unnest($1::text[]) with ordinality x(name, n) left join haas.node n on n.name = x.name), true)",
 	4};
 
 const struct db_query store_node_fired = {

@@ -69,7 +69,7 @@ static const struct db_query put_query = {
 	"select w.node_id, w.kind, to_timestamp(w.at_us / 1e6), w.token, w.detail, w.bytes "
 	"from unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[]) "
 	"as w (node_id, kind, at_us, token, detail, bytes) join haas.node n on n.id = w.node_id "
-	"on conflict (node_id, kind) do update set at = excluded.at, token = excluded.token, detail = excluded.detail, "
+	"order by w.node_id, w.kind on conflict (node_id, kind) do update set at = excluded.at, token = excluded.token, detail = excluded.detail, "
 	"bytes = excluded.bytes where boot_observation.at <= excluded.at",
 	6};
 static const struct db_query touch_query = {"observation_touch",
@@ -227,15 +227,17 @@ static int submit(struct observations *observations, bool urgent)
 		failed |= columns[i].failed;
 	}
 	if (!failed) {
+		/* Deployments are locked before what was seen. */
 		const struct db_call calls[] = {
-			{&put_query, params, on_result, observations},
 			{&touch_query, &params[COLUMN_TOUCHED], on_result, observations},
 			{&notify_query, NULL, on_result, observations},
+			{&put_query, params, on_result, observations},
 		};
 
 		observations->calls = urgent ? 3 : 1;
 		observations->failed = false;
-		rc = db_submit_all(observations->db, calls, observations->calls);
+		rc = db_submit_all(observations->db, &calls[3 - observations->calls],
+				   observations->calls);
 	}
 	for (size_t i = 0; i < COLUMNS; i++)
 		text_done(&columns[i]);

@@ -14,7 +14,7 @@ static const struct db_query claim_query = {"action_claim",
 	"with due as ("
 	"  select id, state from haas.node_action"
 	"  where due_at <= now() and (claim_until is null or claim_until <= now())"
-	"  order by due_at limit 128 for update skip locked"
+	"  order by due_at limit 128 for no key update skip locked"
 	") "
 	"update haas.node_action a set claim_owner = $1, claim_until = now() + $2::bigint * interval '1 ms',"
 	"  due_at = now() + $2::bigint * interval '1 ms', generation = a.generation + 1, state = 'running' "

@@ -26,7 +26,7 @@ static const struct db_query claim_query = {"deploy_claim",
 	"  select id from haas.deployment"
 	"  where due_at is not null and (due_at <= now() or id = any ($2::bigint[]))"
 	"    and (claim_until is null or claim_until <= now() or claim_owner = $1)"
-	"  order by due_at limit 256 for update skip locked"
+	"  order by due_at limit 256 for no key update skip locked"
 	"), claimed as ("
 	"  update haas.deployment d set claim_owner = $1, claim_until = now() + $3::bigint * interval '1 ms', generation = d.generation + 1,"
 	"    due_at = now() + $3::bigint * interval '1 ms'"
@@ -77,7 +77,8 @@ static const struct db_query next_query = {"deploy_next",
 static const struct db_query extend_query = {"deploy_extend",
 	"with k as (select * from unnest($1::bigint[], $2::bigint[]) as k (id, generation)), kept as ("
 	" update haas.deployment d set claim_until = now() + $3::bigint * interval '1 ms' from k"
-	" where d.id = k.id and d.generation = k.generation and d.claim_owner = $4 returning d.id) "
+	" where d.id = any (array(select id from haas.deployment where id = any ($1::bigint[]) and claim_owner = $4 order by id for no key update))"
+	" and d.id = k.id and d.generation = k.generation and d.claim_owner = $4 returning d.id) "
 	"select k.id, k.generation from k where not exists (select from kept where kept.id = k.id)", 4};
 
 static const struct db_query head_query = {"deploy_chain_head", "select hash from haas.certificate order by id desc limit 1", 0};

@@ -9,9 +9,13 @@
 #include "bampi/control/deploy/deploy_store.h"
 
 /* One statement per kind of effect, each over all rows of the batch that have it; all of them one
- * transaction. */
+ * transaction. Their order, and that of the rows within each, is the order of locks
+ * (db/schema/011_lock_order.sql). */
 enum part {
+	PART_HEALTH_LOCK,
+	PART_NODE_LOCK,
 	PART_DEPLOYMENT,
+	PART_NODE_EVENT,
 	PART_STEP,
 	PART_TASK_DROP,
 	PART_TASK_POST,
@@ -21,12 +25,11 @@ enum part {
 	PART_DRIVE,
 	PART_DRIVE_GONE,
 	PART_CERTIFICATE,
-	PART_NODE_EVENT,
 	PART_EVENT,
 	PART_COUNT
 };
 
-/* Rows that are not ours any more drop out here: the first statement locked those that are, so the
+/* Rows that are not ours any more drop out here: PART_DEPLOYMENT locked those that are, so the
  * answer cannot change. */
 #define OURS(columns)                                                                        \
 	" from jsonb_to_recordset($1::jsonb) as x (id bigint, generation bigint" columns ")" \
@@ -35,12 +38,16 @@ enum part {
 
 /* clang-format off */
 static const struct db_query queries[PART_COUNT] = {
+	/* What is found out about drives is written there by triggers. Both whether or not the rows are ours: that is not known yet. */
+	[PART_HEALTH_LOCK] = {"deploy_lock_health",
+		"select haas.node_health_lock(array(select node_id from jsonb_to_recordset($1::jsonb) as x (node_id bigint)))", 1},
+	[PART_NODE_LOCK] = {"deploy_lock_node",
+		"select haas.node_lock(array(select node_id from jsonb_to_recordset($1::jsonb) as x (node_id bigint)))", 1},
 	/* Due before its claim runs out: touched since the claim, so it is looked at again at once. */
-	/* Locked in the order of ids, so that two batches (and bampi-bootd's deployment_touch) do not wait for one another in a ring. */
 	[PART_DEPLOYMENT] = {"deploy_save",
 		"with x as (select * from jsonb_to_recordset($1::jsonb) as x (id bigint, generation bigint, state text, step text, step_index integer,"
 		"  attempt integer, started_ms bigint, deadline_ms bigint, due_ms bigint, keep boolean, memo jsonb, problem jsonb, ended boolean)),"
-		"locked as (select d.id from haas.deployment d join x on x.id = d.id and x.generation = d.generation order by d.id for update of d) "
+		"locked as (select d.id from haas.deployment d join x on x.id = d.id and x.generation = d.generation order by d.id for no key update of d) "
 		"update haas.deployment d set state = x.state::haas.deployment_state, step = x.step, step_index = x.step_index, attempt = x.attempt,"
 		"  step_started_at = " TIME("x.started_ms") ", step_deadline_at = " TIME("x.deadline_ms") ","
 		"  due_at = case when x.due_ms is null then null when d.due_at <= now() then now() else " TIME("x.due_ms") " end,"
@@ -49,6 +56,9 @@ static const struct db_query queries[PART_COUNT] = {
 		"  ended_at = case when x.ended then now() end,"
 		"  version = d.version + ((d.state::text, d.step, d.attempt) is distinct from (x.state, x.step, x.attempt))::integer "
 		"from x join locked on locked.id = x.id where d.id = x.id and d.generation = x.generation returning d.id", 3},
+	[PART_NODE_EVENT] = {"deploy_node_event",
+		"select haas.node_transition(y.node_id, y.event::haas.node_event, 'bampid', y.detail) from ("
+		" select d.node_id, x.event, x.detail" OURS(", event text, detail jsonb") "order by d.node_id offset 0) y", 1},
 	[PART_STEP] = {"deploy_save_step",
 		"insert into haas.deployment_step (deployment_id, step_index, step, state, attempt, started_at, ended_at, problem) "
 		"select d.id, x.step_index, x.step, x.state, x.attempt, " TIME("x.started_ms") ", case when x.ended then now() end, x.problem"
@@ -56,8 +66,9 @@ static const struct db_query queries[PART_COUNT] = {
 		"on conflict (deployment_id, step_index, attempt) do update set state = excluded.state, ended_at = excluded.ended_at,"
 		" problem = excluded.problem", 1},
 	[PART_TASK_DROP] = {"deploy_drop_task",
-		"update haas.agent_task t set state = 'dropped', updated_at = now()" OURS("")
-		"where t.deployment_id = d.id and t.state in ('queued', 'taken')", 1},
+		"update haas.agent_task set state = 'dropped', updated_at = now() where id = any (array(select t.id" OURS("")
+		"join haas.agent_task t on t.deployment_id = d.id where t.state in ('queued', 'taken') order by t.id for no key update of t))"
+		" and state in ('queued', 'taken')", 1},
 	[PART_TASK_POST] = {"deploy_post_task",
 		"insert into haas.agent_task (deployment_id, node_id, token, step, kind, params) "
 		"select d.id, d.node_id, x.token, x.step, x.kind, x.params" OURS(", token text, step text, kind text, params jsonb"), 1},
@@ -66,12 +77,12 @@ static const struct db_query queries[PART_COUNT] = {
 	[PART_INTENT_PUT] = {"deploy_put_intent",
 		"insert into haas.boot_intent (node_id, target, deployment_id, token, nonce, stored_digest) "
 		"select d.node_id, x.target, d.id, x.token, x.nonce, case when x.target = 'agent' then i.stored_digest end"
-		OURS(", target text, token text, nonce text") "left join haas.image i on i.id = d.image_id "
+		OURS(", target text, token text, nonce text") "left join haas.image i on i.id = d.image_id order by d.node_id "
 		"on conflict (node_id) do update set target = excluded.target, deployment_id = excluded.deployment_id, token = excluded.token,"
 		" nonce = excluded.nonce, stored_digest = excluded.stored_digest, changed_at = now()", 1},
 	/* A NIC without a neighbour was not listened on for long enough: the one it had is kept. */
 	[PART_INVENTORY] = {"deploy_put_inventory",
-		"insert into haas.node_inventory as v (node_id, data, deployment_id) select d.node_id, x.data, d.id" OURS(", data jsonb")
+		"insert into haas.node_inventory as v (node_id, data, deployment_id) select d.node_id, x.data, d.id" OURS(", data jsonb") "order by d.node_id "
 		"on conflict (node_id) do update set data = jsonb_set(excluded.data, '{nics}', coalesce("
 		"  (select jsonb_agg(case when a.nic -> 'lldp' = 'null' and b.lldp is not null then a.nic || jsonb_build_object('lldp', b.lldp) else a.nic end"
 		"    order by a.place) from jsonb_array_elements(excluded.data -> 'nics') with ordinality as a (nic, place)"
@@ -84,7 +95,7 @@ static const struct db_query queries[PART_COUNT] = {
 		" coalesce(y.verdict, 'unknown'), coalesce(y.method, ''), coalesce(y.reason, ''), case when y.verdict is not null then now() end"
 		OURS(", drives jsonb")
 		"cross join jsonb_to_recordset(x.drives) as y (serial text, name text, model text, kind text, size_bytes bigint, verdict text,"
-		"  method text, reason text) "
+		"  method text, reason text) order by d.node_id, y.serial "
 		"on conflict (node_id, serial) do update set name = excluded.name, model = excluded.model,"
 		" kind = case when excluded.kind = '' then v.kind else excluded.kind end, size_bytes = excluded.size_bytes,"
 		" verdict = case when excluded.verdict_at is null then v.verdict else excluded.verdict end,"
@@ -100,9 +111,6 @@ static const struct db_query queries[PART_COUNT] = {
 		" select d.id, x.*" OURS(", ord integer, node text, body text, previous_hash text, hash text, signature text, public_key text")
 		") x (deployment, id, generation, ord, node, body, previous_hash, hash, signature, public_key)"
 		" join haas.deployment d on d.id = x.deployment order by x.ord", 1},
-	[PART_NODE_EVENT] = {"deploy_node_event",
-		"select haas.node_transition(y.node_id, y.event::haas.node_event, 'bampid', y.detail) from ("
-		" select d.node_id, x.event, x.detail" OURS(", event text, detail jsonb") "order by d.node_id offset 0) y", 1},
 	[PART_EVENT] = {"deploy_event",
 		"select haas.event_add('bampid', y.kind, 'node', y.name, y.tenant_id, y.message, y.detail) from ("
 		" select x.kind, n.name, d.tenant_id, x.message, x.detail" OURS(", ord integer, kind text, message text, detail jsonb")
@@ -180,6 +188,11 @@ static json_t *row_of(const struct save_row *row)
 {
 	return json_pack("{s:I, s:I}", "id", (json_int_t)row->claimed->facts.deployment.id,
 			 "generation", (json_int_t)row->claimed->facts.deployment.generation);
+}
+
+static json_t *node_of(const struct save_row *row)
+{
+	return json_pack("{s:I}", "node_id", (json_int_t)row->claimed->facts.node.id);
 }
 
 static void put(struct batch *batch, json_t *row, const char *key, json_t *value)
@@ -276,6 +289,7 @@ static void add_inventory(struct batch *batch, const struct save_row *row)
 		add(batch, PART_INVENTORY, object);
 	}
 	if (outcome->drives) {
+		add(batch, PART_HEALTH_LOCK, node_of(row));
 		object = row_of(row);
 		put(batch, object, "drives", json_incref(outcome->drives));
 		add(batch, PART_DRIVE, object);
@@ -312,6 +326,7 @@ static void add_events(struct batch *batch, const struct save_row *row)
 	json_t *object;
 
 	if (advance->outcome.event != NODE_EVENT_NONE) {
+		add(batch, PART_NODE_LOCK, node_of(row));
 		object = row_of(row);
 		put(batch, object, "event", json_string(node_event_words[advance->outcome.event]));
 		put(batch, object, "detail", detail_of(row));
