@@ -46,8 +46,10 @@ int db_segment_new(enum db_segment_kind kind, size_t count, struct db_segment **
 
 static void segment_free(struct db_segment *segment)
 {
-	for (size_t i = 0; i < segment->count; i++)
+	for (size_t i = 0; i < segment->count; i++) {
 		PQclear(segment->calls[i].result);
+		free(segment->calls[i].kept);
+	}
 	PQclear(segment->commit_failure);
 	free(segment);
 }
@@ -111,7 +113,9 @@ static void finish_calls(struct db *db, struct db_segment *segment)
 	} else if (segment->commit_failure) {
 		(void)db_problem(segment->commit_failure, &problem);
 	}
-	(void)problem_set(&aborted, E_CONFLICT, "aborted");
+	/* What may be tried again may be so for all of them. */
+	(void)problem_set(&aborted, problem.code == E_UNAVAILABLE ? E_UNAVAILABLE : E_CONFLICT,
+			  "aborted");
 	problem_detail(&aborted, "%s", problem.message);
 	for (size_t i = 0; i < segment->count; i++) {
 		struct db_pending *call = &segment->calls[i];
@@ -144,7 +148,11 @@ static void finish_segment(struct db *db)
 	bool setup_failed = false;
 
 	switch (segment->kind) {
-	case SEGMENT_CALLS: finish_calls(db, segment); break;
+	case SEGMENT_CALLS:
+		if (db_repeat(db, segment))
+			return;
+		finish_calls(db, segment);
+		break;
 	case SEGMENT_PREPARE: finish_prepare(segment); break;
 	case SEGMENT_SETUP:
 		for (size_t i = 0; i < segment->count; i++)
@@ -316,12 +324,11 @@ static int send_prepare(struct db *db, struct db_statement *statement, const str
 	return 0;
 }
 
-static int send_call(struct db *db, const struct db_statement *statement,
-		     const struct db_call *call)
+static int send_call(struct db *db, const struct db_pending *call)
 {
 	char name[NAME_SIZE];
 
-	prepared_name(statement, name);
+	prepared_name(call->statement, name);
 	if (!PQsendQueryPrepared(db->connection, name, call->query->param_count, call->params, NULL,
 				 NULL, 0))
 		return E_UNAVAILABLE;
@@ -330,16 +337,15 @@ static int send_call(struct db *db, const struct db_statement *statement,
 
 /* From here on every call is answered through the queue, also when sending fails: then the
  * connection is given up in the loop. */
-static void send_segment(struct db *db, struct db_segment *segment, const struct db_call calls[],
-			 size_t count)
+void db_send(struct db *db, struct db_segment *segment)
 {
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = send_prepare(db, segment->calls[i].statement, calls[i].query);
+	for (size_t i = 0; rc == 0 && i < segment->count; i++)
+		rc = send_prepare(db, segment->calls[i].statement, segment->calls[i].query);
 	db_queue_add(&db->sent, segment);
-	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = send_call(db, segment->calls[i].statement, &calls[i]);
+	for (size_t i = 0; rc == 0 && i < segment->count; i++)
+		rc = send_call(db, &segment->calls[i]);
 	if (rc == 0 && !PQpipelineSync(db->connection))
 		rc = E_UNAVAILABLE;
 	if (rc == 0) {
@@ -362,6 +368,7 @@ int db_submit_all(struct db *db, const struct db_call calls[], size_t count)
 	rc = db_segment_new(SEGMENT_CALLS, count, &segment);
 	if (rc != 0)
 		return rc;
+	rc = db_segment_keep(segment, calls);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		segment->calls[i].fn = calls[i].fn;
 		segment->calls[i].context = calls[i].context;
@@ -373,7 +380,7 @@ int db_submit_all(struct db *db, const struct db_call calls[], size_t count)
 	}
 	db->in_flight += count;
 	if (db->phase == PHASE_READY && !db->broken) {
-		send_segment(db, segment, calls, count);
+		db_send(db, segment);
 	} else {
 		db_queue_add(&db->refused, segment);
 		loop_timer_arm(db->chores, REFUSE_AFTER_MS);
@@ -431,11 +438,14 @@ int db_new(struct loop *loop, const struct db_options *options, struct db **ret)
 	db->retry_ms = 100;
 	db->sent.last = &db->sent.first;
 	db->refused.last = &db->refused.first;
+	db->repeats.last = &db->repeats.first;
 	rc = copy_options(db, options);
 	if (rc == 0)
 		rc = loop_timer_new(loop, db_connect_start, db, &db->attempt);
 	if (rc == 0)
 		rc = loop_timer_new(loop, do_chores, db, &db->chores);
+	if (rc == 0)
+		rc = loop_timer_new(loop, db_repeat_due, db, &db->repeat);
 	if (rc != 0) {
 		db_free(db);
 		return rc;
@@ -467,10 +477,12 @@ void db_free(struct db *db)
 	db_connect_close(db);
 	(void)problem_set(&closing, E_UNAVAILABLE, "the program is stopping");
 	while ((segment = db_queue_take(&db->sent)) != NULL ||
+	       (segment = db_queue_take(&db->repeats)) != NULL ||
 	       (segment = db_queue_take(&db->refused)) != NULL)
 		db_segment_fail(db, segment, E_UNAVAILABLE, &closing);
 	loop_timer_free(db->attempt);
 	loop_timer_free(db->chores);
+	loop_timer_free(db->repeat);
 	free_statements(db);
 	text_done(&db->channels);
 	free(db->application);

@@ -1,7 +1,9 @@
 /* One PostgreSQL connection on the loop, in pipeline mode. Statements are prepared once per
  * connection; results come in order. A lost connection fails what is in flight (E_UNAVAILABLE:
  * unknown whether it was committed) and everything submitted while away, and reconnects with
- * back-off for ever. Single-threaded, like the loop. */
+ * back-off for ever. A transaction that met another one (40P01, 40001) is done again, a few times
+ * and unseen by its caller; what was submitted after it may then be done before it.
+ * Single-threaded, like the loop. */
 #pragma once
 
 #include <libpq-fe.h>
@@ -15,8 +17,8 @@
 
 struct db;
 
-/* A statement of a _store table. Parameters and results are text; arrays go as '{...}' or jsonb and
- * unnest on the server. */
+/* A statement of a _store table; lives as long as the db. Parameters and results are text; arrays
+ * go as '{...}' or jsonb and unnest on the server. */
 struct db_query {
 	const char *name; /* unique per program, prepared under this name */
 	const char *sql;
@@ -25,9 +27,10 @@ struct db_query {
 
 /* `result` is NULL when rc != 0; borrowed for the call. rc 0 means committed: it is told only after
  * the transaction's end. Else: E_UNAVAILABLE (away; unknown whether committed), E_TIMEOUT
- * (statement_timeout), -EINVAL, or by SQLSTATE: E_CONFLICT (23xxx, 40xxx, HA409, or aborted with
- * its transaction), E_NOT_FOUND (HA404), E_DENIED (42501, HA403), E_STALE (HA412), E_INVALID
- * (22xxx, HA422); `problem` then holds message, detail and hint of the server. */
+ * (statement_timeout), -EINVAL, or by SQLSTATE: E_CONFLICT (23xxx, HA409, or aborted with
+ * its transaction), E_UNAVAILABLE (40xxx, 53xxx, 57Pxx; also whoever was aborted with it),
+ * E_NOT_FOUND (HA404), E_DENIED (42501, HA403), E_STALE (HA412), E_INVALID (22xxx, HA422);
+ * `problem` then holds message, detail and hint of the server. */
 typedef void (*db_result_fn)(void *context, int rc, const PGresult *result,
 			     const struct problem *problem);
 /* On every change, and once when the first attempt fails (db_away tells why). true: LISTEN is

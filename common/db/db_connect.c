@@ -42,6 +42,7 @@ void db_connect_close(struct db *db)
 void db_connect_lost(struct db *db)
 {
 	struct db_queue lost = {0};
+	struct db_queue repeats = {0};
 	struct db_segment *segment;
 	struct problem away;
 
@@ -55,8 +56,12 @@ void db_connect_lost(struct db *db)
 	 * here. */
 	lost.first = db->sent.first;
 	lost.last = lost.first ? db->sent.last : &lost.first;
+	repeats.first = db->repeats.first;
+	repeats.last = repeats.first ? db->repeats.last : &repeats.first;
 	db->sent = (struct db_queue){.last = &db->sent.first};
-	while ((segment = db_queue_take(&lost)) != NULL)
+	db->repeats = (struct db_queue){.last = &db->repeats.first};
+	while ((segment = db_queue_take(&lost)) != NULL ||
+	       (segment = db_queue_take(&repeats)) != NULL)
 		db_segment_fail(db, segment, E_UNAVAILABLE, &away);
 	if (!db->reported) {
 		db->reported = true;

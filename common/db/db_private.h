@@ -1,4 +1,5 @@
-/* What db.c (statements and results) and db_connect.c (the connection's life) share. */
+/* What db.c (statements and results), db_repeat.c and db_connect.c (the connection's life) share.
+ */
 #pragma once
 
 #include "common/base/text.h"
@@ -20,6 +21,9 @@ struct db_pending {
 	void *context;
 	struct db_statement *statement; /* NULL for LISTEN */
 	PGresult *result;
+	const struct db_query *query;
+	const char *const *params; /* in `kept` */
+	void *kept;
 };
 
 enum db_segment_kind { SEGMENT_CALLS, SEGMENT_PREPARE, SEGMENT_SETUP };
@@ -32,6 +36,8 @@ struct db_segment {
 	PGresult
 		*commit_failure; /* an error that came instead of the sync (deferred constraints) */
 	size_t at;               /* the call whose result comes next */
+	unsigned repeats;        /* so far */
+	int64_t due_ms;          /* of the next one */
 	size_t count;
 	struct db_pending calls[];
 };
@@ -63,6 +69,7 @@ struct db {
 	struct loop_watch *watch;
 	struct loop_timer *attempt; /* next attempt, or the deadline of this one */
 	struct loop_timer *chores;  /* what must not happen inside a caller's call */
+	struct loop_timer *repeat;  /* the next of `repeats` is due */
 	int64_t retry_ms;
 	bool broken;   /* lost, to be handled in the loop */
 	bool closing;  /* nothing new is taken */
@@ -72,6 +79,7 @@ struct db {
 	struct db_statement *statements;
 	struct db_queue sent;    /* in the pipeline, in order */
 	struct db_queue refused; /* submitted while away */
+	struct db_queue repeats; /* to be sent again */
 	size_t in_flight;
 };
 
@@ -81,6 +89,14 @@ MUST_USE int db_segment_new(enum db_segment_kind kind, size_t count, struct db_s
 /* Calls back each call of the segment with `rc`, frees it. */
 void db_segment_fail(struct db *db, struct db_segment *segment, int rc,
 		     const struct problem *problem);
+
+/* Sends all calls of a segment that keeps them; they are answered through the queue. */
+void db_send(struct db *db, struct db_segment *segment);
+/* Copies queries and parameters into the segment. */
+MUST_USE int db_segment_keep(struct db_segment *segment, const struct db_call calls[]);
+/* True: it met another transaction and is sent again later; the segment is taken. */
+bool db_repeat(struct db *db, struct db_segment *segment);
+void db_repeat_due(void *context);
 
 /* Starts the next attempt (loop). */
 void db_connect_start(void *context);

@@ -22,7 +22,7 @@ static const struct {
 	{"42501", E_DENIED},
 	{"22", E_INVALID},
 	{"23", E_CONFLICT},
-	{"40", E_CONFLICT},
+	{"40", E_UNAVAILABLE}, /* after all repeats */
 	{"57014", E_TIMEOUT},
 	{"08", E_UNAVAILABLE},
 	{"53", E_UNAVAILABLE},
@@ -56,7 +56,11 @@ int db_problem(const PGresult *result, struct problem *ret)
 	if (ret->message[0] == '\0') /* made by libpq, without fields */
 		(void)problem_set(ret, code, "%s", PQresultErrorMessage(result));
 	problem_detail(ret, "%s", field(result, PG_DIAG_MESSAGE_DETAIL));
-	problem_hint(ret, "%s", field(result, PG_DIAG_MESSAGE_HINT));
+	problem_hint(
+		ret, "%s",
+		strncmp(field(result, PG_DIAG_SQLSTATE), "40", 2) == 0
+			? "others were at work on the same rows and nothing was done: repeat it"
+			: field(result, PG_DIAG_MESSAGE_HINT));
 	return code;
 }
 

@@ -140,7 +140,9 @@ static void answer_failure(struct exchange *exchange)
 	status = conflict_explain(problem);
 	if (status == 0)
 		status = exchange_status_of(exchange->rc);
-	if (exchange->rc == E_UNAVAILABLE)
+	/* Else it answers, and the problem says for itself what to do. */
+	if (exchange->rc == E_UNAVAILABLE &&
+	    !(db_connected(exchange->portal->db) && db_connected(exchange->portal->reads)))
 		problem_hint(
 			problem,
 			"PostgreSQL is away; portald connects again by itself - repeat the request (an Idempotency-Key makes that safe)");

@@ -171,13 +171,9 @@ fleet_nodes() { # NODES: imported and accepted
 	haasctl node import "$lab/sheet.csv" >"$lab/log/import" 2>&1 || fail "import: $(cat "$lab/log/import")"
 	fleet_accept
 }
-# A thousand nodes are one transaction, which may meet one of bampid's: whoever was refused for that is asked for again.
-fleet_accept() {
-	local try
-	for try in 1 2 3 4 5; do
-		sql "select name from node where state = 'discovered' order by id" | in_thousands "$bin/haasctl" node accept >"$lab/log/accept" 2>&1 && return
-	done
-	fail "accept: $(grep -v ' free$' "$lab/log/accept" | sort | uniq -c | sort -n | tail -n 4)"
+fleet_accept() { # a thousand nodes are one transaction
+	sql "select name from node where state = 'discovered' order by id" | in_thousands "$bin/haasctl" node accept >"$lab/log/accept" 2>&1 ||
+		fail "accept: $(grep -v ' free$' "$lab/log/accept" | sort | uniq -c | sort -n | tail -n 4)"
 }
 machines_start() { # NODES OPTION...
 	local nodes=$1
@@ -234,15 +230,8 @@ fleet_lab() { # NODES OPTION...
 	machines_start "$@"
 	fleet_nodes "$nodes"
 }
-patiently() {
-	local try
-	for try in 1 2 3 4 5; do
-		sql "$1" 2>>"$lab/log/sql" && return
-	done
-	fail "$1: $(tail -n 5 "$lab/log/sql")" >&2 # its caller reads stdout
-}
-deploy() { # PLAN FIRST LAST: asked for in one go; again when that met one of bampid's transactions (deadlock)
+deploy() { # PLAN FIRST LAST: asked for in one go
 	local image=null
 	case $1 in install | reinstall) image="'demo'" ;; esac
-	patiently "select count(*) from deployment_create('$1', array(select 'f' || i from generate_series($2, $3) i), $image, null, '{}', 'fleet') where refused is null"
+	sql "select count(*) from deployment_create('$1', array(select 'f' || i from generate_series($2, $3) i), $image, null, '{}', 'fleet') where refused is null"
 }

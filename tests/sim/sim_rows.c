@@ -203,7 +203,8 @@ static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 		rc = run(
 			connection,
 			"update haas.agent_task t set state = 'taken', updated_at = now() from jsonb_to_recordset($1::jsonb) as x (id bigint)"
-			" where t.id = x.id and t.state = 'queued'",
+			" where t.id = x.id and t.state = 'queued' and t.id = any (array(select id from haas.agent_task where id in"
+			" (select id from jsonb_to_recordset($1::jsonb) as x (id bigint)) order by id for no key update))",
 			taken);
 	json_decref(taken);
 	return result ? rc : -1;
@@ -241,11 +242,15 @@ static int end(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 	if (json_array_size(ended) > 0)
 		rc = run(
 			connection,
-			"with done as (update haas.agent_task t set state = case when x.ok then 'done' else 'failed' end, result = x.result,"
+			"with touched as materialized (select haas.deployment_touch(array(select t.deployment_id from haas.agent_task t"
+			"  join jsonb_to_recordset($1::jsonb) as x (id bigint) on t.id = x.id where t.state = 'taken'))),"
+			"locked as materialized (select t.id from touched, haas.agent_task t where t.id in"
+			"  (select id from jsonb_to_recordset($1::jsonb) as x (id bigint)) order by t.id for no key update of t),"
+			"done as (update haas.agent_task t set state = case when x.ok then 'done' else 'failed' end, result = x.result,"
 			"  problem = case when x.ok then null else '{\"message\":\"the simulated agent failed\"}'::jsonb end, updated_at = now()"
 			"  from jsonb_to_recordset($1::jsonb) as x (id bigint, ok boolean, result jsonb) where t.id = x.id and t.state = 'taken'"
-			"  returning t.deployment_id) "
-			"select haas.deployment_touch(array(select deployment_id from done)), pg_notify('deployment', '')",
+			"  and t.id = any (array(select id from locked))) "
+			"select pg_notify('deployment', '')",
 			ended);
 	json_decref(ended);
 	return rc;
@@ -279,11 +284,12 @@ int sim_rows_write(PGconn *connection, struct sim_nodes *nodes)
 		rc = run(
 			connection,
 			"with x as (select * from jsonb_to_recordset($1::jsonb) as x (node_id bigint, kind text, token text)),"
+			"touched as materialized (select haas.deployment_touch(array(select i.deployment_id from x"
+			"  join haas.boot_intent i on i.node_id = x.node_id where x.kind in ('script', 'agent', 'callback')))),"
 			"seen as (insert into haas.boot_observation as o (node_id, kind, at, token, detail, bytes)"
-			"  select x.node_id, x.kind, clock_timestamp(), x.token, 'simulated', 1 from x"
+			"  select x.node_id, x.kind, clock_timestamp(), x.token, 'simulated', 1 from touched, x order by x.node_id, x.kind"
 			"  on conflict (node_id, kind) do update set at = excluded.at, token = excluded.token) "
-			"select haas.deployment_touch(array(select i.deployment_id from x join haas.boot_intent i on i.node_id = x.node_id"
-			"  where x.kind in ('script', 'agent', 'callback'))), pg_notify('deployment', '')",
+			"select pg_notify('deployment', '')",
 			rows);
 	json_decref(rows);
 	return rc;

@@ -232,10 +232,10 @@ static void test_codes(void **state)
 	static const struct {
 		const char *state;
 		int rc;
-	} rows[] = {{"HA404", E_NOT_FOUND}, {"HA403", E_DENIED},  {"HA409", E_CONFLICT},
-		    {"HA412", E_STALE},     {"HA422", E_INVALID}, {"42501", E_DENIED},
-		    {"23505", E_CONFLICT},  {"22P02", E_INVALID}, {"57014", E_TIMEOUT},
-		    {"P0001", -EINVAL}};
+	} rows[] = {{"HA404", E_NOT_FOUND}, {"HA403", E_DENIED},     {"HA409", E_CONFLICT},
+		    {"HA412", E_STALE},     {"HA422", E_INVALID},    {"42501", E_DENIED},
+		    {"23505", E_CONFLICT},  {"22P02", E_INVALID},    {"57014", E_TIMEOUT},
+		    {"P0001", -EINVAL},     {"53100", E_UNAVAILABLE}};
 	struct fixture *f = *state;
 
 	assert_int_equal(ask(f, &make, NULL), 0);
@@ -281,6 +281,85 @@ static void test_transaction(void **state)
 	wait_until(f, &f->seen.calls, 2);
 	assert_int_equal(f->seen.rcs[0], 0);
 	assert_int_equal(f->seen.rcs[1], 0);
+}
+
+/* Who is ended for the sake of another transaction is done again, unseen. The sequence counts, for
+ * it does not go back. */
+static void test_repeat(void **state)
+{
+	static const struct db_query make = {
+		"make_meet",
+		"create or replace function meet(n int, code text) returns bigint language plpgsql as "
+		"$$begin if nextval('met') <= n then raise exception 'met' using errcode = code; end if; return currval('met'); end$$",
+		0};
+	static const struct db_query sequence = {"make_met",
+						 "create temp sequence if not exists met", 0};
+	static const struct db_query restart = {"restart_met", "select setval('met', 1, false)", 0};
+	static const struct db_query echo = {"echo_met", "select $1 || coalesce($2, '-')", 2};
+	static const struct db_query meet = {"meet", "select meet($1::int, $2)", 2};
+	struct fixture *f = *state;
+	const char *const twice[] = {"2", "40P01"};
+	const char *const ever[] = {"99", "40001"};
+	const char *const words[] = {"a", NULL};
+	const struct db_call calls[] = {{&echo, words, on_result, f}, {&meet, twice, on_result, f}};
+	const struct db_call lost[] = {{&echo, words, on_result, f}, {&meet, ever, on_result, f}};
+
+	assert_int_equal(ask(f, &sequence, NULL), 0);
+	assert_int_equal(ask(f, &make, NULL), 0);
+	assert_int_equal(ask(f, &restart, NULL), 0);
+	f->seen.calls = 0;
+	assert_int_equal(db_submit_all(f->db, calls, 2), 0);
+	wait_until(f, &f->seen.calls, 2);
+	assert_int_equal(f->seen.rcs[0], 0);
+	assert_int_equal(f->seen.rcs[1], 0);
+	assert_string_equal(f->seen.text, "3");
+	/* What it met does not go away: five more times, then all of its calls hear of it. */
+	assert_int_equal(ask(f, &restart, NULL), 0);
+	f->seen.calls = 0;
+	assert_int_equal(db_submit_all(f->db, lost, 2), 0);
+	wait_until(f, &f->seen.calls, 2);
+	assert_int_equal(f->seen.rcs[0], E_UNAVAILABLE);
+	assert_int_equal(f->seen.rcs[1], E_UNAVAILABLE);
+	assert_string_equal(f->seen.problem.message, "met");
+	assert_non_null(strstr(f->seen.problem.hint, "repeat"));
+	assert_int_equal(ask(f, &meet, (const char *const[]){"0", "40001"}), 0);
+	assert_string_equal(f->seen.text, "7");
+	/* Another reason is told at once. */
+	assert_int_equal(ask(f, &meet, (const char *const[]){"99", "23505"}), E_CONFLICT);
+	assert_int_equal(ask(f, &meet, (const char *const[]){"0", "40001"}), 0);
+	assert_string_equal(f->seen.text, "9");
+}
+
+/* The program stops, or the connection is lost, while one waits for its turn. */
+static void test_repeat_ends(void **state)
+{
+	static const struct db_query make = {
+		"make_lose",
+		"create or replace function lose() returns void language plpgsql as "
+		"$$begin raise exception 'met' using errcode = '40P01'; end$$",
+		0};
+	static const struct db_query lose = {"lose", "select lose()", 0};
+	static const struct db_query end = {"end", "select pg_terminate_backend(pg_backend_pid())",
+					    0};
+	struct fixture *f = *state;
+
+	assert_int_equal(ask(f, &make, NULL), 0);
+	f->seen.calls = 0;
+	assert_int_equal(submit(f, &lose, NULL), 0);
+	assert_int_equal(submit(f, &end, NULL), 0);
+	wait_until(f, &f->seen.calls, 2);
+	assert_int_equal(f->seen.rcs[0], E_UNAVAILABLE);
+	assert_int_equal(f->seen.rcs[1], E_UNAVAILABLE);
+	wait_connected(f, true);
+	assert_int_equal(submit(f, &lose, NULL), 0);
+	for (unsigned i = 0; i < 5; i++) {
+		loop_run_once(f->loop);
+		usleep(1000);
+	}
+	db_free(f->db);
+	f->db = NULL;
+	assert_int_equal(f->seen.calls, 3);
+	assert_int_equal(f->seen.rc, E_UNAVAILABLE);
 }
 
 static void test_commit_failure(void **state)
@@ -441,6 +520,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_array, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_codes, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_transaction, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_repeat, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_repeat_ends, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_commit_failure, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_prepare_again, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_notify, connect_db, close_db),

@@ -48,7 +48,6 @@ struct runner {
 	size_t count;
 	size_t first, size; /* the slice that is being saved */
 	int races;
-	bool repeated; /* the whole batch was tried a second time */
 };
 
 static void save_slice(struct runner *runner);
@@ -267,12 +266,6 @@ static void on_save_failed(struct runner *runner, int rc, const struct problem *
 		if (rc == 0)
 			return;
 	}
-	/* Most often a deadlock with somebody who touches many rows: once more as it is. */
-	if (!runner->repeated) {
-		runner->repeated = true;
-		save_slice(runner);
-		return;
-	}
 	log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
 	if (runner->size > 1) {
 		log_warn(SUBJECT, "a batch of %zu could not be saved; one by one now",
@@ -418,7 +411,6 @@ static void on_next(void *context, int rc, const PGresult *result, const struct 
 	}
 	runner->first = 0;
 	runner->size = runner->count;
-	runner->repeated = false;
 	runner->races = 0;
 	save_slice(runner);
 }
