@@ -32,20 +32,20 @@ int endpoint_store_read(struct db *db, db_result_fn fn, void *context)
 	return db_submit(db, &read_query, NULL, fn, context);
 }
 
-static int open_password(const char *sealed_hex, const struct bmc_secret *secret,
+static int open_password(const char *sealed_hex, const struct seal_key *secret,
 			 struct bmc_endpoint *ret)
 {
-	uint8_t sealed[BMC_SECRET_SEALED_SIZE];
+	uint8_t sealed[SEAL_SIZE_MAX];
 	size_t size = strlen(sealed_hex) / 2;
 
 	if (size == 0)
 		return 0;
 	if (size > sizeof(sealed) || hex_decode(sealed_hex, sealed, size) != 0)
 		return E_MALFORMED;
-	return bmc_secret_open(secret, sealed, size, ret->password, sizeof(ret->password));
+	return seal_key_open(secret, sealed, size, ret->password, sizeof(ret->password));
 }
 
-int endpoint_row_read(const PGresult *result, int row, const struct bmc_secret *secret,
+int endpoint_row_read(const PGresult *result, int row, const struct seal_key *secret,
 		      struct bmc_endpoint *ret, struct problem *problem)
 {
 	struct bmc_endpoint endpoint = {
@@ -79,13 +79,13 @@ int endpoint_row_read(const PGresult *result, int row, const struct bmc_secret *
 	return rc;
 }
 
-int endpoint_store_publish(struct db *db, const struct bmc_secret *secret, db_result_fn fn,
+int endpoint_store_publish(struct db *db, const struct seal_key *secret, db_result_fn fn,
 			   void *context)
 {
-	char hex[2 * BMC_SECRET_KEY_SIZE + 1];
+	char hex[2 * SEAL_KEY_SIZE + 1];
 	const char *params[] = {hex};
 
-	hex_encode(bmc_secret_public_key(secret), BMC_SECRET_KEY_SIZE, hex);
+	hex_encode(seal_key_public_key(secret), SEAL_KEY_SIZE, hex);
 	return db_submit(db, &publish_query, params, fn, context);
 }
 

@@ -49,7 +49,7 @@ struct listener {
 struct endpoints {
 	struct loop *loop;
 	struct endpoints_options options;
-	struct bmc_secret *secret;
+	struct seal_key *secret;
 	struct loop_timer *read_timer;
 	struct loop_timer *tick_timer;
 	struct endpoint *table;
@@ -384,12 +384,17 @@ int endpoints_new(struct loop *loop, const struct endpoints_options *options,
 		  struct endpoints **ret, struct problem *problem)
 {
 	struct endpoints *endpoints = calloc(1, sizeof(*endpoints));
+	const struct seal_key_file key_file = {
+		.path = options->key_path,
+		.what = "BMC password key",
+		.exposed_hint = "chmod 600 it; if others may have read it, make a new one and "
+				"import the BMC passwords again"};
 	int rc;
 
 	if (!endpoints)
 		return problem_set(problem, -ENOMEM, "no memory");
 	*endpoints = (struct endpoints){.loop = loop, .options = *options};
-	rc = bmc_secret_load(options->key_path, &endpoints->secret, problem);
+	rc = seal_key_load(&key_file, &endpoints->secret, problem);
 	if (rc == 0)
 		rc = loop_timer_new(loop, start_read, endpoints, &endpoints->read_timer);
 	if (rc == 0)
@@ -420,7 +425,7 @@ void endpoints_free(struct endpoints *endpoints)
 	}
 	loop_timer_free(endpoints->read_timer);
 	loop_timer_free(endpoints->tick_timer);
-	bmc_secret_free(endpoints->secret);
+	seal_key_free(endpoints->secret);
 	free(endpoints->seen);
 	free(endpoints);
 }

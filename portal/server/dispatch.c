@@ -13,7 +13,7 @@
 #include "portal/server/access.h"
 #include "portal/server/exchange.h"
 #include "portal/server/query_policy.h"
-#include "portal/server/wipe.h"
+#include "common/http/wipe.h"
 
 /* What a body may be called, per kind; the first is told to who got it wrong. */
 static const char *const content_types[][3] = {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/http/wipe.h"
 
 #include "portal/server/console.h"
 #include "portal/server/event_store.h"
@@ -13,7 +14,6 @@
 #include "portal/server/node_sheet.h"
 #include "portal/server/node_spec.h"
 #include "portal/server/node_store.h"
-#include "portal/server/wipe.h"
 #include "portal/server/word_table.h"
 
 #define SHEET_LIMIT ((size_t)8 << 20)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/http/wipe.h"
 #include "common/io/file.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
@@ -17,7 +18,6 @@
 #include "portal/server/exchange.h"
 #include "portal/server/image_keys.h"
 #include "portal/server/image_upload.h"
-#include "portal/server/wipe.h"
 
 #define BODY_LIMIT   (UPLOAD_PART_MAX + 65536)
 #define WORKERS      2

@@ -1,4 +1,4 @@
-#include "portal/server/wipe.h"
+#include "common/http/wipe.h"
 
 #include <malloc.h>
 #include <sodium.h>

@@ -1,4 +1,4 @@
-// links: control_bmc common_io common_base
+// links: common_io common_base
 /* The key file and what is sealed to it. */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/seal_key.h"
 
-#include "bampi/control/bmc/bmc_secret.h"
 #include "tests/support/cmocka.h"
 
 struct folder {
@@ -23,7 +23,7 @@ static int start(void **state)
 	struct folder *folder = calloc(1, sizeof(*folder));
 
 	assert_non_null(folder);
-	(void)text_copy(folder->dir, sizeof(folder->dir), "/tmp/bmc_secret.XXXXXX");
+	(void)text_copy(folder->dir, sizeof(folder->dir), "/tmp/seal_key.XXXXXX");
 	assert_non_null(mkdtemp(folder->dir));
 	assert_true(text_format(folder->path, sizeof(folder->path), "%s/seal.key", folder->dir));
 	*state = folder;
@@ -40,85 +40,88 @@ static int stop(void **state)
 	return 0;
 }
 
-static struct bmc_secret *load(const struct folder *folder)
+static int load_path(const char *path, struct seal_key **ret, struct problem *problem)
 {
-	struct bmc_secret *secret = NULL;
+	const struct seal_key_file file = {path, "test key", "chmod 600 it"};
+
+	return seal_key_load(&file, ret, problem);
+}
+
+static struct seal_key *load(const struct folder *folder)
+{
+	struct seal_key *secret = NULL;
 	struct problem problem = {0};
 
-	assert_int_equal(bmc_secret_load(folder->path, &secret, &problem), 0);
+	assert_int_equal(load_path(folder->path, &secret, &problem), 0);
 	return secret;
 }
 
 static void sealed_and_opened(void **state)
 {
-	struct bmc_secret *secret = load(*state);
-	struct bmc_secret *again;
-	uint8_t sealed[BMC_SECRET_SEALED_SIZE];
+	struct seal_key *secret = load(*state);
+	struct seal_key *again;
+	uint8_t sealed[SEAL_SIZE_MAX];
 	char password[21];
 	char tight[6];
 	size_t size;
 
-	assert_int_equal(bmc_secret_seal(bmc_secret_public_key(secret), "secret", sealed, &size),
-			 0);
+	assert_int_equal(seal_key_seal(seal_key_public_key(secret), "secret", sealed, &size), 0);
 	assert_int_equal(size, 48 + 6);
 	assert_null(memmem(sealed, size, "secret", 6));
-	assert_int_equal(bmc_secret_open(secret, sealed, size, password, sizeof(password)), 0);
+	assert_int_equal(seal_key_open(secret, sealed, size, password, sizeof(password)), 0);
 	assert_string_equal(password, "secret");
-	assert_int_equal(bmc_secret_open(secret, sealed, size, tight, sizeof(tight)), E_LIMIT);
-	assert_int_equal(bmc_secret_open(secret, sealed, 47, password, sizeof(password)),
+	assert_int_equal(seal_key_open(secret, sealed, size, tight, sizeof(tight)), E_LIMIT);
+	assert_int_equal(seal_key_open(secret, sealed, 47, password, sizeof(password)),
 			 E_MALFORMED);
-	assert_int_equal(bmc_secret_open(secret, sealed, 1000, password, sizeof(password)),
-			 E_LIMIT);
+	assert_int_equal(seal_key_open(secret, sealed, 3000, password, sizeof(password)), E_LIMIT);
 	sealed[50] ^= 1;
-	assert_int_equal(bmc_secret_open(secret, sealed, size, password, sizeof(password)),
-			 E_DENIED);
+	assert_int_equal(seal_key_open(secret, sealed, size, password, sizeof(password)), E_DENIED);
 	sealed[50] ^= 1;
-	bmc_secret_free(secret);
+	seal_key_free(secret);
 
 	/* The next start has the same key. */
 	again = load(*state);
-	assert_int_equal(bmc_secret_open(again, sealed, size, password, sizeof(password)), 0);
-	bmc_secret_free(again);
+	assert_int_equal(seal_key_open(again, sealed, size, password, sizeof(password)), 0);
+	seal_key_free(again);
 }
 
 static void another_key_opens_nothing(void **state)
 {
 	const struct folder *folder = *state;
-	struct bmc_secret *first = load(folder);
-	struct bmc_secret *second;
-	uint8_t sealed[BMC_SECRET_SEALED_SIZE];
+	struct seal_key *first = load(folder);
+	struct seal_key *second;
+	uint8_t sealed[SEAL_SIZE_MAX];
 	char password[21];
 	size_t size;
 
-	assert_int_equal(bmc_secret_seal(bmc_secret_public_key(first), "", sealed, &size), 0);
-	assert_int_equal(bmc_secret_open(first, sealed, size, password, sizeof(password)), 0);
+	assert_int_equal(seal_key_seal(seal_key_public_key(first), "", sealed, &size), 0);
+	assert_int_equal(seal_key_open(first, sealed, size, password, sizeof(password)), 0);
 	assert_string_equal(password, "");
 	assert_int_equal(unlink(folder->path), 0);
 	second = load(folder);
-	assert_int_equal(bmc_secret_open(second, sealed, size, password, sizeof(password)),
-			 E_DENIED);
-	bmc_secret_free(first);
-	bmc_secret_free(second);
+	assert_int_equal(seal_key_open(second, sealed, size, password, sizeof(password)), E_DENIED);
+	seal_key_free(first);
+	seal_key_free(second);
 }
 
 static void key_file_is_private(void **state)
 {
 	const struct folder *folder = *state;
-	struct bmc_secret *secret = load(folder);
+	struct seal_key *secret = load(folder);
 	struct problem problem = {0};
 	struct stat status;
 
 	assert_int_equal(stat(folder->path, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
 	assert_int_equal(status.st_size, 32);
-	bmc_secret_free(secret);
+	seal_key_free(secret);
 	assert_int_equal(chmod(folder->path, 0640), 0);
-	assert_int_equal(bmc_secret_load(folder->path, &secret, &problem), E_DENIED);
+	assert_int_equal(load_path(folder->path, &secret, &problem), E_DENIED);
 	assert_non_null(strstr(problem.hint, "chmod 600"));
 	assert_int_equal(chmod(folder->path, 0600), 0);
 	assert_int_equal(truncate(folder->path, 31), 0);
-	assert_int_equal(bmc_secret_load(folder->path, &secret, &problem), E_MALFORMED);
-	assert_int_equal(bmc_secret_load("/nonexistent/seal.key", &secret, &problem), -ENOENT);
+	assert_int_equal(load_path(folder->path, &secret, &problem), E_MALFORMED);
+	assert_int_equal(load_path("/nonexistent/seal.key", &secret, &problem), -ENOENT);
 	assert_true(problem.message[0]);
 }
 
@@ -126,8 +129,8 @@ static void key_file_is_private(void **state)
 static void first_starts_agree(void **state)
 {
 	const struct folder *folder = *state;
-	struct bmc_secret *mine;
-	uint8_t sealed[BMC_SECRET_SEALED_SIZE];
+	struct seal_key *mine;
+	uint8_t sealed[SEAL_SIZE_MAX];
 	size_t size;
 	int pipes[2];
 
@@ -137,30 +140,30 @@ static void first_starts_agree(void **state)
 
 		assert_true(child >= 0);
 		if (child == 0) {
-			struct bmc_secret *secret = NULL;
+			struct seal_key *secret = NULL;
 			struct problem problem;
-			int rc = bmc_secret_load(folder->path, &secret, &problem);
+			int rc = load_path(folder->path, &secret, &problem);
 
 			if (rc == 0 &&
-			    write(pipes[1], bmc_secret_public_key(secret), BMC_SECRET_KEY_SIZE) < 0)
+			    write(pipes[1], seal_key_public_key(secret), SEAL_KEY_SIZE) < 0)
 				rc = 1;
 			_exit(rc ? 1 : 0);
 		}
 	}
 	mine = load(folder);
 	for (int i = 0; i < 8; i++) {
-		uint8_t theirs[BMC_SECRET_KEY_SIZE];
+		uint8_t theirs[SEAL_KEY_SIZE];
 		int status;
 
 		assert_true(wait(&status) > 0);
 		assert_int_equal(status, 0);
 		assert_int_equal(read(pipes[0], theirs, sizeof(theirs)), sizeof(theirs));
-		assert_memory_equal(theirs, bmc_secret_public_key(mine), sizeof(theirs));
+		assert_memory_equal(theirs, seal_key_public_key(mine), sizeof(theirs));
 	}
-	assert_int_equal(bmc_secret_seal(bmc_secret_public_key(mine), "x", sealed, &size), 0);
+	assert_int_equal(seal_key_seal(seal_key_public_key(mine), "x", sealed, &size), 0);
 	(void)close(pipes[0]);
 	(void)close(pipes[1]);
-	bmc_secret_free(mine);
+	seal_key_free(mine);
 }
 
 int main(void)

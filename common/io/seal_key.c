@@ -1,0 +1,97 @@
+#include "common/io/seal_key.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/io/key_file.h"
+
+static_assert(SEAL_KEY_SIZE == crypto_box_SECRETKEYBYTES, "libsodium's key size");
+static_assert(SEAL_KEY_SIZE == crypto_box_PUBLICKEYBYTES, "libsodium's key size");
+
+struct seal_key {
+	uint8_t public_key[SEAL_KEY_SIZE];
+	uint8_t secret_key[SEAL_KEY_SIZE];
+};
+
+static void make_key(uint8_t ret[])
+{
+	randombytes_buf(ret, SEAL_KEY_SIZE);
+}
+
+int seal_key_load(const struct seal_key_file *seal, struct seal_key **ret, struct problem *problem)
+{
+	const struct key_file file = {
+		.path = seal->path,
+		.what = seal->what,
+		.size = SEAL_KEY_SIZE,
+		.make = make_key,
+		.exposed_hint = seal->exposed_hint,
+	};
+	struct seal_key *key;
+	int rc;
+
+	if (sodium_init() < 0)
+		return problem_set(problem, -EIO, "libsodium does not start");
+	key = sodium_malloc(sizeof(*key)); /* locked where the limits allow it */
+	if (!key)
+		return problem_set(problem, -ENOMEM, "no memory for the key %s", seal->path);
+	rc = key_file_load(&file, key->secret_key, problem);
+	if (rc == 0 && crypto_scalarmult_base(key->public_key, key->secret_key) != 0)
+		rc = problem_set(problem, E_MALFORMED, "the key %s is not one", seal->path);
+	if (rc) {
+		sodium_free(key);
+		return rc;
+	}
+	(void)sodium_mprotect_readonly(key);
+	*ret = key;
+	return 0;
+}
+
+void seal_key_free(struct seal_key *key)
+{
+	sodium_free(key); /* wipes; NULL is fine */
+}
+
+const uint8_t *seal_key_public_key(const struct seal_key *key)
+{
+	return key->public_key;
+}
+
+int seal_key_seal(const uint8_t public_key[SEAL_KEY_SIZE], const char *secret, uint8_t *ret,
+		  size_t *ret_size)
+{
+	size_t length = strlen(secret);
+
+	if (length > SEAL_SIZE_MAX - crypto_box_SEALBYTES)
+		return E_LIMIT;
+	if (crypto_box_seal(ret, (const unsigned char *)secret, length, public_key) != 0)
+		return -EINVAL;
+	*ret_size = length + crypto_box_SEALBYTES;
+	return 0;
+}
+
+int seal_key_open(const struct seal_key *key, const uint8_t *sealed, size_t size, char *ret,
+		  size_t room)
+{
+	uint8_t opened[SEAL_SIZE_MAX];
+	size_t length = size - crypto_box_SEALBYTES;
+	int rc = 0;
+
+	if (size < crypto_box_SEALBYTES)
+		return E_MALFORMED;
+	if (size > SEAL_SIZE_MAX || length >= room)
+		return E_LIMIT;
+	if (crypto_box_seal_open(opened, sealed, size, key->public_key, key->secret_key) != 0)
+		return E_DENIED;
+	if (memchr(opened, '\0', length)) {
+		rc = E_MALFORMED;
+	} else {
+		memcpy(ret, opened, length);
+		ret[length] = '\0';
+	}
+	sodium_memzero(opened, sizeof(opened));
+	return rc;
+}

@@ -1,0 +1,38 @@
+/* Secrets at rest: sealed to a daemon's public key (libsodium crypto_box_seal: X25519,
+ * XSalsa20-Poly1305), so that whoever writes the row cannot read it back. The secret key lives in
+ * one file of that daemon, mode 0600, and in guarded, locked memory. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+#define SEAL_KEY_SIZE 32
+#define SEAL_SIZE_MAX 2048 /* the most that is accepted */
+
+struct seal_key;
+
+struct seal_key_file {
+	const char *path;
+	const char *what;         /* for people: "BMC password key" */
+	const char *exposed_hint; /* what to do when others may read it */
+};
+
+/* Reads the secret key (32 raw bytes), or makes it when the file is missing; of several daemons
+ * that start at once one makes it and all use that one. E_DENIED: the file may be read by others;
+ * E_MALFORMED: it is no key; -errno. */
+MUST_USE int seal_key_load(const struct seal_key_file *file, struct seal_key **ret,
+			   struct problem *problem);
+void seal_key_free(struct seal_key *key);
+/* Borrowed. */
+const uint8_t *seal_key_public_key(const struct seal_key *key);
+
+/* Needs the public key only. `ret` holds SEAL_SIZE_MAX bytes. E_LIMIT. */
+MUST_USE int seal_key_seal(const uint8_t public_key[SEAL_KEY_SIZE], const char *secret,
+			   uint8_t *ret, size_t *ret_size);
+/* Opens into `ret` (NUL-terminated); wipe it after use. E_DENIED: sealed to another key, or
+ * altered. E_MALFORMED: too short, or holds a NUL. E_LIMIT: the secret does not fit. */
+MUST_USE int seal_key_open(const struct seal_key *key, const uint8_t *sealed, size_t size,
+			   char *ret, size_t room);
