@@ -228,13 +228,15 @@ switch_lldpd() { # NAME
 		>"$d/lldpd.log" 2>&1 </dev/null
 }
 
+# Ports have no address and say nothing by themselves: the kernel would answer ARP for the management address on each of them, to anybody
+# in any VLAN.
 switch_start() { # NAME: runs in the switch's namespace
 	local name=$1 port
 	{
 		echo "link set dev lo up"
 		echo "addr add ${address[$name]}/16 dev mgmt0"
 		echo "link set dev mgmt0 up"
-		for port in ${ports[$name]:-}; do echo "link set dev $port up"; done
+		for port in ${ports[$name]:-}; do echo "link set dev $port arp off addrgenmode none up"; done
 	} | ip -batch -
 	switch_ovs "$name"
 	switch_snmpd "$name"
