@@ -42,7 +42,7 @@ int console_submit(ipmiconsole_ctx_t session)
 	rc = ipmiconsole_engine_submit(session, on_progress, submission);
 	(void)pthread_mutex_unlock(&submission->returning);
 	if (rc < 0)
-		submission_unref(submission); /* no thread has it */
+		atomic_store(&submission->users, 1); /* no thread has it */
 	submission_unref(submission);
 	return rc;
 }
