@@ -30,10 +30,12 @@
 #define FLEET_PASSWORD   "fleet-secret-1"
 
 struct db;
+struct dhcp_message;
 struct fleet;
 struct fleet_node;
 struct fleet_http;
 struct fleet_session;
+struct fleet_wheel;
 struct redfish_bmc;
 struct redfish_http;
 
@@ -93,6 +95,16 @@ struct fleet_tftp {
 	bool sizing;
 };
 
+/* The lease of a running agent or OS, and the node's place on the wheel of renewals. */
+struct fleet_lease {
+	uint32_t server;
+	int64_t begun_ms, length_ms;
+	int64_t due_ms;
+	bool asked;             /* an answer is awaited */
+	struct fleet_node **at; /* what points to the node; NULL: it is not on the wheel */
+	struct fleet_node *next;
+};
+
 /* What is on the node's disk, whatever the database believes. */
 struct fleet_disk {
 	char digest[DIGEST_TEXT_SIZE]; /* of the image that was written whole; "" = none */
@@ -145,6 +157,7 @@ struct fleet_node {
 	bool dhcp_requesting;
 	uint32_t address, offered, server_id, next_server;
 	char boot_file[160];
+	struct fleet_lease lease;
 
 	struct fleet_tftp tftp;
 	struct fleet_http *http;
@@ -187,8 +200,8 @@ struct fleet_options {
 };
 
 struct fleet_stats {
-	uint64_t dhcp_sent, dhcp_received, tftp_blocks, http_requests, http_failures,
-		http_connections;
+	uint64_t dhcp_sent, dhcp_received, renewals, rebindings, leases_lost, tftp_blocks,
+		http_requests, http_failures, http_connections;
 	uint64_t bmc_packets, bmc_sessions, bmc_refused, bmc_commands;
 	/* redfish_basic: requests with a password; _refused: sessions and requests; _open and _peak
 	 * are sessions: of all BMCs at the end, of one BMC at any time. */
@@ -204,8 +217,9 @@ struct fleet {
 	struct fleet_options options;
 	struct fleet_node *nodes;
 	int *holders; /* by place in the node prefix: node index + 1 */
-	int relay_fd, tftp_fd, size_fd, bmc_fd;
-	struct loop_watch *relay_watch, *tftp_watch, *size_watch, *bmc_watch;
+	int relay_fd, client_fd, tftp_fd, size_fd, bmc_fd;
+	struct loop_watch *relay_watch, *client_watch, *tftp_watch, *size_watch, *bmc_watch;
+	struct fleet_wheel *wheel;
 	struct redfish_http *redfish;
 	struct fleet_stats stats;
 	bool holding;
@@ -272,6 +286,17 @@ enum fleet_dhcp_kind {
 };
 void fleet_dhcp_start(struct fleet_node *node, enum fleet_dhcp_kind kind);
 void fleet_dhcp_readable(void *context, int events);
+/* Asks for the node's address again: its server, or any one through the relay. */
+void fleet_dhcp_renew(struct fleet_node *node, uint32_t server, bool rebinding);
+void fleet_client_readable(void *context, int events);
+
+/* --- renewals (fleet_renew.c) --- */
+MUST_USE int fleet_wheel_new(struct fleet *fleet, struct fleet_wheel **ret);
+void fleet_wheel_free(struct fleet_wheel *wheel);
+/* The node got its address for so long; UINT32_MAX = for ever. */
+void fleet_renew_start(struct fleet_node *node, uint32_t server, uint32_t lease_s);
+void fleet_renew_stop(struct fleet_node *node);
+void fleet_renew_answer(struct fleet_node *node, const struct dhcp_message *reply);
 
 /* --- TFTP (fleet_tftp.c) --- */
 void fleet_tftp_start(struct fleet_node *node, uint32_t server, const char *name);

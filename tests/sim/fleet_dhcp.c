@@ -101,23 +101,57 @@ static void transmit(struct fleet_node *node, uint8_t *data, size_t size)
 		fleet_udp_send(fleet->relay_fd, &packet);
 }
 
-static void again(struct fleet_node *node);
-
-static void ask(struct fleet_node *node)
+static void request_from(const struct fleet_node *node, struct dhcp_message *ret)
 {
-	static const int64_t wait_ms[] = {1000, 2000, 4000, 8000};
-	struct dhcp_message message = {
+	*ret = (struct dhcp_message){
 		.op = DHCP_OP_REQUEST,
 		.htype = 1,
 		.hlen = sizeof(node->mac.bytes),
 		.xid = (uint32_t)node->index << 16 | node->xid,
 	};
+	memcpy(ret->chaddr, node->mac.bytes, sizeof(node->mac.bytes));
+}
+
+void fleet_dhcp_renew(struct fleet_node *node, uint32_t server, bool rebinding)
+{
+	struct fleet *fleet = node->fleet;
+	struct dhcp_message message;
+	uint8_t data[DHCP_PACKET_MAX];
+	struct fleet_packet packet = {
+		.data = data,
+		.local = node->address,
+		.remote = server,
+		.remote_port = SERVER_PORT,
+	};
+
+	request_from(node, &message);
+	message.ciaddr = node->address;
+	dhcp_put_u8(&message, DHCP_OPTION_TYPE, DHCP_REQUEST);
+	put_client(node, &message);
+	if (rebinding)
+		put_relay(node, &message);
+	if (dhcp_encode(&message, data, sizeof(data), &packet.size))
+		return;
+	if (rebinding) {
+		transmit(node, data, packet.size);
+	} else if (!fleet_fault(node, FLEET_DHCP_LOST)) {
+		fleet->stats.dhcp_sent++;
+		fleet_udp_send(fleet->client_fd, &packet);
+	}
+}
+
+static void again(struct fleet_node *node);
+
+static void ask(struct fleet_node *node)
+{
+	static const int64_t wait_ms[] = {1000, 2000, 4000, 8000};
+	struct dhcp_message message;
 	uint8_t data[DHCP_PACKET_MAX];
 	size_t size;
 	size_t step =
 		node->dhcp_tries < COUNT_OF(wait_ms) ? node->dhcp_tries : COUNT_OF(wait_ms) - 1;
 
-	memcpy(message.chaddr, node->mac.bytes, sizeof(node->mac.bytes));
+	request_from(node, &message);
 	dhcp_put_u8(&message, DHCP_OPTION_TYPE,
 		    node->dhcp_requesting ? DHCP_REQUEST : DHCP_DISCOVER);
 	if (node->dhcp_requesting) {
@@ -148,6 +182,7 @@ void fleet_dhcp_start(struct fleet_node *node, enum fleet_dhcp_kind kind)
 	node->dhcp_kind = (uint8_t)kind;
 	node->dhcp_tries = 0;
 	node->dhcp_requesting = false;
+	fleet_renew_stop(node);
 	node->xid++;
 	ask(node);
 }
@@ -192,6 +227,9 @@ static void take_ack(struct fleet_node *node, const struct dhcp_message *reply)
 	const uint8_t *file;
 
 	fleet_take_address(node, reply->yiaddr);
+	if (node->dhcp_kind == FLEET_DHCP_AGENT || node->dhcp_kind == FLEET_DHCP_OS)
+		fleet_renew_start(node, dhcp_option_address(reply, DHCP_OPTION_SERVER_ID),
+				  dhcp_option_address(reply, DHCP_OPTION_LEASE_TIME));
 	node->next_server = reply->siaddr;
 	file = dhcp_option(reply, DHCP_OPTION_BOOT_FILE, &size);
 	if (size >= sizeof(node->boot_file))
@@ -215,11 +253,16 @@ static void receive(struct fleet *fleet, const struct fleet_packet *packet)
 	if (index >= (uint32_t)fleet->options.count)
 		return;
 	node = &fleet->nodes[index];
-	if ((uint16_t)reply.xid != node->xid || !asks(node) ||
+	if ((uint16_t)reply.xid != node->xid || (!asks(node) && !node->lease.asked) ||
 	    memcmp(reply.chaddr, node->mac.bytes, sizeof(node->mac.bytes)) != 0 ||
 	    fleet_fault(node, FLEET_DHCP_LOST))
 		return;
-	check_echo(node, &reply);
+	if (asks(node) || reply.giaddr)
+		check_echo(node, &reply);
+	if (!asks(node)) {
+		fleet_renew_answer(node, &reply);
+		return;
+	}
 	switch (dhcp_type(&reply)) {
 	case DHCP_OFFER:
 		if (!node->dhcp_requesting)
@@ -239,14 +282,27 @@ static void receive(struct fleet *fleet, const struct fleet_packet *packet)
 	}
 }
 
-void fleet_dhcp_readable(void *context, int events)
+static void receive_all(struct fleet *fleet, int fd)
 {
-	struct fleet *fleet = context;
 	uint8_t data[DHCP_PACKET_MAX];
 	struct fleet_packet packet;
 
-	(void)events;
-	for (int i = 0; i < 256 && fleet_udp_receive(fleet->relay_fd, data, sizeof(data), &packet);
-	     i++)
+	for (int i = 0; i < 256 && fleet_udp_receive(fd, data, sizeof(data), &packet); i++)
 		receive(fleet, &packet);
+}
+
+void fleet_dhcp_readable(void *context, int events)
+{
+	struct fleet *fleet = context;
+
+	(void)events;
+	receive_all(fleet, fleet->relay_fd);
+}
+
+void fleet_client_readable(void *context, int events)
+{
+	struct fleet *fleet = context;
+
+	(void)events;
+	receive_all(fleet, fleet->client_fd);
 }

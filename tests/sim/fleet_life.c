@@ -105,6 +105,7 @@ void fleet_hang(struct fleet_node *node)
 {
 	fleet_http_cancel(node);
 	fleet_agent_done(node);
+	fleet_renew_stop(node);
 	fleet_enter(node, FLEET_HUNG);
 }
 
@@ -158,6 +159,7 @@ static void stop_all(struct fleet_node *node)
 {
 	fleet_http_cancel(node);
 	fleet_agent_done(node);
+	fleet_renew_stop(node);
 	node->token[0] = '\0';
 	fleet_enter(node, FLEET_OFF);
 }

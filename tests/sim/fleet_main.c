@@ -19,6 +19,7 @@
 #include "tests/sim/redfish_http.h"
 
 #define RELAY_PORT 67
+#define DHCP_PORT  68   /* of clients that have their address */
 #define TFTP_PORT  2070 /* of the transfers; the one beside is for those that only ask the size */
 #define IPMI_PORT  623
 
@@ -269,6 +270,7 @@ static const struct {
 	COUNTER(boots),         COUNTER(images),           COUNTER(image_bytes),
 	COUNTER(tasks),         COUNTER(callbacks),        COUNTER(refused_callbacks),
 	COUNTER(dhcp_sent),     COUNTER(dhcp_received),    COUNTER(tftp_blocks),
+	COUNTER(renewals),      COUNTER(rebindings),       COUNTER(leases_lost),
 	COUNTER(http_requests), COUNTER(http_connections), COUNTER(http_failures),
 	COUNTER(bmc_packets),   COUNTER(bmc_sessions),     COUNTER(bmc_refused),
 	COUNTER(bmc_commands),  COUNTER(redfish_requests), COUNTER(redfish_sessions),
@@ -355,6 +357,7 @@ static int listen_all(struct fleet *fleet, struct problem *problem)
 		loop_watch_fn fn;
 	} sockets[] = {
 		{RELAY_PORT, &fleet->relay_fd, &fleet->relay_watch, fleet_dhcp_readable},
+		{DHCP_PORT, &fleet->client_fd, &fleet->client_watch, fleet_client_readable},
 		{TFTP_PORT, &fleet->tftp_fd, &fleet->tftp_watch, fleet_tftp_readable},
 		{TFTP_PORT + 1, &fleet->size_fd, &fleet->size_watch, fleet_size_readable},
 		{IPMI_PORT, &fleet->bmc_fd, &fleet->bmc_watch, fleet_bmc_readable},
@@ -372,9 +375,10 @@ static int listen_all(struct fleet *fleet, struct problem *problem)
 
 static void close_all(struct fleet *fleet)
 {
-	int *fds[] = {&fleet->relay_fd, &fleet->tftp_fd, &fleet->size_fd, &fleet->bmc_fd};
-	struct loop_watch *watches[] = {fleet->relay_watch, fleet->tftp_watch, fleet->size_watch,
-					fleet->bmc_watch};
+	int *fds[] = {&fleet->relay_fd, &fleet->client_fd, &fleet->tftp_fd, &fleet->size_fd,
+		      &fleet->bmc_fd};
+	struct loop_watch *watches[] = {fleet->relay_watch, fleet->client_watch, fleet->tftp_watch,
+					fleet->size_watch, fleet->bmc_watch};
 
 	for (size_t i = 0; i < COUNT_OF(fds); i++) {
 		loop_watch_free(watches[i]);
@@ -399,7 +403,7 @@ static int start(struct run *run, struct problem *problem)
 	struct fleet *fleet = &run->fleet;
 	int rc = loop_new(&fleet->loop);
 
-	fleet->relay_fd = fleet->tftp_fd = fleet->size_fd = fleet->bmc_fd = -1;
+	fleet->relay_fd = fleet->client_fd = fleet->tftp_fd = fleet->size_fd = fleet->bmc_fd = -1;
 	fleet->holding = fleet->options.hold;
 	fleet->nodes = calloc((size_t)fleet->options.count, sizeof(*fleet->nodes));
 	fleet->holders = calloc((size_t)(fleet->options.count / FLEET_RACK_SIZE + 2) * 256,
@@ -412,6 +416,8 @@ static int start(struct run *run, struct problem *problem)
 		fleet_node_init(fleet, i, &fleet->nodes[i]);
 	if (rc == 0)
 		rc = listen_all(fleet, problem);
+	if (rc == 0)
+		rc = fleet_wheel_new(fleet, &fleet->wheel);
 	if (rc == 0 && fleet->options.database)
 		rc = fleet_check_new(fleet, &fleet->check);
 	if (rc == 0)
@@ -436,6 +442,7 @@ static void stop(struct run *run)
 	for (int i = 0; fleet->nodes && i < fleet->options.count; i++)
 		fleet_node_done(&fleet->nodes[i]);
 	close_all(fleet);
+	fleet_wheel_free(fleet->wheel);
 	loop_timer_free(run->report);
 	free(fleet->nodes);
 	free(fleet->holders);
