@@ -208,12 +208,14 @@ typedef void (*switch_call_fn)(void *context, int rc, struct switch_reading *rea
 struct loop;
 struct worker;
 struct snmp_client;
+struct sim_fabric;
 
 /* What those above give to drivers; it outlives their sessions. */
 struct switch_host {
 	struct loop *loop;
 	struct worker *worker;    /* for libraries that block */
 	struct snmp_client *snmp; /* sockets and engine ids of SNMP */
+	struct sim_fabric *sim;   /* what driver "sim" speaks to; NULL = nothing */
 };
 
 struct switch_family; /* switch_family_table.h: one row per family, constant */

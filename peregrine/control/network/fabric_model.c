@@ -4,7 +4,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { BLOCK_ROOM = 32 };
+enum { BLOCK_ROOM = 8 };
 
 struct state_block {
 	struct state_block *next;
