@@ -1,0 +1,139 @@
+/* What the deciding parts of the fabric are told, and what they conclude. Everything borrowed;
+ * times are wall clock in us. A port is named by the index of its switch among the sources and its
+ * own index in that switch's reading, so that nothing is looked up by name twice. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/net/mac.h"
+
+#include "peregrine/control/driver/switch_driver.h"
+
+enum port_kind { PORT_UNKNOWN, PORT_EDGE, PORT_UPLINK, PORT_KIND_COUNT };
+extern const char *const port_kind_words[PORT_KIND_COUNT];
+
+/* One switch. */
+struct fabric_source {
+	int64_t id, fabric_id;
+	const char *name;
+	const struct switch_reading *reading; /* NULL = it was never read */
+	bool fresh;                           /* it answers now */
+	int64_t read_us;
+	const uint8_t *prior_kinds; /* enum port_kind per port of the reading; NULL = none yet */
+};
+
+/* A NIC that we know, with what the node's agent heard on it by LLDP (empty = nothing). */
+struct fabric_nic {
+	struct mac mac;
+	int64_t node_id;
+	const char *node, *name;
+	const char *heard_chassis, *heard_port, *heard_system;
+	int64_t heard_us;
+};
+
+/* Option 82 of a DHCP request, as the rules of the site read it. */
+struct fabric_sighting {
+	struct mac mac;
+	const char *switch_name, *port;
+	int64_t seen_us;
+};
+
+struct port_ref {
+	uint32_t source, port;
+};
+
+/* Where a MAC was concluded to be until now. */
+struct fabric_prior {
+	struct mac mac;
+	struct port_ref at;
+	unsigned moves; /* within the last FABRIC_MOVES_US */
+};
+#define FABRIC_MOVES_US ((int64_t)600 * 1000000)
+
+struct fabric_facts {
+	const struct fabric_source *sources;
+	size_t source_count;
+	const struct fabric_nic *nics; /* sorted by mac_key */
+	size_t nic_count;
+	const struct fabric_sighting *sightings;
+	size_t sighting_count;
+	const struct fabric_prior *priors; /* sorted by mac_key */
+	size_t prior_count;
+};
+
+enum link_state { LINK_CONFIRMED, LINK_CLAIMED, LINK_CONFLICT, LINK_STATE_COUNT };
+extern const char *const link_state_words[LINK_STATE_COUNT];
+
+struct fabric_link {
+	struct port_ref a, b; /* a before b by (source id, port name) */
+	enum link_state state;
+	unsigned certainty;   /* 0..100 */
+	const char *evidence; /* one word: how the far port was found; static */
+	bool lag;             /* derived from its members */
+	unsigned members;
+};
+
+/* Something about the fabric that a person should look at. */
+struct fabric_conflict {
+	const char *kind;   /* "fabric.two_neighbors"; static */
+	bool warning;       /* else for information */
+	struct port_ref at; /* port UINT32_MAX = the switch as a whole */
+	char message[200];
+	char hint[200];
+};
+
+enum place_source {
+	PLACE_FDB = 1 << 0,
+	PLACE_LLDP = 1 << 1,
+	PLACE_AGENT = 1 << 2,
+	PLACE_OPTION82 = 1 << 3
+};
+
+/* Where a MAC is plugged in. */
+struct fabric_place {
+	struct mac mac;
+	struct port_ref at;
+	unsigned certainty;
+	unsigned sources; /* bits of enum place_source */
+	uint16_t vlan;    /* that the FDB shows; 0 = none */
+	int64_t seen_us;
+};
+
+/* All owned. */
+struct fabric_conclusion {
+	uint8_t **kinds; /* per source: enum port_kind per port of its reading; NULL = not read */
+	size_t source_count;
+	struct fabric_link *links;
+	size_t link_count;
+	struct fabric_place *places; /* sorted by mac_key */
+	size_t place_count;
+	struct fabric_conflict *conflicts;
+	size_t conflict_count;
+};
+
+void fabric_conclusion_done(struct fabric_conclusion *conclusion);
+/* The next free element of a growing array, zeroed; NULL = no memory. `items` is the address of the
+ * pointer to it. */
+void *fabric_array_add(void *items, size_t *count, size_t size);
+/* -ENOMEM. */
+MUST_USE int fabric_conflict_add(struct fabric_conclusion *conclusion, const char *kind,
+				 bool warning, struct port_ref at, struct fabric_conflict **ret);
+
+static inline const struct switch_port *fabric_port(const struct fabric_facts *facts,
+						    struct port_ref ref)
+{
+	return &facts->sources[ref.source].reading->ports[ref.port];
+}
+/* NULL when it is none of ours. */
+const struct fabric_nic *fabric_nic_find(const struct fabric_facts *facts, struct mac mac);
+/* The link that ends at this port, the best one; NULL = none. */
+const struct fabric_link *fabric_link_at(const struct fabric_conclusion *conclusion,
+					 struct port_ref at);
+const struct fabric_place *fabric_place_find(const struct fabric_conclusion *conclusion,
+					     struct mac mac);
+static inline bool port_ref_equal(struct port_ref a, struct port_ref b)
+{
+	return a.source == b.source && a.port == b.port;
+}

@@ -1,0 +1,36 @@
+/* Whom an LLDP neighbour is: which of our switches, and which of its ports. Vendors put everything
+ * into a port id (802.1AB 8.5.3): a name, a name spelled differently, a MAC, an ifIndex, a number
+ * on the front panel. So the answer is a short list with a certainty each; what the other side says
+ * decides between them (link_policy.h). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+
+#include "peregrine/control/fabric/cable_model.h"
+
+enum { MATCH_MAX = 4 };
+
+struct port_match {
+	uint32_t port;
+	unsigned certainty;
+	const char *how; /* static */
+};
+
+/* A neighbour's words; any may be empty, none NULL. */
+struct match_words {
+	uint8_t port_subtype; /* 0 = not known */
+	const char *chassis, *port, *port_text, *system;
+};
+
+/* Index of the source that this chassis (or, when two share it or none has it, this system name)
+ * is; -1 = none of ours or more than one. */
+int match_switch(const struct fabric_facts *facts, const struct match_words *words);
+/* Ports of one switch, best first; returns how many (0: it has no such port). When several fit
+ * equally well, the certainty of each is halved. */
+size_t match_ports(const struct switch_reading *reading, const struct match_words *words,
+		   struct port_match ret[MATCH_MAX]);
+/* Do both name the same port in different spelling? "GigabitEthernet1/0/3" and "Gi1/0/3". */
+bool match_names(const char *a, const char *b);

@@ -1,0 +1,348 @@
+#include "peregrine/control/fabric/place_policy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/text.h"
+
+#include "peregrine/control/fabric/match_policy.h"
+
+#define MINUTE_US ((int64_t)60 * 1000000)
+
+enum { SURE = 70, MOVES_MAX = 3 };
+
+/* How much each source is worth while it is fresh and when it is not. */
+static const struct {
+	enum place_source source;
+	unsigned fresh, old;
+	int64_t fresh_us;
+} worth[] = {
+	{PLACE_LLDP, 95, 60, 10 * MINUTE_US},
+	{PLACE_AGENT, 95, 60, 10 * MINUTE_US},
+	{PLACE_FDB, 80, 45, 10 * MINUTE_US},
+	{PLACE_OPTION82, 70, 40, 1440 * MINUTE_US},
+};
+
+/* One thing that says where a MAC is. */
+struct hint {
+	uint64_t key;
+	struct mac mac;
+	struct port_ref at;
+	unsigned source; /* index into worth */
+	unsigned score;
+	uint16_t vlan;
+	int64_t seen_us;
+};
+
+struct work {
+	const struct fabric_facts *facts;
+	struct fabric_conclusion *ret;
+	int64_t now_us;
+	struct hint *hints;
+	size_t hint_count;
+};
+
+static int hint_add(struct work *work, const struct hint *hint)
+{
+	struct hint *added;
+	bool fresh = work->now_us - hint->seen_us <= worth[hint->source].fresh_us;
+
+	if (mac_is_zero(hint->mac) || hint->mac.bytes[0] & 1)
+		return 0; /* some agents tell rows of MAC 0; a group address is nobody's */
+	added = fabric_array_add(&work->hints, &work->hint_count, sizeof(*added));
+	if (!added)
+		return -ENOMEM;
+	*added = *hint;
+	added->key = mac_key(hint->mac);
+	added->score = fresh ? worth[hint->source].fresh : worth[hint->source].old;
+	return 0;
+}
+
+/* --- what is seen ----------------------------------------------------------- */
+
+static uint32_t index_of(const struct switch_reading *reading, uint32_t if_index)
+{
+	const struct switch_port *port = switch_reading_port(reading, if_index);
+
+	return port ? (uint32_t)(port - reading->ports) : UINT32_MAX;
+}
+
+static int hints_of_fdb(struct work *work, uint32_t source)
+{
+	const struct switch_reading *reading = work->facts->sources[source].reading;
+	int rc = 0;
+
+	for (size_t i = 0; i < reading->fdb_count && rc == 0; i++) {
+		const struct switch_fdb_entry *entry = &reading->fdb[i];
+		uint32_t port = index_of(reading, entry->if_index);
+		struct hint hint = {.source = 2,
+				    .vlan = entry->vlan,
+				    .seen_us = work->facts->sources[source].read_us};
+
+		if (port == UINT32_MAX || work->ret->kinds[source][port] == PORT_UPLINK)
+			continue;
+		memcpy(hint.mac.bytes, entry->mac, sizeof(hint.mac.bytes));
+		hint.at = (struct port_ref){source, port};
+		rc = hint_add(work, &hint);
+		if (rc == 0 && work->hint_count > 0 &&
+		    work->ret->kinds[source][port] == PORT_UNKNOWN)
+			work->hints[work->hint_count - 1].score /= 2;
+	}
+	return rc;
+}
+
+/* Linux says its NIC's MAC as chassis or port id: only NICs that we know are believed. */
+static int hints_of_lldp(struct work *work, uint32_t source)
+{
+	const struct switch_reading *reading = work->facts->sources[source].reading;
+	int rc = 0;
+
+	for (size_t i = 0; i < reading->neighbor_count && rc == 0; i++) {
+		const struct switch_neighbor *neighbor = &reading->neighbors[i];
+		uint32_t port = index_of(reading, neighbor->if_index);
+		const struct {
+			const char *id;
+			bool is_mac;
+		} ids[] = {{neighbor->port, neighbor->port_subtype == 3},
+			   {neighbor->chassis, neighbor->chassis_subtype == 4}};
+		struct hint hint = {.source = 0, .seen_us = work->facts->sources[source].read_us};
+
+		if (port == UINT32_MAX || work->ret->kinds[source][port] == PORT_UPLINK)
+			continue;
+		hint.at = (struct port_ref){source, port};
+		for (size_t id = 0; id < COUNT_OF(ids) && rc == 0; id++) {
+			if (!ids[id].is_mac || mac_parse(ids[id].id, &hint.mac) != 0 ||
+			    !fabric_nic_find(work->facts, hint.mac))
+				continue;
+			/* The port id is the NIC itself; a chassis is any of its NICs. */
+			rc = hint_add(work, &hint);
+			break;
+		}
+	}
+	return rc;
+}
+
+/* "What the switch calls itself and this port" -> ours. */
+static bool find_place(const struct fabric_facts *facts, const struct match_words *words,
+		       struct port_ref *ret)
+{
+	struct port_match found[MATCH_MAX];
+	int source = match_switch(facts, words);
+
+	if (source < 0 || match_ports(facts->sources[source].reading, words, found) == 0)
+		return false;
+	*ret = (struct port_ref){(uint32_t)source, found[0].port};
+	return true;
+}
+
+static int hints_of_agents(struct work *work)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < work->facts->nic_count && rc == 0; i++) {
+		const struct fabric_nic *nic = &work->facts->nics[i];
+		const struct match_words words = {.chassis = nic->heard_chassis,
+						  .port = nic->heard_port,
+						  .port_text = "",
+						  .system = nic->heard_system};
+		struct hint hint = {.mac = nic->mac, .source = 1, .seen_us = nic->heard_us};
+
+		if (nic->heard_port[0] && find_place(work->facts, &words, &hint.at))
+			rc = hint_add(work, &hint);
+	}
+	return rc;
+}
+
+static int hints_of_sightings(struct work *work)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < work->facts->sighting_count && rc == 0; i++) {
+		const struct fabric_sighting *sighting = &work->facts->sightings[i];
+		const struct match_words words = {.chassis = "",
+						  .port = sighting->port,
+						  .port_text = "",
+						  .system = sighting->switch_name};
+		struct hint hint = {
+			.mac = sighting->mac, .source = 3, .seen_us = sighting->seen_us};
+
+		if (find_place(work->facts, &words, &hint.at))
+			rc = hint_add(work, &hint);
+	}
+	return rc;
+}
+
+/* --- one MAC ------------------------------------------------------------------- */
+
+static int compare_hints(const void *left, const void *right)
+{
+	const struct hint *a = left;
+	const struct hint *b = right;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	if (a->at.source != b->at.source)
+		return a->at.source < b->at.source ? -1 : 1;
+	if (a->at.port != b->at.port)
+		return a->at.port < b->at.port ? -1 : 1;
+	return a->source < b->source ? -1 : a->source > b->source;
+}
+
+static int compare_prior(const void *key, const void *item)
+{
+	uint64_t a = *(const uint64_t *)key;
+	uint64_t b = mac_key(((const struct fabric_prior *)item)->mac);
+
+	return a < b ? -1 : a > b;
+}
+
+static const struct fabric_prior *prior_of(const struct work *work, uint64_t key)
+{
+	const struct fabric_facts *facts = work->facts;
+
+	return facts->prior_count ? bsearch(&key, facts->priors, facts->prior_count,
+					    sizeof(*facts->priors), compare_prior)
+				  : NULL;
+}
+
+/* All that is said of one MAC at one port. */
+static struct fabric_place place_at(const struct hint hints[], size_t count)
+{
+	struct fabric_place place = {.mac = hints[0].mac, .at = hints[0].at};
+	unsigned kinds = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		enum place_source source = worth[hints[i].source].source;
+
+		kinds += !(place.sources & source);
+		place.sources |= source;
+		if (hints[i].score > place.certainty)
+			place.certainty = hints[i].score;
+		if (hints[i].vlan && !place.vlan)
+			place.vlan = hints[i].vlan;
+		if (hints[i].seen_us > place.seen_us)
+			place.seen_us = hints[i].seen_us;
+	}
+	if (place.certainty >= SURE)
+		place.certainty += 5 * (kinds - 1);
+	if (place.certainty > 100)
+		place.certainty = 100;
+	return place;
+}
+
+static int tell_conflict(struct work *work, const struct fabric_place *best,
+			 const struct fabric_place *other, bool flaps)
+{
+	const struct fabric_nic *nic = fabric_nic_find(work->facts, best->mac);
+	struct fabric_conflict *conflict;
+
+	if (!nic) /* MACs that we do not know may be anything: guests, bridges */
+		return 0;
+	if (fabric_conflict_add(work->ret, flaps ? "nic.flapping" : "nic.two_ports", flaps,
+				best->at, &conflict) != 0)
+		return -ENOMEM;
+	(void)text_format(conflict->message, sizeof(conflict->message),
+			  "NIC %s of node %s is seen here and at %s:%s%s", nic->name, nic->node,
+			  work->facts->sources[other->at.source].name,
+			  fabric_port(work->facts, other->at)->name,
+			  flaps ? ", back and forth" : "");
+	(void)text_copy(conflict->hint, sizeof(conflict->hint),
+			flaps ? "a loop, a bridge on the node, or the same MAC twice"
+			      : "two NICs with one MAC, or a bridge; LLDP on the node tells");
+	return 0;
+}
+
+static bool by_lldp(const struct fabric_place *place)
+{
+	return place->certainty >= 95 && place->sources & (PLACE_LLDP | PLACE_AGENT);
+}
+
+static int decide(struct work *work, struct fabric_place *best, struct fabric_place *second)
+{
+	const struct fabric_prior *prior = prior_of(work, mac_key(best->mac));
+	bool doubt = second->certainty >= SURE && !(by_lldp(best) && !by_lldp(second));
+	bool flaps = prior && prior->moves >= MOVES_MAX;
+
+	if (!doubt && !(flaps && second->certainty > 0))
+		return 0;
+	if (flaps) {
+		best->certainty = 40;
+		return tell_conflict(work, best, second, true);
+	}
+	/* Where it was not before is where it is now: the old entry ages for minutes. */
+	if (prior && port_ref_equal(prior->at, best->at) && best->certainty == second->certainty) {
+		struct fabric_place moved = *second;
+
+		*second = *best;
+		*best = moved;
+	}
+	if (prior && port_ref_equal(prior->at, second->at)) {
+		best->certainty = 60;
+		return 0;
+	}
+	best->certainty = 50;
+	return tell_conflict(work, best, second, false);
+}
+
+/* hints[0..count) are those of one MAC, in order of their ports. */
+static int conclude_mac(struct work *work, const struct hint hints[], size_t count)
+{
+	struct fabric_place best = {0};
+	struct fabric_place second = {0};
+	struct fabric_place *added;
+
+	for (size_t i = 0; i < count;) {
+		size_t end = i;
+		struct fabric_place place;
+
+		while (end < count && port_ref_equal(hints[end].at, hints[i].at))
+			end++;
+		place = place_at(&hints[i], end - i);
+		if (place.certainty > best.certainty) {
+			second = best;
+			best = place;
+		} else if (place.certainty > second.certainty) {
+			second = place;
+		}
+		i = end;
+	}
+	if (decide(work, &best, &second) != 0)
+		return -ENOMEM;
+	added = fabric_array_add(&work->ret->places, &work->ret->place_count, sizeof(*added));
+	if (!added)
+		return -ENOMEM;
+	*added = best;
+	return 0;
+}
+
+int place_policy_conclude(const struct fabric_facts *facts, int64_t now_us,
+			  struct fabric_conclusion *conclusion)
+{
+	struct work work = {.facts = facts, .ret = conclusion, .now_us = now_us};
+	int rc = 0;
+
+	for (uint32_t i = 0; i < facts->source_count && rc == 0; i++) {
+		if (!facts->sources[i].reading)
+			continue;
+		rc = hints_of_fdb(&work, i);
+		if (rc == 0)
+			rc = hints_of_lldp(&work, i);
+	}
+	if (rc == 0)
+		rc = hints_of_agents(&work);
+	if (rc == 0)
+		rc = hints_of_sightings(&work);
+	if (work.hint_count > 0)
+		qsort(work.hints, work.hint_count, sizeof(*work.hints), compare_hints);
+	for (size_t i = 0; i < work.hint_count && rc == 0;) {
+		size_t end = i;
+
+		while (end < work.hint_count && work.hints[end].key == work.hints[i].key)
+			end++;
+		rc = conclude_mac(&work, &work.hints[i], end - i);
+		i = end;
+	}
+	free(work.hints);
+	return rc;
+}

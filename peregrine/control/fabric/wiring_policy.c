@@ -1,0 +1,339 @@
+#include "peregrine/control/fabric/wiring_policy.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/base/text.h"
+
+enum { SURE = 50 }; /* a place less certain than that accuses nobody */
+
+struct work {
+	const struct fabric_facts *facts;
+	const struct fabric_conclusion *conclusion;
+	const struct wiring_row *rows;
+	size_t count;
+	struct wiring_found *ret;
+};
+
+static const struct fabric_source *source_of(const struct work *work, int64_t id)
+{
+	for (size_t i = 0; i < work->facts->source_count; i++) {
+		if (work->facts->sources[i].id == id)
+			return &work->facts->sources[i];
+	}
+	return NULL;
+}
+
+static bool is_readable(const struct fabric_source *source)
+{
+	return source && source->reading && source->fresh;
+}
+
+static bool is_at(const struct work *work, struct port_ref at, int64_t switch_id, const char *port)
+{
+	return work->facts->sources[at.source].id == switch_id &&
+	       strcmp(fabric_port(work->facts, at)->name, port) == 0;
+}
+
+/* The port, or the aggregate that it is a member of: the FDB knows the aggregate only. */
+static bool is_behind(const struct work *work, struct port_ref at, const struct wiring_row *row)
+{
+	const struct fabric_source *source = source_of(work, row->switch_id);
+	const struct switch_port *port =
+		source->reading ? switch_reading_port_named(source->reading, row->port) : NULL;
+
+	if (is_at(work, at, row->switch_id, row->port))
+		return true;
+	return port && port->lag && work->facts->sources[at.source].id == row->switch_id &&
+	       fabric_port(work->facts, at)->if_index == port->lag;
+}
+
+static bool is_meant(const struct wiring_row *row, const struct fabric_nic *nic)
+{
+	return row->node_id == nic->node_id && (!row->nic[0] || strcmp(row->nic, nic->name) == 0);
+}
+
+/* Who was found at the port of a row; NULL = nobody that we know. */
+static const struct fabric_nic *who_is_at(const struct work *work, const struct wiring_row *row)
+{
+	for (size_t i = 0; i < work->conclusion->place_count; i++) {
+		const struct fabric_place *place = &work->conclusion->places[i];
+		const struct fabric_nic *nic;
+
+		if (place->certainty < SURE || !is_behind(work, place->at, row))
+			continue;
+		nic = fabric_nic_find(work->facts, place->mac);
+		if (nic)
+			return nic;
+	}
+	return NULL;
+}
+
+/* Where a NIC that the row means was found, at its port first; NULL = nowhere. */
+static const struct fabric_place *where_is(const struct work *work, const struct wiring_row *row)
+{
+	const struct fabric_place *elsewhere = NULL;
+
+	for (size_t i = 0; i < work->facts->nic_count; i++) {
+		const struct fabric_nic *nic = &work->facts->nics[i];
+		const struct fabric_place *place =
+			is_meant(row, nic) ? fabric_place_find(work->conclusion, nic->mac) : NULL;
+
+		if (!place || place->certainty < SURE)
+			continue;
+		if (is_behind(work, place->at, row))
+			return place;
+		if (!elsewhere)
+			elsewhere = place;
+	}
+	return elsewhere;
+}
+
+static const struct wiring_row *row_at(const struct work *work, int64_t switch_id, const char *port)
+{
+	for (size_t i = 0; i < work->count; i++) {
+		if (work->rows[i].switch_id == switch_id && strcmp(work->rows[i].port, port) == 0)
+			return &work->rows[i];
+	}
+	return NULL;
+}
+
+static struct wiring_difference *add(struct work *work, const char *kind, const char *switch_name,
+				     const char *port)
+{
+	struct wiring_difference *item =
+		fabric_array_add(&work->ret->items, &work->ret->count, sizeof(*item));
+
+	if (!item)
+		return NULL;
+	item->kind = kind;
+	item->warning = strcmp(kind, "wiring.miscabled") == 0;
+	(void)text_copy(item->switch_name, sizeof(item->switch_name), switch_name);
+	(void)text_copy(item->port, sizeof(item->port), port);
+	return item;
+}
+
+/* --- nodes ------------------------------------------------------------------ */
+
+static void describe(const struct wiring_row *row, char *ret, size_t room)
+{
+	if (row->node_id)
+		(void)text_format(ret, room, "node %s%s%s", row->node, row->nic[0] ? ":" : "",
+				  row->nic);
+	else
+		(void)text_format(ret, room, "switch %s port %s", row->peer, row->peer_port);
+}
+
+/* A row whose node may be behind several ports (any NIC) is content with one of them: a place that
+ * another row of the same node claims is not this row's to move. */
+static bool belongs_elsewhere(const struct work *work, const struct wiring_row *row,
+			      const struct fabric_place *place)
+{
+	const struct fabric_source *source = &work->facts->sources[place->at.source];
+	const struct wiring_row *other =
+		row_at(work, source->id, fabric_port(work->facts, place->at)->name);
+	const struct fabric_nic *nic = fabric_nic_find(work->facts, place->mac);
+
+	return other && other != row && nic && is_meant(other, nic);
+}
+
+static int miscabled(struct work *work, const struct wiring_row *row,
+		     const struct fabric_place *place, const struct fabric_nic *guest)
+{
+	const char *name = source_of(work, row->switch_id)->name;
+	const char *found_switch = work->facts->sources[place->at.source].name;
+	const char *found_port = fabric_port(work->facts, place->at)->name;
+	const struct wiring_row *there =
+		row_at(work, work->facts->sources[place->at.source].id, found_port);
+	struct wiring_difference *item = add(work, "wiring.miscabled", name, row->port);
+	char what[128];
+
+	if (!item)
+		return -ENOMEM;
+	describe(row, what, sizeof(what));
+	(void)text_format(item->message, sizeof(item->message),
+			  "%s belongs into %s:%s and is in %s:%s", what, name, row->port,
+			  found_switch, found_port);
+	if (guest && there && is_meant(there, guest))
+		(void)text_format(item->hint, sizeof(item->hint),
+				  "swap the cables in %s:%s and %s:%s", name, row->port,
+				  found_switch, found_port);
+	else if (guest)
+		(void)text_format(
+			item->hint, sizeof(item->hint),
+			"free %s:%s (node %s:%s is in it), then move the cable there from "
+			"%s:%s",
+			name, row->port, guest->node, guest->name, found_switch, found_port);
+	else
+		(void)text_format(item->hint, sizeof(item->hint),
+				  "move the cable from %s:%s to %s:%s", found_switch, found_port,
+				  name, row->port);
+	return 0;
+}
+
+static int intruder(struct work *work, const struct wiring_row *row, const struct fabric_nic *guest)
+{
+	const char *name = source_of(work, row->switch_id)->name;
+	struct wiring_difference *item = add(work, "wiring.miscabled", name, row->port);
+	char what[128];
+
+	if (!item)
+		return -ENOMEM;
+	describe(row, what, sizeof(what));
+	(void)text_format(item->message, sizeof(item->message),
+			  "%s:%s is for %s, and node %s:%s is in it", name, row->port, what,
+			  guest->node, guest->name);
+	(void)text_format(item->hint, sizeof(item->hint),
+			  "find where node %s:%s belongs: haasctl wiring list --node %s",
+			  guest->node, guest->name, guest->node);
+	return 0;
+}
+
+static int missing(struct work *work, const struct wiring_row *row)
+{
+	const struct fabric_source *source = source_of(work, row->switch_id);
+	const struct switch_port *port = switch_reading_port_named(source->reading, row->port);
+	struct wiring_difference *item = add(work, "wiring.missing", source->name, row->port);
+	char what[128];
+
+	if (!item)
+		return -ENOMEM;
+	/* A node that is switched off has no link: worth knowing, no alarm. */
+	item->warning = !port || port->up;
+	describe(row, what, sizeof(what));
+	(void)text_format(item->message, sizeof(item->message), "%s is not found at %s:%s", what,
+			  source->name, row->port);
+	(void)text_copy(
+		item->hint, sizeof(item->hint),
+		!port      ? "the switch has no such port: correct the plan"
+		: port->up ? "the cable is in, but nothing we know was heard on it"
+			   : "the port has no link: plug the cable in, or switch the other end "
+			     "on");
+	return 0;
+}
+
+static int compare_node(struct work *work, const struct wiring_row *row)
+{
+	const struct fabric_place *place = where_is(work, row);
+	const struct fabric_nic *guest = who_is_at(work, row);
+
+	if (place && is_behind(work, place->at, row))
+		return 0;
+	if (place && !belongs_elsewhere(work, row, place))
+		return miscabled(work, row, place, guest);
+	if (guest)
+		return intruder(work, row, guest);
+	return missing(work, row);
+}
+
+/* --- links -------------------------------------------------------------------- */
+
+static bool find_port(const struct work *work, int64_t id, const char *name, struct port_ref *ret)
+{
+	for (uint32_t i = 0; i < work->facts->source_count; i++) {
+		const struct switch_reading *reading = work->facts->sources[i].reading;
+		const struct switch_port *port;
+
+		if (work->facts->sources[i].id != id || !reading)
+			continue;
+		port = switch_reading_port_named(reading, name);
+		if (!port)
+			return false;
+		*ret = (struct port_ref){i, (uint32_t)(port - reading->ports)};
+		return true;
+	}
+	return false;
+}
+
+static const struct fabric_link *link_there(const struct work *work, int64_t id, const char *port,
+					    struct port_ref *ret_far)
+{
+	struct port_ref at;
+	const struct fabric_link *link =
+		find_port(work, id, port, &at) ? fabric_link_at(work->conclusion, at) : NULL;
+
+	if (link)
+		*ret_far = port_ref_equal(link->a, at) ? link->b : link->a;
+	return link;
+}
+
+static int compare_link(struct work *work, const struct wiring_row *row)
+{
+	const struct fabric_source *source = source_of(work, row->switch_id);
+	const struct fabric_source *peer = source_of(work, row->peer_id);
+	struct port_ref far;
+	const struct fabric_link *link = link_there(work, row->switch_id, row->port, &far);
+	struct wiring_difference *item;
+
+	if (link && is_at(work, far, row->peer_id, row->peer_port))
+		return 0;
+	if (!link)
+		return is_readable(peer) ? missing(work, row) : 0;
+	item = add(work, "wiring.miscabled", source->name, row->port);
+	if (!item)
+		return -ENOMEM;
+	(void)text_format(item->message, sizeof(item->message),
+			  "%s:%s belongs to %s:%s and leads to %s:%s", source->name, row->port,
+			  row->peer, row->peer_port, work->facts->sources[far.source].name,
+			  fabric_port(work->facts, far)->name);
+	(void)text_format(item->hint, sizeof(item->hint), "move the end in %s:%s to %s:%s",
+			  work->facts->sources[far.source].name,
+			  fabric_port(work->facts, far)->name, row->peer, row->peer_port);
+	return 0;
+}
+
+/* --- what nobody planned ---------------------------------------------------------- */
+
+static bool is_planned_switch(const struct work *work, int64_t id)
+{
+	for (size_t i = 0; i < work->count; i++) {
+		if (work->rows[i].switch_id == id)
+			return true;
+	}
+	return false;
+}
+
+static int compare_place(struct work *work, const struct fabric_place *place)
+{
+	const struct fabric_nic *nic = fabric_nic_find(work->facts, place->mac);
+	const struct fabric_source *source = &work->facts->sources[place->at.source];
+	const struct switch_port *port = fabric_port(work->facts, place->at);
+	struct wiring_difference *item;
+
+	if (!nic || place->certainty < SURE || !is_planned_switch(work, source->id) ||
+	    port->is_lag || row_at(work, source->id, port->name))
+		return 0;
+	/* Told already, if it belongs somewhere else. */
+	for (size_t i = 0; i < work->count; i++) {
+		if (is_meant(&work->rows[i], nic))
+			return 0;
+	}
+	item = add(work, "wiring.unexpected", source->name, port->name);
+	if (!item)
+		return -ENOMEM;
+	(void)text_format(item->message, sizeof(item->message),
+			  "node %s:%s is in %s:%s, for which nothing is planned", nic->node,
+			  nic->name, source->name, port->name);
+	(void)text_format(item->hint, sizeof(item->hint),
+			  "if it is right: haasctl wiring set %s %s --node %s", source->name,
+			  port->name, nic->node);
+	return 0;
+}
+
+int wiring_policy_compare(const struct fabric_facts *facts,
+			  const struct fabric_conclusion *conclusion,
+			  const struct wiring_row rows[], size_t count, struct wiring_found *ret)
+{
+	struct work work = {facts, conclusion, rows, count, ret};
+	int rc = 0;
+
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		if (!is_readable(source_of(&work, rows[i].switch_id)))
+			continue;
+		rc = rows[i].node_id ? compare_node(&work, &rows[i])
+				     : compare_link(&work, &rows[i]);
+	}
+	for (size_t i = 0; i < conclusion->place_count && rc == 0; i++)
+		rc = compare_place(&work, &conclusion->places[i]);
+	return rc;
+}

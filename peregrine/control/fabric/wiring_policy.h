@@ -1,0 +1,45 @@
+/* The cabling as it was planned against the cabling as it was found, with which cable to move
+ * where:
+ *
+ * wiring.miscabled    what belongs into this port is in another one, or another thing is in this
+ * one wiring.missing      nothing is found of what belongs there wiring.unexpected   a node of ours
+ * at a port of a planned switch for which nothing is planned
+ *
+ * A switch that does not answer says nothing about its cables: no difference is told of its ports.
+ */
+#pragma once
+
+#include "common/base/macros.h"
+
+#include "peregrine/control/fabric/cable_model.h"
+
+/* One planned cable: a NIC of a node (any of them when nic is empty), or a port of another switch.
+ */
+struct wiring_row {
+	int64_t switch_id;
+	const char *port;
+	int64_t node_id; /* 0 = a switch */
+	const char *node, *nic;
+	int64_t peer_id;
+	const char *peer, *peer_port;
+};
+
+struct wiring_difference {
+	const char *kind; /* static */
+	bool warning;     /* else for information */
+	char switch_name[64];
+	char port[64];
+	char message[200];
+	char hint[200];
+};
+
+struct wiring_found {
+	struct wiring_difference *items; /* owned: free() */
+	size_t count;
+};
+
+/* -ENOMEM. */
+MUST_USE int wiring_policy_compare(const struct fabric_facts *facts,
+				   const struct fabric_conclusion *conclusion,
+				   const struct wiring_row rows[], size_t count,
+				   struct wiring_found *ret);
