@@ -4,6 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/macros.h"
+
+#include "peregrine/control/driver/sim/sim_fabric.h"
+#include "peregrine/control/driver/snmp/snmp_driver.h"
+
+/* One row per way to speak to a switch. */
+static const struct switch_driver *const drivers[] = {
+	&sim_switch_driver,
+	&snmp_switch_driver,
+};
+
+const struct switch_driver *switch_driver_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(drivers); i++) {
+		if (strcmp(drivers[i]->name, name) == 0)
+			return drivers[i];
+	}
+	return NULL;
+}
+
 void switch_endpoint_wipe(struct switch_endpoint *endpoint)
 {
 	sodium_memzero(endpoint, sizeof(*endpoint));

@@ -1,0 +1,56 @@
+/* How the SNMP agents of the families differ: constant rows, no control flow per vendor. What a row
+ * does not say is plain RFC 4363 (Q-BRIDGE-MIB). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "peregrine/control/driver/snmp/snmp_oid.h"
+
+enum snmp_writer {
+	SNMP_WRITER_NONE,    /* read only: written by CLI or NETCONF */
+	SNMP_WRITER_QBRIDGE, /* dot1qVlanStaticTable and dot1qPortVlanTable */
+	SNMP_WRITER_VTP,     /* CISCO-VTP-MIB's edit buffer, vmVlan, four bitmaps */
+};
+
+enum snmp_fdb {
+	SNMP_FDB_BRIDGE,   /* Q-BRIDGE, then BRIDGE */
+	SNMP_FDB_PER_VLAN, /* one BRIDGE-MIB per VLAN: community@vlan, or context vlan-N with v3 */
+};
+
+/* A port's mode beside Q-BRIDGE: FASTPATH's (indexed by ifIndex) and SMI's. Zero roots: none. */
+struct snmp_port_mode {
+	struct snmp_oid mode;         /* INTEGER by ifIndex */
+	int32_t access, trunk;        /* its values */
+	struct snmp_oid access_vlan;  /* of an access port, by ifIndex */
+	struct snmp_oid native_vlan;  /* of a trunk, by ifIndex */
+	struct snmp_oid trunk_egress; /* PortList by VLAN: members in trunk mode */
+	uint8_t model_at; /* arc of `mode` that is the model's, taken from sysObjectID at
+			     the same place; 0 = none */
+};
+
+/* One SET of SWITCH_SAVE; all of a dialect's go in one PDU. */
+struct snmp_save {
+	struct snmp_oid name;
+	int32_t value;
+	bool row; /* the last arc is a row that is made for this: a number that is free */
+};
+
+struct snmp_dialect {
+	const char *name;
+	enum snmp_writer writer;
+	enum snmp_fdb fdb;
+	bool vlan_by_if_index; /* dot1qVlanStaticTable is indexed by the VLAN's ifIndex: the low 12
+				  bits are the VID (OS9) */
+	bool add_first;        /* a port is never left without a VLAN: the new one before the old */
+	bool fdb_id_is_vlan;   /* dot1qFdbId is the VID although dot1qVlanFdbId is empty */
+	uint8_t octets_per_unit, ports_per_unit; /* PortList of a stack; 0 = bit = base port */
+	struct snmp_port_mode mode;
+	struct snmp_save save[4]; /* ended by an empty name */
+	struct snmp_oid changes;  /* a counter that moves with each change of configuration */
+};
+
+extern const struct snmp_dialect snmp_dialect_qbridge, snmp_dialect_procurve, snmp_dialect_comware,
+	snmp_dialect_dnos, snmp_dialect_os9, snmp_dialect_ecs, snmp_dialect_ios,
+	snmp_dialect_read_only;

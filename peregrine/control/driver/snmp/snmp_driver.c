@@ -1,0 +1,303 @@
+#include "peregrine/control/driver/snmp/snmp_driver.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/io/loop.h"
+
+#include "peregrine/control/driver/snmp/snmp_reading.h"
+#include "peregrine/control/driver/snmp/snmp_switch.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+static void call_forget(struct snmp_switch *one)
+{
+	snmp_reader_cancel(one->reader);
+	one->reader = NULL;
+	snmp_change_cancel(one->change);
+	one->change = NULL;
+	snmp_facts_done(&one->facts);
+	loop_timer_disarm(one->timer);
+	one->fn = NULL;
+}
+
+void snmp_switch_end(struct snmp_switch *one, int rc, struct switch_reading *reading,
+		     const struct problem *problem)
+{
+	switch_call_fn fn = one->fn;
+	void *context = one->context;
+
+	/* The callee may start the next call, or close us. */
+	call_forget(one);
+	fn(context, rc, reading, problem);
+}
+
+int snmp_switch_problem(const struct snmp_switch *one, int rc, const char *doing, const char *why,
+			struct problem *ret)
+{
+	const struct switch_endpoint *endpoint = &one->endpoint;
+	unsigned port = endpoint->snmp_port ? endpoint->snmp_port : 161;
+
+	switch (rc) {
+	case E_TIMEOUT:
+		problem_set(ret, rc, "switch %s did not answer by SNMP", endpoint->name);
+		problem_detail(ret, "%s, UDP %s port %u", doing, endpoint->address, port);
+		problem_hint(
+			ret,
+			endpoint->snmp_user[0]
+				? "check address, agent, its access list and the privacy secret"
+				: "check address, agent, its access list and the "
+				  "community: a wrong one is not answered either");
+		break;
+	case E_AUTHENTICATION:
+		problem_set(ret, rc, "switch %s refused the SNMP user %s", endpoint->name,
+			    endpoint->snmp_user);
+		problem_detail(ret, "%s, UDP %s port %u", doing, endpoint->address, port);
+		problem_hint(ret, "check the user's name, both protocols and both secrets");
+		break;
+	case E_DENIED:
+		problem_set(ret, rc, "switch %s may not be written to by SNMP", endpoint->name);
+		problem_detail(ret, "%s: %s", doing, why);
+		problem_hint(ret, "give it a write community, or a user with write access");
+		break;
+	default:
+		problem_set(ret, rc, "switch %s: %s failed by SNMP", endpoint->name, doing);
+		problem_detail(ret, "%s", why[0] ? why : error_text(rc));
+		break;
+	}
+	return rc;
+}
+
+void snmp_switch_fail(struct snmp_switch *one, int rc, const char *doing, const char *why)
+{
+	struct problem problem;
+
+	snmp_switch_problem(one, rc, doing, why, &problem);
+	snmp_switch_end(one, rc, NULL, &problem);
+}
+
+/* --- SWITCH_READ --------------------------------------------------------------- */
+
+/* Which groups the parts need. */
+static const struct {
+	unsigned part;
+	uint32_t groups;
+} needs[] = {
+	{PART_PORTS,
+	 GROUP_BIT(GROUP_INTERFACES) | GROUP_BIT(GROUP_STACK) | GROUP_BIT(GROUP_BRIDGE)},
+	{PART_NEIGHBORS, GROUP_BIT(GROUP_INTERFACES) | GROUP_BIT(GROUP_BRIDGE) |
+				 GROUP_BIT(GROUP_LLDP_LOCAL) | GROUP_BIT(GROUP_LLDP_REMOTE)},
+	{PART_FDB, GROUP_BIT(GROUP_BRIDGE)},
+};
+
+static uint32_t vlan_groups(const struct snmp_dialect *dialect)
+{
+	uint32_t groups = GROUP_BIT(GROUP_NAMES);
+
+	if (dialect->writer == SNMP_WRITER_VTP)
+		return groups | GROUP_BIT(GROUP_VTP_VLANS) | GROUP_BIT(GROUP_VTP_PORTS);
+	groups |= GROUP_BIT(GROUP_BRIDGE) | GROUP_BIT(GROUP_VLANS) | GROUP_BIT(GROUP_CURRENT);
+	if (dialect->mode.mode.count)
+		groups |= GROUP_BIT(GROUP_MODE);
+	if (dialect->mode.trunk_egress.count)
+		groups |= GROUP_BIT(GROUP_MODE_EGRESS);
+	return groups;
+}
+
+static uint32_t groups_of(const struct snmp_dialect *dialect, unsigned parts)
+{
+	uint32_t groups = 0;
+
+	for (size_t i = 0; i < COUNT_OF(needs); i++) {
+		if (parts & needs[i].part)
+			groups |= needs[i].groups;
+	}
+	if (parts & PART_VLANS)
+		groups |= vlan_groups(dialect);
+	if (parts & PART_FDB)
+		groups |= dialect->fdb == SNMP_FDB_PER_VLAN
+				  ? GROUP_BIT(GROUP_VTP_VLANS)
+				  : GROUP_BIT(GROUP_FDB) | GROUP_BIT(GROUP_CURRENT);
+	/* All of an interface holds its names. */
+	if (groups & GROUP_BIT(GROUP_INTERFACES))
+		groups &= ~GROUP_BIT(GROUP_NAMES);
+	return groups;
+}
+
+/* What is complete when the agent refused some groups. */
+static unsigned parts_left(const struct snmp_dialect *dialect, unsigned parts, uint32_t refused)
+{
+	unsigned left = 0;
+
+	for (unsigned part = 1; part < PART_ALL; part <<= 1) {
+		if ((parts & part) && !(groups_of(dialect, part) & refused))
+			left |= part;
+	}
+	return left;
+}
+
+static void on_read(void *context, int rc, uint32_t refused, const char *why)
+{
+	struct snmp_switch *one = context;
+	struct switch_reading reading = {0};
+	unsigned parts = one->request->parts;
+
+	one->reader = NULL;
+	if (!rc)
+		rc = snmp_reading_make(&one->facts, parts, one->request->only_ports, &reading);
+	if (rc) {
+		snmp_switch_fail(one, rc, "reading", why);
+		return;
+	}
+	reading.parts = parts_left(one->dialect, parts, refused);
+	reading.requests = snmp_peer_requests(one->peer) - one->requests_before;
+	text_copy(reading.identity.family, sizeof(reading.identity.family), one->family->name);
+	if (refused)
+		problem_set(&one->early, 0, "%s", why);
+	snmp_switch_end(one, 0, &reading, NULL);
+}
+
+static int start_read(struct snmp_switch *one)
+{
+	unsigned parts = one->request->parts;
+	struct snmp_reader_plan plan = {
+		.peer = one->peer,
+		.facts = &one->facts,
+		/* The model's arc is in sysObjectID, and a dead switch costs one request. */
+		.scalars = true,
+		.groups = groups_of(one->dialect, parts),
+		.fdb_fallback = (parts & PART_FDB) && one->dialect->fdb == SNMP_FDB_BRIDGE,
+		.fdb_per_vlan = (parts & PART_FDB) && one->dialect->fdb == SNMP_FDB_PER_VLAN,
+		.done = on_read,
+		.context = one,
+	};
+
+	one->facts.fixed_frame_types = one->fixed_frame_types;
+	return snmp_reader_start(&plan, &one->reader);
+}
+
+/* --- the driver's row ------------------------------------------------------------ */
+
+static void on_timer(void *context)
+{
+	struct snmp_switch *one = context;
+	struct problem problem;
+
+	if (one->early_rc) {
+		problem = one->early;
+		snmp_switch_end(one, one->early_rc, NULL, &problem);
+		return;
+	}
+	problem_set(&problem, E_TIMEOUT, "switch %s was not done in time", one->endpoint.name);
+	problem_detail(&problem, "%u SNMP requests so far",
+		       snmp_peer_requests(one->peer) - one->requests_before);
+	problem_hint(&problem, "the agent is slow, or answers only some requests");
+	snmp_switch_end(one, E_TIMEOUT, NULL, &problem);
+}
+
+static void one_close(void *session)
+{
+	struct snmp_switch *one = session;
+
+	if (!one)
+		return;
+	if (one->timer)
+		call_forget(one);
+	snmp_peer_free(one->peer);
+	loop_timer_free(one->timer);
+	switch_endpoint_wipe(&one->endpoint);
+	free(one);
+}
+
+static int one_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
+		    const struct switch_host *host, void **ret_session, struct problem *problem)
+{
+	struct snmp_switch *one = calloc(1, sizeof(*one));
+	int rc;
+
+	if (!one)
+		return problem_set(problem, -ENOMEM, "no memory for a switch");
+	one->endpoint = *endpoint;
+	one->family = family;
+	one->dialect = family->snmp ? family->snmp : &snmp_dialect_qbridge;
+	one->loop = host->loop;
+	rc = loop_timer_new(host->loop, on_timer, one, &one->timer);
+	if (rc)
+		problem_set(problem, rc, "no timer for a switch");
+	else
+		rc = snmp_peer_new(host->snmp, endpoint,
+				   family->timeout_ms ? family->timeout_ms : 2000, &one->peer,
+				   problem);
+	if (rc) {
+		one_close(one);
+		return rc;
+	}
+	*ret_session = one;
+	return 0;
+}
+
+/* Told in the next turn: never from inside start(). */
+static int end_early(struct snmp_switch *one, int rc)
+{
+	one->early_rc = rc;
+	loop_timer_arm(one->timer, 0);
+	return 0;
+}
+
+static int start_locate(struct snmp_switch *one)
+{
+	problem_set(&one->early, E_UNSUPPORTED, "switch %s cannot blink a port's LED by SNMP",
+		    one->endpoint.name);
+	return end_early(one, E_UNSUPPORTED);
+}
+
+static int (*const starts[SWITCH_OP_COUNT])(struct snmp_switch *one) = {
+	[SWITCH_READ] = start_read,
+	[SWITCH_CHANGE] = snmp_change_start,
+	[SWITCH_SAVE] = snmp_save_start,
+	[SWITCH_LOCATE] = start_locate,
+};
+
+static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,
+		     switch_call_fn fn, void *context)
+{
+	struct snmp_switch *one = session;
+	int64_t left = deadline_ms - clock_monotonic_ms();
+	int rc;
+
+	one->request = request;
+	one->fn = fn;
+	one->context = context;
+	one->deadline_ms = deadline_ms;
+	one->early_rc = 0;
+	one->requests_before = snmp_peer_requests(one->peer);
+	one->facts = (struct snmp_facts){.dialect = one->dialect};
+	loop_timer_arm(one->timer, left > 0 ? left : 0);
+	rc = starts[request->op](one);
+	/* A problem that is known already is told like any other. */
+	if (rc && rc != -ENOMEM && problem_is_set(&one->early))
+		return end_early(one, rc);
+	if (rc)
+		call_forget(one);
+	return rc == 0 || rc == -ENOMEM ? rc : -EAGAIN;
+}
+
+static bool one_cancel(void *session)
+{
+	struct snmp_switch *one = session;
+
+	if (one->fn)
+		call_forget(one);
+	return true;
+}
+
+const struct switch_driver snmp_switch_driver = {
+	.name = "snmp",
+	.open = one_open,
+	.start = one_start,
+	.cancel = one_cancel,
+	.close = one_close,
+};

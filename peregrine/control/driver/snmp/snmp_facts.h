@@ -1,0 +1,158 @@
+/* What an agent said, column by column, before anybody concludes anything: one table of columns
+ * (snmp_fact_table.c) says which object goes where, so that a reading can be made, and tested, from
+ * a list of (object id, value) alone. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+
+#include "peregrine/control/driver/snmp/snmp_client.h"
+#include "peregrine/control/driver/snmp/snmp_dialect.h"
+
+enum fact_table {
+	FACT_INTERFACES,   /* ifIndex */
+	FACT_STACK,        /* higher ifIndex, lower ifIndex */
+	FACT_BRIDGE_PORTS, /* base port */
+	FACT_VLANS,        /* dot1qVlanStaticTable's index */
+	FACT_CURRENT,      /* TimeMark, VID */
+	FACT_LLDP_LOCAL,   /* local port number */
+	FACT_LLDP_REMOTE,  /* TimeMark, local port number, remote index */
+	FACT_FDB,          /* FdbId, MAC; per-VLAN bridges: VLAN, MAC */
+	FACT_BRIDGE_FDB,   /* 0, MAC */
+	FACT_VTP_VLANS,    /* domain, VID */
+	FACT_TABLE_COUNT
+};
+
+/* Columns that are walked together, as their rows have one index. */
+enum fact_group {
+	GROUP_INTERFACES,
+	GROUP_NAMES, /* of GROUP_INTERFACES, what tells one port from another */
+	GROUP_STACK,
+	GROUP_BRIDGE,
+	GROUP_VLANS,
+	GROUP_CURRENT,
+	GROUP_LLDP_LOCAL,
+	GROUP_LLDP_REMOTE,
+	GROUP_FDB,
+	GROUP_BRIDGE_FDB,
+	GROUP_VTP_VLANS,
+	GROUP_VTP_PORTS,
+	GROUP_MODE,        /* of the dialect: mode, access and native VLAN */
+	GROUP_MODE_EGRESS, /* of the dialect: members in trunk mode */
+	GROUP_COUNT
+};
+
+enum { FACT_KEYS = 3, FACT_ROW_LIMIT = 1 << 18 };
+
+struct fact_octets {
+	uint8_t *bytes; /* owned */
+	uint32_t size;
+};
+
+/* All rows begin with their key; a number that was not read is 0. */
+struct fact_interface {
+	uint32_t key[FACT_KEYS];
+	char descr[64], name[64], alias[64];
+	uint8_t mac[6];
+	uint32_t type, admin, oper, speed_mbps;
+	uint32_t lag;
+	uint32_t vm_vlan, trunk_state, trunk_status, trunk_native; /* Cisco */
+	struct fact_octets enabled[4];
+	uint32_t mode, mode_access, mode_native;
+};
+
+struct fact_pair {
+	uint32_t key[FACT_KEYS];
+	uint32_t status;
+};
+
+struct fact_bridge_port {
+	uint32_t key[FACT_KEYS];
+	uint32_t if_index, stp, pvid, frame_types, ingress;
+};
+
+struct fact_vlan {
+	uint32_t key[FACT_KEYS];
+	char name[33];
+	struct fact_octets egress, untagged, trunk_egress;
+	uint32_t status, fdb_id, type;
+};
+
+struct fact_lldp {
+	uint32_t key[FACT_KEYS];
+	uint32_t chassis_subtype, port_subtype;
+	struct fact_octets chassis, port;
+	char text[64], system[64];
+};
+
+struct fact_fdb {
+	uint32_t key[FACT_KEYS];
+	uint32_t port, status;
+};
+
+struct fact_rows {
+	uint8_t *rows; /* owned, sorted by key */
+	uint32_t count, room;
+};
+
+struct snmp_facts {
+	const struct snmp_dialect *dialect;
+	struct switch_identity identity;
+	uint32_t chassis_subtype;
+	uint32_t model; /* the arc of sysObjectID that the dialect's `mode` wants */
+	struct fact_rows tables[FACT_TABLE_COUNT];
+	uint32_t odd;
+	char odd_text[128];
+	bool fixed_frame_types; /* they cannot be written, so they say nothing */
+	bool failed;            /* no memory */
+};
+
+/* Which object goes into which field. */
+enum fact_kind { FACT_NUMBER, FACT_TEXT, FACT_OCTETS, FACT_MAC };
+enum fact_index { FACT_PLAIN, FACT_ID_MAC, FACT_ONLY_MAC };
+
+struct fact_column {
+	struct snmp_oid root;
+	enum fact_group group;
+	enum fact_table table;
+	enum fact_index index;
+	uint8_t keys; /* arcs of the index */
+	enum fact_kind kind;
+	uint16_t at, size; /* of the field */
+};
+
+extern const struct fact_column fact_columns[];
+extern const size_t fact_column_count;
+extern const uint16_t fact_row_sizes[FACT_TABLE_COUNT];
+
+/* The columns of a group for this dialect, with its own ids where it has them; returns how many. */
+size_t fact_group_columns(const struct snmp_facts *facts, enum fact_group group,
+			  const struct fact_column *ret[SNMP_WALK_COLUMNS],
+			  struct snmp_oid ret_roots[SNMP_WALK_COLUMNS]);
+
+/* One value of one column. `vlan`: whose bridge it is of, 0 = the whole switch's. False: no more
+ * room. What makes no sense is counted in `odd` and left out. */
+bool snmp_facts_take(struct snmp_facts *facts, const struct fact_column *column,
+		     const uint32_t *index, size_t count, const struct snmp_value *value,
+		     uint16_t vlan);
+/* Remarks on something odd; the first is kept as text. */
+void snmp_facts_odd(struct snmp_facts *facts, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Forgets the rows of one table. */
+void snmp_facts_clear(struct snmp_facts *facts, enum fact_table table);
+void snmp_facts_done(struct snmp_facts *facts);
+
+/* Borrowed; NULL when there is none. */
+void *fact_find(const struct snmp_facts *facts, enum fact_table table, uint32_t key_0,
+		uint32_t key_1, uint32_t key_2);
+void *fact_at(const struct snmp_facts *facts, enum fact_table table, uint32_t number);
+uint32_t fact_count(const struct snmp_facts *facts, enum fact_table table);
+
+/* --- scalars of PART_IDENTITY -------------------------------------------- */
+
+enum { FACT_SCALARS = 8 };
+extern const struct snmp_oid fact_scalars[FACT_SCALARS];
+/* One of their values. Returns false for a number that is none of them. */
+bool snmp_facts_scalar(struct snmp_facts *facts, size_t number, const struct snmp_value *value);

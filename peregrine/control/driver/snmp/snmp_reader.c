@@ -1,0 +1,230 @@
+#include "peregrine/control/driver/snmp/snmp_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+#include "peregrine/control/driver/snmp/snmp_reading.h"
+#include "peregrine/control/driver/snmp/snmp_walk.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+enum { WALKS_AT_ONCE = GROUP_COUNT, VLANS_AT_ONCE = 4 };
+
+/* One walk of one group. */
+struct part {
+	struct snmp_reader *reader;
+	enum fact_group group;
+	uint16_t vlan;
+	bool running;
+	struct snmp_walk *walk;
+	const struct fact_column *columns[SNMP_WALK_COLUMNS];
+	struct snmp_oid roots[SNMP_WALK_COLUMNS];
+};
+
+struct snmp_reader {
+	struct snmp_reader_plan plan;
+	struct part parts[WALKS_AT_ONCE];
+	unsigned running;
+	bool groups_ended, fell_back;
+	uint32_t next_vlan; /* row of FACT_VTP_VLANS, for fdb_per_vlan */
+	uint32_t refused;
+	char why[64];
+};
+
+static void go_on(struct snmp_reader *reader);
+
+static void stop(struct snmp_reader *reader)
+{
+	snmp_peer_forget(reader->plan.peer, reader);
+	for (size_t i = 0; i < WALKS_AT_ONCE; i++) {
+		if (reader->parts[i].running)
+			snmp_walk_cancel(reader->parts[i].walk);
+	}
+}
+
+static void end(struct snmp_reader *reader, int rc)
+{
+	struct snmp_reader_plan plan = reader->plan;
+	uint32_t refused = reader->refused;
+	char why[sizeof(reader->why)];
+
+	text_copy(why, sizeof(why), reader->why);
+	stop(reader);
+	free(reader);
+	plan.done(plan.context, rc, refused, why);
+}
+
+static bool on_row(void *context, size_t column, const uint32_t *index, size_t count,
+		   const struct snmp_value *value)
+{
+	struct part *part = context;
+
+	return snmp_facts_take(part->reader->plan.facts, part->columns[column], index, count, value,
+			       part->vlan);
+}
+
+/* These end a reading; what else a walk ends with is the agent's refusal of this group. */
+static bool is_fatal(int rc, const char *why)
+{
+	return rc == E_TIMEOUT || rc == E_AUTHENTICATION || (rc == E_PROTOCOL && !why[0]) ||
+	       rc == -ENOMEM;
+}
+
+static void on_walked(void *context, int rc, const char *why)
+{
+	struct part *part = context;
+	struct snmp_reader *reader = part->reader;
+
+	part->running = false;
+	reader->running--;
+	if (rc && is_fatal(rc, why)) {
+		end(reader, rc);
+		return;
+	}
+	if (reader->plan.facts->failed) {
+		end(reader, -ENOMEM);
+		return;
+	}
+	/* A VLAN whose bridge is not there (an inactive one) says nothing of the others. */
+	if (rc && !part->vlan) {
+		reader->refused |= GROUP_BIT(part->group);
+		if (!reader->why[0])
+			text_copy(reader->why, sizeof(reader->why), why);
+	}
+	go_on(reader);
+}
+
+static int start_part(struct snmp_reader *reader, enum fact_group group, uint16_t vlan)
+{
+	struct snmp_walk_plan plan = {
+		.row_limit = FACT_ROW_LIMIT * 2, .vlan = vlan, .row = on_row, .done = on_walked};
+	struct part *part = NULL;
+	int rc;
+
+	for (size_t i = 0; i < WALKS_AT_ONCE && !part; i++) {
+		if (!reader->parts[i].running)
+			part = &reader->parts[i];
+	}
+	if (!part)
+		return -EBUSY;
+	*part = (struct part){.reader = reader, .group = group, .vlan = vlan};
+	plan.count = fact_group_columns(reader->plan.facts, group, part->columns, part->roots);
+	if (plan.count == 0)
+		return 0;
+	plan.columns = part->roots;
+	plan.context = part;
+	rc = snmp_walk_start(reader->plan.peer, &plan, &part->walk);
+	if (rc)
+		return rc;
+	part->running = true;
+	reader->running++;
+	return 0;
+}
+
+static int start_groups(struct snmp_reader *reader)
+{
+	int rc = 0;
+
+	for (int group = 0; group < GROUP_COUNT && !rc; group++) {
+		if (reader->plan.groups & GROUP_BIT(group))
+			rc = start_part(reader, (enum fact_group)group, 0);
+	}
+	reader->plan.groups = 0;
+	return rc;
+}
+
+/* Cisco keeps one BRIDGE-MIB per VLAN, base ports included. */
+static int start_vlans(struct snmp_reader *reader)
+{
+	const struct snmp_facts *facts = reader->plan.facts;
+	int rc = 0;
+
+	while (!rc && reader->running < VLANS_AT_ONCE &&
+	       reader->next_vlan < fact_count(facts, FACT_VTP_VLANS)) {
+		const struct fact_vlan *vlan = fact_at(facts, FACT_VTP_VLANS, reader->next_vlan++);
+
+		/* vtpVlanState operational(1), vtpVlanType ethernet(1) */
+		if (vlan->status != 1 || vlan->type > 1 || vlan->key[1] > VLAN_LAST)
+			continue;
+		rc = start_part(reader, GROUP_BRIDGE, (uint16_t)vlan->key[1]);
+		if (!rc)
+			rc = start_part(reader, GROUP_BRIDGE_FDB, (uint16_t)vlan->key[1]);
+	}
+	return rc;
+}
+
+static void go_on(struct snmp_reader *reader)
+{
+	int rc = 0;
+
+	if (reader->plan.groups)
+		rc = start_groups(reader);
+	reader->groups_ended |= reader->running == 0;
+	if (!rc && reader->plan.fdb_per_vlan && reader->groups_ended)
+		rc = start_vlans(reader);
+	if (!rc && reader->running == 0 && reader->plan.fdb_fallback && !reader->fell_back) {
+		reader->fell_back = true;
+		if (!fact_fdb_makes_sense(reader->plan.facts))
+			rc = start_part(reader, GROUP_BRIDGE_FDB, 0);
+	}
+	if (rc || reader->running == 0)
+		end(reader, rc);
+}
+
+static void on_scalars(void *context, struct snmp_answer *answer)
+{
+	struct snmp_reader *reader = context;
+	struct snmp_binding binding;
+
+	if (answer->rc) {
+		end(reader, answer->rc);
+		return;
+	}
+	if (answer->status) {
+		text_copy(reader->why, sizeof(reader->why), snmp_status_text(answer->status));
+		end(reader, snmp_status_code(answer->status));
+		return;
+	}
+	for (size_t i = 0; i < FACT_SCALARS && snmp_answer_next(answer, &binding); i++)
+		(void)snmp_facts_scalar(reader->plan.facts, i, &binding.value);
+	go_on(reader);
+}
+
+static int ask_scalars(struct snmp_reader *reader)
+{
+	struct snmp_binding bindings[FACT_SCALARS] = {0};
+	struct snmp_ask ask = {.kind = SNMP_GET, .bindings = bindings, .count = FACT_SCALARS};
+
+	for (size_t i = 0; i < FACT_SCALARS; i++)
+		bindings[i].name = fact_scalars[i];
+	return snmp_peer_ask(reader->plan.peer, &ask, on_scalars, reader);
+}
+
+int snmp_reader_start(const struct snmp_reader_plan *plan, struct snmp_reader **ret)
+{
+	struct snmp_reader *reader = calloc(1, sizeof(*reader));
+	int rc;
+
+	if (!reader)
+		return -ENOMEM;
+	reader->plan = *plan;
+	rc = plan->scalars ? ask_scalars(reader) : start_groups(reader);
+	if (rc) {
+		stop(reader);
+		free(reader);
+		return rc;
+	}
+	*ret = reader;
+	return 0;
+}
+
+void snmp_reader_cancel(struct snmp_reader *reader)
+{
+	if (!reader)
+		return;
+	stop(reader);
+	free(reader);
+}

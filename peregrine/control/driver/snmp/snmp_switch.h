@@ -1,0 +1,53 @@
+/* The state kept for one switch that is spoken to by SNMP, shared by the parts of the driver. */
+#pragma once
+
+#include "common/base/problem.h"
+
+#include "peregrine/control/driver/snmp/snmp_client.h"
+#include "peregrine/control/driver/snmp/snmp_dialect.h"
+#include "peregrine/control/driver/snmp/snmp_facts.h"
+#include "peregrine/control/driver/snmp/snmp_reader.h"
+#include "peregrine/control/driver/switch_driver.h"
+#include "peregrine/control/driver/switch_family_table.h"
+
+struct loop_timer;
+struct snmp_change;
+
+struct snmp_switch {
+	struct switch_endpoint endpoint;
+	const struct switch_family *family;
+	const struct snmp_dialect *dialect;
+	struct loop *loop;
+	struct snmp_peer *peer;
+	struct loop_timer *timer; /* the call's deadline, or an end that may not come at once */
+
+	/* The call under way; `fn` NULL: none. */
+	const struct switch_request *request;
+	switch_call_fn fn;
+	void *context;
+	int64_t deadline_ms;
+	int early_rc; /* to be told in the next turn */
+	struct problem early;
+	uint32_t requests_before;
+	struct snmp_facts facts;
+	struct snmp_reader *reader;
+	struct snmp_change *change;
+
+	/* Learnt: dot1qPortAcceptableFrameTypes and IngressFiltering are not writable here. */
+	bool fixed_frame_types;
+};
+
+/* Ends the call. `reading` may be NULL. */
+void snmp_switch_end(struct snmp_switch *one, int rc, struct switch_reading *reading,
+		     const struct problem *problem);
+/* Ends it with an rc of the client and a problem that says what it means. */
+void snmp_switch_fail(struct snmp_switch *one, int rc, const char *doing, const char *why);
+/* Fills a problem for an rc of the client. Returns rc. */
+int snmp_switch_problem(const struct snmp_switch *one, int rc, const char *doing, const char *why,
+			struct problem *ret);
+
+/* snmp_change.c: SWITCH_CHANGE by the dialect's writer, and SWITCH_SAVE. */
+int snmp_change_start(struct snmp_switch *one);
+int snmp_save_start(struct snmp_switch *one);
+/* Forgets what is under way and frees. NULL is fine. */
+void snmp_change_cancel(struct snmp_change *change);
