@@ -27,7 +27,7 @@ fabric_generate() { # leaf L's port upS is cabled to spine S's port dnL; NIC I o
 }
 
 fabric_read() { # $dir/topology into arrays; a word that is not understood ends it
-	switch_names=() node_names=() machine_names=() links=() vlans=()
+	switch_names=() node_names=() machine_names=() links=() vlans=() access_order=()
 	declare -gA role=() options=() ports=() nics_of=() address=() trunk=() access=()
 	local kind name rest a b nic at number=0 vid spine
 	[ -s "$dir/topology" ] || fail "$dir: no topology there"
@@ -50,11 +50,12 @@ fabric_read() { # $dir/topology into arrays; a word that is not understood ends 
 			nics_of[$name]=$rest
 			for nic in $rest; do
 				at=${nic#*=}
-				vid=$park
+				vid=-
 				[ "$at" = "${at%@*}" ] || vid=@${at#*@}
 				at=${at%@*}
 				ports[${at%%:*}]+=" ${at#*:}"
 				access[$at]=$vid
+				access_order+=("$at")
 			done
 			;;
 		vlan) vlans+=("$name $rest") ;;
@@ -64,8 +65,14 @@ fabric_read() { # $dir/topology into arrays; a word that is not understood ends 
 	done <"$dir/topology"
 	[ ${#switch_names[@]} -gt 0 ] || fail "$dir/topology: no switches"
 	for a in "${!ports[@]}"; do [ -n "${role[$a]:-}" ] || fail "$dir/topology: no switch $a"; done
-	for at in "${!access[@]}"; do # an access port is in its own VLAN, or in the parking one, wherever the line "park" stood
-		case ${access[$at]} in @*) access[$at]=${access[$at]#@} ;; *) access[$at]=$park ;; esac
+	declare -A parked=()
+	for at in "${access_order[@]}"; do # an access port is in its own VLAN, or in the parking one, wherever the line "park" stood
+		a=${at%%:*}
+		case ${access[$at]}$park in
+		@*) access[$at]=${access[$at]#@} ;;
+		*+) access[$at]=$((${park%+} + ${parked[$a]:-0})) parked[$a]=$((${parked[$a]:-0} + 1)) ;;
+		*) access[$at]=$park ;;
+		esac
 	done
 	for rest in "${vlans[@]}"; do
 		read -r vid _ spine <<<"$rest"
@@ -208,7 +215,8 @@ switch_agent() { # NAME: returns when it is known to snmpd
 		while read -r line; do saves+=(--save "$line"); done <"$d/save"
 	fi
 	: >"$d/agent.out"
-	setsid "$agent" --database "$d/db.sock" --control "$d/vswitchd.ctl" --agentx "$d/run/agentx" --startup "$d/startup" --faults "$d/faults" \
+	# Net-SNMP loses a PDU of its own when it is shut down.
+	ASAN_OPTIONS=detect_leaks=0 setsid "$agent" --database "$d/db.sock" --control "$d/vswitchd.ctl" --agentx "$d/run/agentx" --startup "$d/startup" --faults "$d/faults" \
 		"${saves[@]}" >"$d/agent.out" 2>>"$d/agent.log" </dev/null &
 	echo $! >"$d/agent.pid"
 	wait_for 20 grep -q ready "$d/agent.out" || {
@@ -339,12 +347,10 @@ fabric_fault() { # SWITCH WORD...
 		esac
 	done
 	[ ${#words[@]} = 0 ] || {
-		if [ "${words[*]}" = none ]; then : >"$d/faults.new"; else
-			{
-				cat "$d/faults"
-				printf '%s\n' "${words[@]}"
-			} >"$d/faults.new"
-		fi
+		if [ "${words[0]}" = none ]; then printf '%s\n' "${words[@]:1}"; else
+			cat "$d/faults"
+			printf '%s\n' "${words[@]}"
+		fi >"$d/faults.new"
 		mv "$d/faults.new" "$d/faults"
 	}
 }

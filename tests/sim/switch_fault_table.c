@@ -164,8 +164,9 @@ int switch_faults_read(const char *text, struct switch_faults *ret, char wrong[6
 
 		text += strspn(text, " \t\r\n");
 		size = strcspn(text, " \t\r\n");
-		if (size > 0 && !(size == 4 && memcmp(text, "none", 4) == 0) &&
-		    !read_pair(text, size, &faults)) {
+		if (size == 4 && memcmp(text, "none", 4) == 0) {
+			faults = (struct switch_faults){0};
+		} else if (size > 0 && !read_pair(text, size, &faults)) {
 			size_t copied = size < 63 ? size : 63;
 
 			memcpy(wrong, text, copied);

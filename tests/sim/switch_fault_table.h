@@ -36,7 +36,7 @@ struct switch_faults {
 };
 
 /* The whole text; *ret is what it says, also when a word is wrong: then E_MALFORMED, and the word
- * is in `wrong`. "none" alone is no fault. */
+ * is in `wrong`. "none" takes back what stands before it. */
 MUST_USE int switch_faults_read(const char *text, struct switch_faults *ret, char wrong[64]);
 /* What there is, a line each. */
 void switch_faults_help(FILE *out);
