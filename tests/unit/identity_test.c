@@ -34,11 +34,27 @@ static const struct {
 	{"MAC and UUID agree", {.by_mac = 1, .by_uuid = 1}, IDENTITY_KNOWN, IDENTITY_BY_MAC, NODE, 1, 0},
 	{"MAC at its port", {.by_mac = 1, .located = true, .port_node = 1, .last_node = 1, .last_fresh = true},
 	 IDENTITY_KNOWN, IDENTITY_BY_MAC, NODE, 1, 0},
-	{"a shared UUID does not matter for a known MAC", {.by_mac = 1, .uuid_shared = true}, IDENTITY_KNOWN, IDENTITY_BY_MAC, NODE, 1, 0},
+	{"a UUID that all boards have: the MAC counts", {.by_mac = 1, .uuid_shared = true, .uuid_other = 2},
+	 IDENTITY_KNOWN, IDENTITY_UUID_NO_EVIDENCE, NODE, 1, 2},
+	{"and an operator declared it for all", {.by_mac = 1, .uuid_shared = true, .uuid_declared = true, .uuid_other = 2},
+	 IDENTITY_KNOWN, IDENTITY_UUID_NO_EVIDENCE, NODE, 1, 2},
+	{"a UUID that was only seen with 2, and 1 had none", {.by_mac = 1, .by_uuid = 2, .uuid_other = 2},
+	 IDENTITY_KNOWN, IDENTITY_UUID_NO_EVIDENCE, NODE, 1, 2},
+	{"1 had its own, and now says what was seen with 2", {.by_mac = 1, .by_uuid = 2, .uuid_other = 2, .uuid_changed = true},
+	 IDENTITY_CONFLICT, IDENTITY_UUID_OF_OTHER, NONE, 1, 2},
+	{"1 had its own, and now says what 2 and 3 were declared with",
+	 {.by_mac = 1, .uuid_shared = true, .uuid_declared = true, .uuid_changed = true, .uuid_other = 2},
+	 IDENTITY_CONFLICT, IDENTITY_UUID_OF_OTHER, NONE, 1, 2},
+	{"1 had its own, and now says what many were seen with", {.by_mac = 1, .uuid_shared = true, .uuid_changed = true, .uuid_other = 2},
+	 IDENTITY_KNOWN, IDENTITY_NEW_BOARD, NODE, 1, 0},
+	{"a common UUID does not hide a moved cable", {.by_mac = 1, .uuid_shared = true, .uuid_other = 2, .located = true, .seen_elsewhere = true},
+	 IDENTITY_MOVED, IDENTITY_NEW_PORT, NODE, 1, 0},
+	{"nor that the port is another's", {.by_mac = 1, .uuid_shared = true, .uuid_other = 2, .located = true, .port_node = 2},
+	 IDENTITY_CONFLICT, IDENTITY_PORT_OF_OTHER, NONE, 1, 2},
 	{"MAC says 1, the port says 2", {.by_mac = 1, .located = true, .port_node = 2}, IDENTITY_CONFLICT, IDENTITY_PORT_OF_OTHER, NONE, 1, 2},
 	{"also when its UUID agrees", {.by_mac = 1, .by_uuid = 1, .located = true, .port_node = 2},
 	 IDENTITY_CONFLICT, IDENTITY_PORT_OF_OTHER, NONE, 1, 2},
-	{"MAC says 1, the UUID says 2", {.by_mac = 1, .by_uuid = 2}, IDENTITY_CONFLICT, IDENTITY_UUID_OF_OTHER, NONE, 1, 2},
+	{"MAC says 1, the UUID was declared for 2", {.by_mac = 1, .by_uuid = 2, .uuid_declared = true}, IDENTITY_CONFLICT, IDENTITY_UUID_OF_OTHER, NONE, 1, 2},
 	{"two nodes at one port", {.by_mac = 1, .located = true, .last_node = 2, .last_fresh = true},
 	 IDENTITY_CONFLICT, IDENTITY_TWO_AT_PORT, NONE, 1, 2},
 	{"the other is long gone", {.by_mac = 1, .located = true, .last_node = 2}, IDENTITY_KNOWN, IDENTITY_BY_MAC, NODE, 1, 0},
@@ -111,7 +127,7 @@ static void decisions(void **state)
 static void invariants(void **state)
 {
 	(void)state;
-	for (unsigned bits = 0; bits < 1U << 17; bits++) {
+	for (unsigned bits = 0; bits < 1U << 18; bits++) {
 		struct identity_facts facts = {
 			.by_mac = bits & 3U,
 			.by_uuid = bits >> 2 & 3U,
@@ -126,6 +142,7 @@ static void invariants(void **state)
 			.last_fresh = bits >> 14 & 1U,
 			.moved_silent = bits >> 15 & 1U,
 			.swapped_silent = bits >> 16 & 1U,
+			.uuid_declared = bits >> 17 & 1U,
 		};
 		struct identity_decision decision = identity_policy(&facts);
 
@@ -136,7 +153,9 @@ static void invariants(void **state)
 			/* Nobody boots as a node against the word of another evidence. */
 			assert_true(!facts.by_mac || facts.by_mac == decision.node_id);
 			assert_true(!facts.port_node || facts.port_node == decision.node_id);
-			assert_true(!facts.by_uuid || facts.by_uuid == decision.node_id);
+			/* A UUID that nobody declared says nothing against a MAC. */
+			assert_true(!facts.by_uuid || facts.by_uuid == decision.node_id ||
+				    (facts.by_mac && !facts.uuid_declared && !facts.uuid_changed));
 		}
 		/* A NIC that is not declared boots only where no NIC is declared at all. */
 		if (!facts.by_mac && decision.answer == NODE)
@@ -290,10 +309,10 @@ static void cables(void **state)
 	assert_false(cable_gives(cable, 0));
 	assert_false(cable_gives(cable, UINT32_MAX));
 
-	assert_int_equal(cable_nodes_of_uuid(cable, (struct uuid){{1}}, &id), 1);
+	assert_int_equal(cable_nodes_of_uuid(cable, (struct uuid){{1}}, 0, &id), 1);
 	assert_int_equal(id, 7);
-	assert_int_equal(cable_nodes_of_uuid(cable, (struct uuid){{2}}, &id), 2);
-	assert_int_equal(cable_nodes_of_uuid(cable, (struct uuid){{3}}, &id), 0);
+	assert_int_equal(cable_nodes_of_uuid(cable, (struct uuid){{2}}, 0, &id), 2);
+	assert_int_equal(cable_nodes_of_uuid(cable, (struct uuid){{3}}, 0, &id), 0);
 	assert_true(cable_uuid_of_node(cable, 7, &uuid));
 	assert_false(cable_uuid_of_node(cable, 6, &uuid));
 

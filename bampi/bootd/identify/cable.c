@@ -161,7 +161,8 @@ bool cable_gives(const struct cable *cable, uint32_t address)
 	return at > 0 && ranges[at - 1].high >= address;
 }
 
-size_t cable_nodes_of_uuid(const struct cable *cable, struct uuid uuid, int64_t *ret_id)
+size_t cable_nodes_of_uuid(const struct cable *cable, struct uuid uuid, int64_t besides,
+			   int64_t *ret_id)
 {
 	const struct rows *rows = &cable->current.uuids;
 	const struct uuid_row *uuids = rows->data;
@@ -169,9 +170,10 @@ size_t cable_nodes_of_uuid(const struct cable *cable, struct uuid uuid, int64_t 
 	size_t at = rows_first(rows, sizeof(key), &key, by_uuid);
 	size_t count = 0;
 
-	for (; at < rows->count && uuid_equal(uuids[at].uuid, uuid); at++) {
-		*ret_id = uuids[at].node_id;
-		count++;
+	/* Thousands may share one: two are enough to know. */
+	for (; at < rows->count && count < 2 && uuid_equal(uuids[at].uuid, uuid); at++) {
+		if (count++ == 0 || *ret_id == besides)
+			*ret_id = uuids[at].node_id;
 	}
 	return count;
 }

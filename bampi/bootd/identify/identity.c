@@ -8,11 +8,13 @@
 
 #define FRESH_S  600 /* a node seen at a port so lately must be thought there still */
 #define TOLD_MAX 256
-#define TOLD_MS  3600000
+#define HOUR_MS  3600000
+#define DAY_MS   (24 * HOUR_MS)
 
 /* A client that gets no answer asks for ever: it is told of once an hour. */
 struct told {
 	struct mac mac;
+	struct uuid uuid;
 	enum identity_reason reason;
 	struct circuit_place place;
 	int64_t at_ms; /* 0 = free */
@@ -25,14 +27,15 @@ struct identities {
 	size_t told_next; /* the oldest, which makes room */
 };
 
-/* What there is to tell. A stranger is told of by those who refuse it. */
-static const bool worth_telling[IDENTITY_REASONS] = {
-	[IDENTITY_NEW_BOARD] = true,       [IDENTITY_NEW_NIC] = true,
-	[IDENTITY_NEW_PORT] = true,        [IDENTITY_UNDECLARED_NIC] = true,
-	[IDENTITY_UNKNOWN_AT_PORT] = true, [IDENTITY_PORT_OF_OTHER] = true,
-	[IDENTITY_UUID_OF_OTHER] = true,   [IDENTITY_UUID_SHARED] = true,
-	[IDENTITY_TWO_AT_PORT] = true,     [IDENTITY_NIC_IN_STRANGER] = true,
-	[IDENTITY_ADDRESS_TAKEN] = true,
+/* What there is to tell, and how long it is not told again. A stranger is told of by those who
+ * refuse it. */
+static const int64_t told_for_ms[IDENTITY_REASONS] = {
+	[IDENTITY_NEW_BOARD] = HOUR_MS,       [IDENTITY_NEW_NIC] = HOUR_MS,
+	[IDENTITY_NEW_PORT] = HOUR_MS,        [IDENTITY_UNDECLARED_NIC] = HOUR_MS,
+	[IDENTITY_UNKNOWN_AT_PORT] = HOUR_MS, [IDENTITY_PORT_OF_OTHER] = HOUR_MS,
+	[IDENTITY_UUID_OF_OTHER] = HOUR_MS,   [IDENTITY_UUID_SHARED] = HOUR_MS,
+	[IDENTITY_UUID_NO_EVIDENCE] = DAY_MS, [IDENTITY_TWO_AT_PORT] = HOUR_MS,
+	[IDENTITY_NIC_IN_STRANGER] = HOUR_MS, [IDENTITY_ADDRESS_TAKEN] = HOUR_MS,
 };
 
 static bool same_place(const struct circuit_place *a, const struct circuit_place *b)
@@ -40,24 +43,31 @@ static bool same_place(const struct circuit_place *a, const struct circuit_place
 	return strcmp(a->port, b->port) == 0 && strcmp(a->switch_name, b->switch_name) == 0;
 }
 
-/* Once an hour for each; true = now. */
+/* A UUID that a whole delivery has is one thing to tell, not one for each NIC. */
+static bool same_subject(const struct told *told, const struct identity *identity)
+{
+	if (told->reason == IDENTITY_UUID_NO_EVIDENCE)
+		return uuid_equal(told->uuid, identity->uuid);
+	return mac_equal(told->mac, identity->mac) && same_place(&told->place, &identity->place);
+}
+
+/* True = now. */
 static bool tell(struct identities *identities, const struct identity *identity)
 {
+	enum identity_reason reason = identity->decision.reason;
 	int64_t now_ms = loop_now_ms(identities->loop);
 
-	if (!worth_telling[identity->decision.reason])
+	if (told_for_ms[reason] == 0)
 		return false;
 	for (size_t i = 0; i < TOLD_MAX; i++) {
 		const struct told *told = &identities->told[i];
 
-		if (told->at_ms > 0 && now_ms - told->at_ms < TOLD_MS &&
-		    told->reason == identity->decision.reason &&
-		    mac_equal(told->mac, identity->mac) &&
-		    same_place(&told->place, &identity->place))
+		if (told->at_ms > 0 && now_ms - told->at_ms < told_for_ms[reason] &&
+		    told->reason == reason && same_subject(told, identity))
 			return false;
 	}
 	identities->told[identities->told_next] =
-		(struct told){identity->mac, identity->decision.reason, identity->place, now_ms};
+		(struct told){identity->mac, identity->uuid, reason, identity->place, now_ms};
 	identities->told_next = (identities->told_next + 1) % TOLD_MAX;
 	return true;
 }
@@ -92,11 +102,16 @@ static void gather_uuid(const struct identities *identities, struct uuid uuid,
 	struct uuid known = seen ? seen->uuid : (struct uuid){0};
 	int64_t declared = 0;
 	int64_t observed = 0;
-	size_t declared_count = cable_nodes_of_uuid(options->cable, uuid, &declared);
-	size_t observed_count = sighting_nodes_of_uuid(options->sightings, uuid, &observed);
+	size_t declared_count = cable_nodes_of_uuid(options->cable, uuid, facts->by_mac, &declared);
+	size_t observed_count =
+		sighting_nodes_of_uuid(options->sightings, uuid, facts->by_mac, &observed);
 
 	facts->uuid_shared = declared_count > 1 || observed_count > 1 ||
 			     (declared && observed && declared != observed);
+	facts->uuid_declared = declared_count > 0;
+	facts->uuid_other = declared && declared != facts->by_mac ? declared
+			    : observed != facts->by_mac           ? observed
+								  : 0;
 	if (!facts->uuid_shared)
 		facts->by_uuid = declared ? declared : observed;
 	/* A NIC that was seen is one too, while the picture does not hold it yet. */
@@ -140,13 +155,12 @@ static void gather_port(const struct identities *identities, const struct circui
 /* --- what follows --- */
 
 /* A node is seen where it was concluded to be, and never where somebody only may be it. */
-static void record(struct identities *identities, const struct identity *identity, struct uuid uuid,
-		   int64_t now_s)
+static void record(struct identities *identities, const struct identity *identity, int64_t now_s)
 {
 	struct sighting seen = {.mac = identity->mac,
 				.node_id = identity->decision.node_id,
 				.place = identity->place,
-				.uuid = uuid,
+				.uuid = identity->uuid,
 				.since_s = now_s,
 				.seen_s = now_s};
 	bool adopting = identity->decision.reason == IDENTITY_BY_PORT ||
@@ -166,11 +180,10 @@ void identify(struct identities *identities, const struct identity_evidence *evi
 	struct identity_facts facts = {.by_mac = node ? node->id : 0};
 	int64_t now_s = clock_wall_us() / 1000000;
 	struct identity identity = {.mac = evidence->mac, .relay = evidence->relay};
-	struct uuid uuid = {0};
 
 	locate(identities, evidence, &identity);
-	if (uuid_decode(evidence->uuid, evidence->uuid_size, &uuid))
-		gather_uuid(identities, uuid, seen, &facts);
+	if (uuid_decode(evidence->uuid, evidence->uuid_size, &identity.uuid))
+		gather_uuid(identities, identity.uuid, seen, &facts);
 	if (identity.place.port[0])
 		gather_port(identities, &identity.place, evidence->mac, now_s, &facts);
 	if (seen && seen->place.port[0] && identity.place.port[0] &&
@@ -188,7 +201,7 @@ void identify(struct identities *identities, const struct identity_evidence *evi
 	else if (seen && seen->place.port[0]) /* a renewal comes past the relay */
 		identity.address = cable_address(options->cable, &seen->place);
 	identity.telling = tell(identities, &identity);
-	record(identities, &identity, uuid, now_s);
+	record(identities, &identity, now_s);
 	*ret = identity;
 }
 

@@ -31,6 +31,7 @@ struct identity {
 	const struct inventory_node *about; /* of decision.node_id */
 	const struct inventory_node *other; /* of decision.other_id */
 	struct mac mac;
+	struct uuid uuid;
 	uint32_t relay;
 	struct circuit_place place;  /* without a port when none is known */
 	struct circuit_place before; /* where the NIC was, when that is another port */

@@ -27,9 +27,17 @@ static bool mac_on_foreign_port(const facts_t *f)
 	return f->by_mac && f->port_node && f->port_node != f->by_mac;
 }
 
+/* Seen with another node it may be what all boards of that make say; declared for another it is
+ * not, nor when the node was known with its own. */
 static bool mac_with_foreign_uuid(const facts_t *f)
 {
-	return f->by_mac && f->by_uuid && f->by_uuid != f->by_mac;
+	return f->by_mac && f->by_uuid && f->by_uuid != f->by_mac &&
+	       (f->uuid_declared || f->uuid_changed);
+}
+
+static bool mac_with_others_uuid(const facts_t *f)
+{
+	return f->by_mac && f->uuid_shared && f->uuid_declared && f->uuid_changed;
 }
 
 static bool mac_at_crowded_port(const facts_t *f)
@@ -50,6 +58,11 @@ static bool mac_moved(const facts_t *f)
 static bool mac_on_new_board(const facts_t *f)
 {
 	return f->by_mac && f->uuid_changed;
+}
+
+static bool mac_with_common_uuid(const facts_t *f)
+{
+	return f->by_mac && (f->uuid_shared || (f->by_uuid && f->by_uuid != f->by_mac));
 }
 
 static bool mac_known(const facts_t *f)
@@ -114,13 +127,14 @@ static bool nobody(const facts_t *f)
 	return true;
 }
 
-enum who { NOBODY, BY_MAC, BY_UUID, BY_PORT, LAST };
+enum who { NOBODY, BY_MAC, BY_UUID, UUID_OTHER, BY_PORT, LAST };
 
 static int64_t id_of(const facts_t *facts, enum who who)
 {
 	const int64_t ids[] = {[NOBODY] = 0,
 			       [BY_MAC] = facts->by_mac,
 			       [BY_UUID] = facts->by_uuid,
+			       [UUID_OTHER] = facts->uuid_other,
 			       [BY_PORT] = facts->port_node,
 			       [LAST] = facts->last_node};
 
@@ -137,10 +151,12 @@ static const struct {
 } rows[] = {
 	{mac_on_foreign_port,   IDENTITY_CONFLICT, IDENTITY_PORT_OF_OTHER,   IDENTITY_ANSWER_NOTHING, BY_MAC,  BY_PORT},
 	{mac_with_foreign_uuid, IDENTITY_CONFLICT, IDENTITY_UUID_OF_OTHER,   IDENTITY_ANSWER_NOTHING, BY_MAC,  BY_UUID},
+	{mac_with_others_uuid,  IDENTITY_CONFLICT, IDENTITY_UUID_OF_OTHER,   IDENTITY_ANSWER_NOTHING, BY_MAC,  UUID_OTHER},
 	{mac_at_crowded_port,   IDENTITY_CONFLICT, IDENTITY_TWO_AT_PORT,     IDENTITY_ANSWER_NOTHING, BY_MAC,  LAST},
 	{mac_in_stranger,       IDENTITY_CONFLICT, IDENTITY_NIC_IN_STRANGER, IDENTITY_ANSWER_NOTHING, BY_MAC,  NOBODY},
 	{mac_moved,             IDENTITY_MOVED,    IDENTITY_NEW_PORT,        IDENTITY_ANSWER_NODE,    BY_MAC,  NOBODY},
 	{mac_on_new_board,      IDENTITY_KNOWN,    IDENTITY_NEW_BOARD,       IDENTITY_ANSWER_NODE,    BY_MAC,  NOBODY},
+	{mac_with_common_uuid,  IDENTITY_KNOWN,    IDENTITY_UUID_NO_EVIDENCE, IDENTITY_ANSWER_NODE,   BY_MAC,  UUID_OTHER},
 	{mac_known,             IDENTITY_KNOWN,    IDENTITY_BY_MAC,          IDENTITY_ANSWER_NODE,    BY_MAC,  NOBODY},
 	{uuid_of_many,          IDENTITY_CONFLICT, IDENTITY_UUID_SHARED,     IDENTITY_ANSWER_NOTHING, NOBODY,  NOBODY},
 	{uuid_on_foreign_port,  IDENTITY_CONFLICT, IDENTITY_PORT_OF_OTHER,   IDENTITY_ANSWER_NOTHING, BY_UUID, BY_PORT},

@@ -7,6 +7,7 @@
 struct names {
 	char mac[MAC_TEXT_SIZE];
 	char holder[MAC_TEXT_SIZE];
+	char uuid[UUID_TEXT_SIZE];
 	char address[IPV4_TEXT_SIZE];
 	char place[2 * CIRCUIT_TEXT_SIZE + 32];
 	char before[2 * CIRCUIT_TEXT_SIZE + 32];
@@ -29,6 +30,7 @@ static struct names names_of(const struct identity *identity)
 
 	(void)mac_text(identity->mac, names.mac);
 	(void)mac_text(identity->holder, names.holder);
+	(void)uuid_text(identity->uuid, names.uuid);
 	(void)ipv4_text(identity->address, names.address);
 	place_text(&identity->place, names.place, sizeof(names.place));
 	place_text(&identity->before, names.before, sizeof(names.before));
@@ -91,7 +93,17 @@ static void tell_uuid_of_other(const struct names *n, struct identity_story *sto
 {
 	SAY("%s is a NIC of %s, but at %s it says the UUID of %s: no answer", n->mac, n->node,
 	    n->place, n->other);
-	HINT("was a NIC moved from %s to %s? give it to the node that has it now: haasctl node nic",
+	HINT("was a NIC moved from %s to %s? give it to the node that has it now: haasctl node nic; "
+	     "was the board of %s replaced? correct the UUIDs that were declared",
+	     n->node, n->other, n->node);
+}
+
+static void tell_uuid_no_evidence(const struct names *n, struct identity_story *story)
+{
+	SAY("%s (%s) says the UUID %s, which %s has too: it is known by its MAC alone", n->mac,
+	    n->node, n->uuid, n->other);
+	HINT("some makers give all boards one UUID: then declare none, and ports (haasctl port set) if "
+	     "NICs get moved; else one of %s and %s has a wrong one",
 	     n->node, n->other);
 }
 
@@ -148,6 +160,7 @@ static const struct {
 	[IDENTITY_PORT_OF_OTHER] =   {"identity.conflict", tell_port_of_other},
 	[IDENTITY_UUID_OF_OTHER] =   {"identity.conflict", tell_uuid_of_other},
 	[IDENTITY_UUID_SHARED] =     {"identity.conflict", tell_uuid_shared},
+	[IDENTITY_UUID_NO_EVIDENCE] = {"identity.uuid_shared", tell_uuid_no_evidence},
 	[IDENTITY_TWO_AT_PORT] =     {"identity.conflict", tell_two_at_port},
 	[IDENTITY_NIC_IN_STRANGER] = {"identity.conflict", tell_nic_in_stranger},
 	[IDENTITY_ADDRESS_TAKEN] =   {"identity.conflict", tell_address_taken},
@@ -172,6 +185,8 @@ static void add_detail(const struct identity *identity, struct identity_story *s
 
 	json_begin_object(json, NULL);
 	json_string(json, "mac", names.mac);
+	if (!uuid_none(identity->uuid))
+		json_string(json, "uuid", names.uuid);
 	if (identity->relay)
 		json_string(json, "relay", ipv4_text(identity->relay, relay));
 	add_place(json, "location", &identity->place);

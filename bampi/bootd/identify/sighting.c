@@ -154,7 +154,8 @@ const struct sighting *sighting_at(const struct sightings *sightings,
 	return latest;
 }
 
-size_t sighting_nodes_of_uuid(const struct sightings *sightings, struct uuid uuid, int64_t *ret_id)
+size_t sighting_nodes_of_uuid(const struct sightings *sightings, struct uuid uuid, int64_t besides,
+			      int64_t *ret_id)
 {
 	struct sighting key = {.uuid = uuid};
 	const struct entry *at = sightings->chains[CHAIN_UUID][bucket_of(&key, CHAIN_UUID)];
@@ -163,8 +164,10 @@ size_t sighting_nodes_of_uuid(const struct sightings *sightings, struct uuid uui
 	for (; at; at = at->next[CHAIN_UUID]) {
 		if (!uuid_equal(at->seen.uuid, uuid) || at->seen.node_id == first)
 			continue;
-		if (first)
+		if (first) {
+			*ret_id = first == besides ? at->seen.node_id : first;
 			return 2;
+		}
 		first = at->seen.node_id;
 	}
 	if (first)
