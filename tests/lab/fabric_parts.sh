@@ -133,8 +133,26 @@ fabric_cables() { # one `ip` for the namespaces, one for the cables
 }
 
 fabric_attach() { # NODE:NIC NAMESPACE INTERFACE
-	ip -n "$prefix-mgmt" link set dev "${1%%:*}-${1#*:}" netns "$2" name "$3" || fail "$1: no free cable of a machine"
+	local nic at
+	for nic in ${nics_of[${1%%:*}]:-}; do
+		[ "${nic%%=*}" = "${1#*:}" ] || continue
+		at=${nic#*=}
+		at=${at%@*}
+	done
+	[ -n "${at:-}" ] || fail "$1: no such cable in $dir/topology"
+	ip -n "$prefix-mgmt" link set dev "${1%%:*}-${1#*:}" netns "$2" name "$3" 2>/dev/null ||
+		# The cable went away with the namespace that it was plugged into.
+		ip link add dev "${at#*:}" netns "$prefix-${at%%:*}" type veth peer name "$3" netns "$2" || fail "$1: is attached elsewhere"
+	ip -n "$prefix-${at%%:*}" link set dev "${at#*:}" up
 	ip -n "$2" link set dev "$3" up
+}
+
+fabric_manage() { # NAMESPACE ADDRESS
+	local port=m${2##*.}
+	ip link add dev mgmt0 netns "$1" type veth peer name "$port" netns "$prefix-mgmt" || fail "$1 is on the management network already"
+	ip -n "$prefix-mgmt" link set dev "$port" master brm up
+	ip -n "$1" addr add "$2/16" dev mgmt0
+	ip -n "$1" link set dev mgmt0 up
 }
 
 # --- switches -----------------------------------------------------------
@@ -187,7 +205,7 @@ switch_ovs() { # NAME: Open vSwitch with its ports; access ports parked, trunks 
 	ovsdb-tool create "$d/conf.db" /usr/share/openvswitch/vswitch.ovsschema
 	ovsdb-server "$d/conf.db" --remote="punix:$d/db.sock" --pidfile="$d/ovsdb.pid" --log-file="$d/ovsdb.log" --detach --no-chdir \
 		--unixctl="$d/ovsdb.ctl" -vconsole:off
-	# QEMU's taps and the veths leave their checksum and segmentation offloads on: docs/decision/0003.
+	# QEMU's taps and the veths leave their checksum and segmentation offloads on: docs/decision/0004.
 	ovs-vsctl --db="unix:$d/db.sock" --no-wait init -- set Open_vSwitch . other_config:userspace-tso-enable=true
 	ovs-vswitchd "unix:$d/db.sock" --pidfile="$d/vswitchd.pid" --log-file="$d/vswitchd.log" --detach --no-chdir --unixctl="$d/vswitchd.ctl" \
 		-vconsole:off --disable-system

@@ -34,9 +34,33 @@ rack_bridge() {
 		ports+=(-- add-port br0 "tap$n")
 	done
 	ovs-vsctl --db="unix:$dir/ovs/db.sock" "${ports[@]}"
+	rack_address
+}
+
+rack_address() {
 	ip -n "$ns" addr add 192.168.77.1/24 dev br0
 	ip -n "$ns" addr add fd77::1/64 dev br0 nodad
 	ip -n "$ns" link set br0 up
+}
+
+# QEMU opens its tap in its own namespace, the cable ends at a switch in another: a bridge of two ports is the plug between them. It
+# learns nothing that matters and lets LLDP through (group_fwd_mask), which a bridge otherwise keeps to itself.
+rack_fabric() {
+	local n
+	for n in $(seq "$count"); do
+		"$here/fabric" attach --dir "$fabric" "n$n:eth0" "$ns" "wire$n" || fail "$fabric has no machine n$n"
+		ip -n "$ns" -batch - <<-END
+			tuntap add dev tap$n mode tap
+			link add dev plug$n type bridge forward_delay 0 mcast_snooping 0 group_fwd_mask 0x4000
+			link set dev tap$n master plug$n up
+			link set dev wire$n master plug$n up
+			link set dev plug$n up
+		END
+		ip netns exec "$ns" sysctl -qw "net.ipv6.conf.plug$n.disable_ipv6=1" # it is a plug, not a participant
+	done
+	"$here/fabric" attach --dir "$fabric" ctl:eth0 "$ns" br0
+	"$here/fabric" manage --dir "$fabric" "$ns"
+	rack_address
 }
 
 bmc_config() { # NODE_DIR PASSWORD: what ipmi_sim reads; the password is nowhere but in files of mode 0600
