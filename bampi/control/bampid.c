@@ -34,6 +34,7 @@ static void on_db_state(void *context, bool connected)
 	health_db_state(bampid->health, connected);
 	runner_db_state(bampid->runner, connected);
 	action_runner_db_state(bampid->actions, connected);
+	pdci_runner_db_state(bampid->pdcis, connected);
 }
 
 static void on_notify(void *context, const char *channel)
@@ -45,6 +46,7 @@ static void on_notify(void *context, const char *channel)
 	if (strcmp(channel, "deployment") == 0) {
 		runner_wake(bampid->runner);
 		action_runner_wake(bampid->actions);
+		pdci_runner_wake(bampid->pdcis);
 	}
 }
 
@@ -154,6 +156,15 @@ static int start_health(struct bampid *bampid)
 	return rc ? rc : health_feed(bampid->endpoints, bampid->health);
 }
 
+/* Deployments of a PDCI were made, or asked to cancel. */
+static void on_pdci_changed(void *context)
+{
+	struct bampid *bampid = context;
+
+	notify_mark(bampid->notify, NOTIFY_EVENT);
+	runner_wake(bampid->runner);
+}
+
 static int start_runners(struct bampid *bampid)
 {
 	const struct runner_options runner = {
@@ -177,9 +188,18 @@ static int start_runners(struct bampid *bampid)
 		.owner = bampid->name,
 		.claim_ms = bampid->conf->claim_s * 1000,
 	};
+	const struct pdci_runner_options pdcis = {
+		.db = bampid->db,
+		.owner = bampid->name,
+		.claim_ms = bampid->conf->claim_s * 1000,
+		.changed = on_pdci_changed,
+		.context = bampid,
+	};
 	int rc = runner_new(bampid->loop, &runner, &bampid->runner);
 
-	return rc ? rc : action_runner_new(bampid->loop, &actions, &bampid->actions);
+	if (rc == 0)
+		rc = action_runner_new(bampid->loop, &actions, &bampid->actions);
+	return rc ? rc : pdci_runner_new(bampid->loop, &pdcis, &bampid->pdcis);
 }
 
 static int start_parts(struct bampid *bampid, struct problem *problem)
@@ -268,6 +288,7 @@ void bampid_stop(void *state)
 		return;
 	http_server_free(bampid->server);
 	db_free(bampid->db);
+	pdci_runner_free(bampid->pdcis);
 	action_runner_free(bampid->actions);
 	runner_free(bampid->runner);
 	consoles_free(bampid->consoles);

@@ -5,6 +5,7 @@
 #include "common/db/db.h"
 #include "common/http/server.h"
 
+#include "bampi/control/alloc/pdci_runner.h"
 #include "bampi/control/bampid.h"
 #include "bampi/control/bmc/bmc_queue.h"
 #include "bampi/control/bmc/sim_driver.h"
@@ -34,6 +35,7 @@ struct bampid {
 	struct consoles *consoles;
 	struct runner *runner;
 	struct action_runner *actions;
+	struct pdci_runner *pdcis;
 	struct http_server *server;
 };
 

@@ -8,12 +8,13 @@
 
 #include "bampi/control/bampid_private.h"
 
-#define INPUT_LIMIT 8192
+#define INPUT_LIMIT ((size_t)1 << 16) /* console input; a request for a PDCI */
 
 struct numbers {
 	struct runner_stats runner;
 	struct action_runner_stats actions;
 	struct health_stats health;
+	struct pdci_runner_stats pdcis;
 	uint64_t bmcs, bmc_waiting, bmc_in_flight, bmc_breakers_open, bmc_calls, bmc_failed_calls,
 		bmc_retries, bmc_thread_calls, bmc_sessions, bmc_resent, bmc_lost, bmc_forged;
 	uint64_t console_viewers, database_up;
@@ -35,6 +36,11 @@ static const struct metric_row metric_rows[] = {
 	{"haas_deployments_total",               METRIC_COUNTER, "state=\"cancelled\"", AT(runner.deployments_cancelled), "deployments that ended"},
 	{"haas_node_actions_total",              METRIC_COUNTER, "state=\"done\"",      AT(actions.done),                 "node actions that ended"},
 	{"haas_node_actions_total",              METRIC_COUNTER, "state=\"failed\"",    AT(actions.failed),               "node actions that ended"},
+	{"haas_pdci_claims_total",               METRIC_COUNTER, NULL,                 AT(pdcis.claimed),                "PDCIs looked at"},
+	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"allocated\"",  AT(pdcis.allocated),              "choices of nodes"},
+	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"infeasible\"", AT(pdcis.infeasible),             "choices of nodes"},
+	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"race\"",       AT(pdcis.races),                  "choices of nodes"},
+	{"haas_pdci_released_total",             METRIC_COUNTER, NULL,                 AT(pdcis.released),               "PDCIs of which all is back"},
 	{"haas_bmcs",                            METRIC_GAUGE,   NULL,                 AT(bmcs),                         "BMCs known"},
 	{"haas_bmc_operations_waiting",          METRIC_GAUGE,   NULL,                 AT(bmc_waiting),                  "operations in line"},
 	{"haas_bmc_calls_in_flight",             METRIC_GAUGE,   NULL,                 AT(bmc_in_flight),                "calls under way"},
@@ -69,6 +75,7 @@ static void get_metrics(void *context, struct http_request *request)
 		.runner = *runner_stats(bampid->runner),
 		.actions = *action_runner_stats(bampid->actions),
 		.health = *health_stats(bampid->health),
+		.pdcis = *pdci_runner_stats(bampid->pdcis),
 		.bmcs = queue.bmcs,
 		.bmc_waiting = queue.waiting,
 		.bmc_in_flight = queue.in_flight,
@@ -150,11 +157,19 @@ static void post_input(void *context, struct http_request *request)
 		consoles_input(bampid->consoles, request, node_id);
 }
 
+static void post_feasibility(void *context, struct http_request *request)
+{
+	const struct bampid *bampid = context;
+
+	pdci_feasibility(bampid->pdcis, request);
+}
+
 static const struct http_route routes[] = {
 	{HTTP_GET, "/healthz", get_health},
 	{HTTP_GET, "/metrics", get_metrics},
 	{HTTP_GET, "/console/{node}/stream", get_raw_stream},
 	{HTTP_POST, "/console/{node}/input", post_input},
+	{HTTP_POST, "/feasibility", post_feasibility},
 	{HTTP_GET, "/nodes/{node}/console/stream", get_event_stream},
 	{HTTP_GET, "/nodes/{node}/console/log", get_log},
 	{HTTP_POST, "/nodes/{node}/console/input", post_input},

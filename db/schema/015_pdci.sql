@@ -251,8 +251,8 @@ end
 $$;
 grant execute on function pdci_allocate(bigint, bigint, jsonb, text) to bampid;
 
--- Release of its nodes, as far as it goes: what is being installed is cancelled first, what nobody may touch (held, broken) is told. Called again until nothing is
--- left; then its networks go and it is released. Returns the nodes that are still there and what they wait for.
+-- Release of its nodes, as far as it goes: what is being installed is cancelled first, what a cancel left behind (discovered, dirty) is erased too, what nobody may
+-- touch (held, broken) is told. Called again until all are free; then its networks go and it is released. Returns the nodes that are still there and what they wait for.
 create function pdci_release_step(p_pdci bigint, p_generation bigint, p_actor text)
 returns table (node text, waits_for text) language plpgsql security definer set search_path = haas, pg_temp as $$
 #variable_conflict use_column
@@ -275,18 +275,10 @@ begin
 		left join deployment d on d.node_id = n.id and d.due_at is not null
 		where m.pdci_id = p.id and m.released_at is null order by n.id
 	loop
-		if r.tenant_id is distinct from p.tenant_id or (r.state in ('free', 'discovered') and r.deployment is null) then
-			-- it left the tenant: scrubbed, or abandoned after a cancel, when it stays dirty and is erased by the operator's release
-			if r.state = 'discovered' and r.dirty and r.deployment is null then
-				for x in select * from deployment_create('release', array[r.name], null, null, '{}', p_actor) loop
-					update pdci_node m set deployment_id = coalesce(x.deployment_id, m.deployment_id) where m.pdci_id = p.id and m.node = r.name;
-				end loop;
-			end if;
-			if r.state = 'free' or r.tenant_id is distinct from p.tenant_id then
-				delete from node_network where node_id = r.id;
-				update pdci_node m set released_at = now() where m.pdci_id = p.id and m.node = r.name;
-				continue;
-			end if;
+		if (r.state = 'free' and r.deployment is null) or r.tenant_id <> p.tenant_id then
+			delete from node_network where node_id = r.id;
+			update pdci_node m set released_at = now() where m.pdci_id = p.id and m.node = r.name;
+			continue;
 		end if;
 		v_left := v_left + 1;
 		node := r.name;

@@ -373,7 +373,7 @@ void alloc_reasons(const struct alloc_node nodes[], size_t count,
 		text_addf(ret, "%sgroup %zu (%s%s): %u of %u", ret->size ? "; " : "", g + 1,
 			  group->class[0] ? "class " : "any class", group->class, answer->got[g],
 			  group->count);
-		for (size_t i = 0; i < count; i++) {
+		for (size_t i = 0; names > 0 && i < count; i++) {
 			char room[96];
 			const char *why = alloc_refusal(&nodes[i], group, room, sizeof(room));
 

@@ -75,7 +75,7 @@ const char *alloc_refusal(const struct alloc_node *node, const struct alloc_grou
 			  size_t room);
 
 /* "group 1 (class gpu): 2 of 3; n4 is active, n5 is dirty, and 7 more" for each group that falls
- * short, at most `names` nodes named each. */
+ * short, at most `names` nodes named each; 0 names none, and does not tell how many there are. */
 void alloc_reasons(const struct alloc_node nodes[], size_t count,
 		   const struct alloc_request *request, const struct alloc_answer *answer,
 		   unsigned names, struct text *ret);

@@ -1,0 +1,161 @@
+/* Could it be met now? The same choice as for a PDCI, and nothing written. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+#include "common/base/text.h"
+
+#include "bampi/control/alloc/pdci_runner_private.h"
+
+#define QUESTIONS_MAX 32
+
+/* Lives until its two rows came: also when the client is gone before. */
+struct pdci_question {
+	struct pdci_runner *runner;
+	struct http_request *http; /* NULL: the client is gone */
+	struct pdci_request request;
+	struct problem problem; /* of the images */
+	bool names;
+	struct pdci_question *prev, *next;
+};
+
+static void question_free(struct pdci_question *question)
+{
+	DL_DELETE(question->runner->questions, question);
+	question->runner->question_count--;
+	free(question);
+}
+
+static void refuse(struct pdci_question *question, int rc, const struct problem *problem)
+{
+	struct problem told = problem && problem_is_set(problem) ? *problem : (struct problem){0};
+
+	if (!problem_is_set(&told))
+		(void)problem_set(&told, rc, "feasibility cannot be told: %s", error_text(rc));
+	if (question->http)
+		http_answer_problem(question->http,
+				    rc == E_UNAVAILABLE ? 503
+				    : rc == E_NOT_FOUND ? 404
+							: 422,
+				    &told);
+}
+
+static void write_answer(const struct pdci_question *question, const struct alloc_node nodes[],
+			 const struct alloc_answer *answer, const struct problem *problem,
+			 struct text *body)
+{
+	json_begin_object(body, NULL);
+	json_bool(body, "feasible", answer->feasible);
+	json_begin_array(body, "groups");
+	for (size_t i = 0; i < question->request.group_count; i++) {
+		json_begin_object(body, NULL);
+		json_string(body, "class", question->request.groups[i].class);
+		json_int(body, "wanted", question->request.groups[i].count);
+		json_int(body, "possible", answer->got[i]);
+		json_end_object(body);
+	}
+	json_end_array(body);
+	json_begin_array(body, "nodes");
+	for (size_t i = 0; i < answer->pick_count; i++)
+		json_string(body, NULL, nodes[answer->picks[i].node].name);
+	json_end_array(body);
+	json_int(body, "racks", answer->racks);
+	json_int(body, "leaves", answer->leaves);
+	json_string(body, "reason", problem->detail);
+	json_end_object(body);
+}
+
+static void on_nodes(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct pdci_question *question = context;
+	CLEANUP(freep) struct alloc_node *nodes = NULL;
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+	CLEANUP(text_done) struct text body = {0};
+	struct problem reason = {0};
+	size_t count = 0;
+
+	if (rc == 0 && problem_is_set(&question->problem)) {
+		rc = question->problem.code;
+		problem = &question->problem;
+	}
+	if (rc == 0)
+		rc = pdci_nodes_read(result, &nodes, &count);
+	if (rc == 0)
+		rc = pdci_choose(nodes, count, &question->request, question->names, &answer,
+				 &reason);
+	if (rc) {
+		refuse(question, rc, problem);
+	} else if (question->http) {
+		write_answer(question, nodes, &answer, &reason, &body);
+		http_answer_json(question->http, 200, &body);
+	}
+	question_free(question);
+}
+
+static void on_images(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct pdci_question *question = context;
+
+	(void)problem; /* on_nodes follows, and says the same */
+	if (rc == 0)
+		pdci_images_read(result, &question->request, &question->problem);
+}
+
+static void on_gone(void *context)
+{
+	struct pdci_question *question = context;
+
+	question->http = NULL;
+}
+
+static int ask(struct pdci_runner *runner, struct http_request *http, const json_t *body,
+	       struct problem *problem)
+{
+	const char *tenant = json_string_value(json_object_get(body, "tenant"));
+	CLEANUP(freep) struct pdci_question *question = calloc(1, sizeof(*question));
+	int rc;
+
+	if (!question)
+		return -ENOMEM;
+	if (runner->question_count >= QUESTIONS_MAX)
+		return problem_set(problem, E_UNAVAILABLE, "too many questions at once");
+	*question = (struct pdci_question){.runner = runner, .http = http};
+	question->names = json_is_true(json_object_get(body, "names"));
+	rc = pdci_request_read(json_object_get(body, "request"), &question->request, problem);
+	if (rc == 0)
+		rc = pdci_store_facts(runner->options.db, tenant ? tenant : "", &question->request,
+				      on_images, on_nodes, question);
+	if (rc)
+		return rc;
+	DL_APPEND(runner->questions, question);
+	runner->question_count++;
+	http_request_on_close(http, on_gone, question);
+	question = NULL;
+	return 0;
+}
+
+void pdci_feasibility(struct pdci_runner *runner, struct http_request *request)
+{
+	CLEANUP(json_decrefp) json_t *body = NULL;
+	struct problem problem = {0};
+	size_t size;
+	const char *bytes = http_request_body(request, &size);
+	int rc = json_read(bytes, size, JSON_LIMIT_DEFAULT, &body, &problem);
+
+	if (rc == 0)
+		rc = ask(runner, request, body, &problem);
+	if (rc == 0)
+		return;
+	if (!problem_is_set(&problem))
+		(void)problem_set(&problem, rc, "feasibility cannot be told: %s", error_text(rc));
+	http_answer_problem(request, rc == E_UNAVAILABLE ? 503 : 422, &problem);
+}
+
+void pdci_questions_free(struct pdci_runner *runner)
+{
+	while (runner->questions)
+		question_free(runner->questions);
+}

@@ -1,0 +1,49 @@
+#include "bampi/control/alloc/pdci_request.h"
+
+#include <string.h>
+
+#include "common/base/enum_text.h"
+#include "common/base/error.h"
+
+#define COUNT_MAX 4096
+
+static int read_group(const json_t *group, size_t index, struct pdci_request *ret,
+		      struct problem *problem)
+{
+	struct json_reader reader = json_reader(group);
+	const char *class = json_get_string(&reader, "class", false);
+	const char *image = json_get_string(&reader, "image", true);
+
+	ret->groups[index].count = (unsigned)json_get_int(&reader, "count", 1, COUNT_MAX, 0, true);
+	if (problem_is_set(&reader.problem))
+		return problem_set(problem, E_INVALID, "group %zu: %s", index + 1,
+				   reader.problem.message);
+	if (!text_copy(ret->groups[index].class, sizeof(ret->groups[index].class),
+		       class ? class : "") ||
+	    !text_copy(ret->images[index], sizeof(ret->images[index]), image))
+		return problem_set(problem, E_INVALID, "group %zu: a name is too long", index + 1);
+	return 0;
+}
+
+int pdci_request_read(const json_t *request, struct pdci_request *ret, struct problem *problem)
+{
+	const json_t *groups = json_object_get(request, "groups");
+	const char *spread = json_string_value(json_object_get(request, "spread"));
+	struct pdci_request read = {.group_count = json_array_size(groups)};
+	int word = enum_value(alloc_spread_words, ALLOC_SPREAD_COUNT, spread ? spread : "near");
+
+	if (read.group_count == 0 || read.group_count > ALLOC_GROUPS_MAX)
+		return problem_set(problem, E_INVALID, "groups: 1 to %d are possible",
+				   ALLOC_GROUPS_MAX);
+	if (word < 0)
+		return problem_set(problem, E_INVALID, "spread: near or rack");
+	read.spread = (enum alloc_spread)word;
+	for (size_t i = 0; i < read.group_count; i++) {
+		int rc = read_group(json_array_get(groups, i), i, &read, problem);
+
+		if (rc)
+			return rc;
+	}
+	*ret = read;
+	return 0;
+}

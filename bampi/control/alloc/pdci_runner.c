@@ -1,0 +1,330 @@
+#include "bampi/control/alloc/pdci_runner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+
+#include "bampi/control/alloc/pdci_runner_private.h"
+
+#define PERIOD_MS     5000
+#define RETRY_MS      1000
+#define FOLLOW_MS     1000  /* while its nodes are worked on */
+#define INFEASIBLE_MS 10000 /* a node may have become free */
+#define NAMED_NODES   4
+
+static void next(struct pdci_runner *runner, int64_t after_ms)
+{
+	runner->working = false;
+	pdci_claim_done(&runner->claim);
+	free(runner->nodes);
+	runner->nodes = NULL;
+	runner->node_count = 0;
+	loop_timer_arm(runner->timer, runner->again ? 0 : after_ms);
+	runner->again = false;
+}
+
+/* The claim is left to run out: whoever is next decides anew. */
+static void give_up(struct pdci_runner *runner, int rc, const struct problem *problem)
+{
+	if (rc != E_UNAVAILABLE && rc != E_STALE && problem)
+		log_problem(LOG_LEVEL_ERROR, runner->claim.name, problem);
+	next(runner, RETRY_MS);
+}
+
+static void on_saved(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+
+	(void)result;
+	if (rc) {
+		give_up(runner, rc, problem);
+		return;
+	}
+	if (runner->save.state != runner->claim.state)
+		log_info("pdci", "%s of %s: %s -> %s%s%s", runner->claim.name, runner->claim.tenant,
+			 pdci_state_words[runner->claim.state],
+			 pdci_state_words[runner->save.state],
+			 runner->save.problem.message[0] ? ": " : "", runner->save.problem.message);
+	next(runner, 0);
+}
+
+static void save(struct pdci_runner *runner)
+{
+	int rc = pdci_store_save(runner->options.db, &runner->claim, &runner->save, on_saved,
+				 runner);
+
+	if (rc)
+		give_up(runner, rc, NULL);
+}
+
+/* --- choosing nodes
+ * -----------------------------------------------------------------------------------------------------------------
+ */
+
+int pdci_choose(const struct alloc_node nodes[], size_t count, const struct pdci_request *request,
+		bool names, struct alloc_answer *ret_answer, struct problem *ret_problem)
+{
+	const struct alloc_request wanted = {request->groups, request->group_count,
+					     request->spread};
+	CLEANUP(text_done) struct text reasons = {0};
+	int rc = alloc_choose(nodes, count, &wanted, ret_answer);
+
+	*ret_problem = (struct problem){0};
+	if (rc)
+		return rc;
+	if (!ret_answer->feasible) {
+		alloc_reasons(nodes, count, &wanted, ret_answer, names ? NAMED_NODES : 0, &reasons);
+		(void)problem_set(ret_problem, E_CONFLICT, "there are not enough free nodes");
+		problem_detail(ret_problem, "%s", text_get(&reasons));
+		problem_hint(ret_problem, "ask for what is possible, or wait: it is tried again");
+	}
+	return 0;
+}
+
+static void on_allocated(void *context, int rc, const PGresult *result,
+			 const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+
+	(void)result;
+	if (rc == E_CONFLICT) { /* somebody was faster: choose again among what is left */
+		runner->stats.races++;
+		log_info("pdci", "%s: %s", runner->claim.name, problem->message);
+		runner->save = (struct pdci_save){.state = runner->claim.state,
+						  .problem = runner->save.problem};
+		save(runner);
+		return;
+	}
+	if (rc == 0) {
+		runner->stats.allocated++;
+		runner->options.changed(runner->options.context);
+		runner->save = (struct pdci_save){.state = PDCI_BUILDING, .due_ms = FOLLOW_MS};
+		save(runner);
+		return;
+	}
+	give_up(runner, rc, problem);
+}
+
+static void on_nodes(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+
+	if (rc == 0)
+		rc = pdci_nodes_read(result, &runner->nodes, &runner->node_count);
+	if (rc) {
+		give_up(runner, rc, problem);
+		return;
+	}
+	if (!problem_is_set(&runner->save.problem))
+		rc = pdci_choose(runner->nodes, runner->node_count, &runner->request, false,
+				 &answer, &runner->save.problem);
+	if (rc == 0 && answer.feasible) {
+		rc = pdci_store_allocate(runner->options.db, &runner->claim, runner->nodes, &answer,
+					 on_allocated, runner);
+	} else if (rc == 0) {
+		runner->stats.infeasible++;
+		runner->save.state = PDCI_INFEASIBLE;
+		runner->save.due_ms = INFEASIBLE_MS;
+		save(runner);
+	}
+	if (rc)
+		give_up(runner, rc, NULL);
+}
+
+static void on_images(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+
+	(void)problem; /* on_nodes follows in any case, and says the same */
+	if (rc == 0)
+		pdci_images_read(result, &runner->request, &runner->save.problem);
+}
+
+static void allocate(struct pdci_runner *runner)
+{
+	int rc = pdci_request_read(runner->claim.request, &runner->request, &runner->save.problem);
+
+	if (rc) {
+		runner->save.state = PDCI_INFEASIBLE;
+		runner->save.due_ms = -1;
+		save(runner);
+		return;
+	}
+	rc = pdci_store_facts(runner->options.db, runner->claim.tenant, &runner->request, on_images,
+			      on_nodes, runner);
+	if (rc)
+		give_up(runner, rc, NULL);
+}
+
+/* --- releasing
+ * -----------------------------------------------------------------------------------------------------------------
+ */
+
+static void on_released(void *context, int rc, const PGresult *result,
+			const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+	int rows = rc ? 0 : PQntuples(result);
+
+	if (rc) {
+		give_up(runner, rc, problem);
+		return;
+	}
+	runner->options.changed(runner->options.context);
+	if (rows == 0) {
+		runner->stats.released++;
+		log_info("pdci", "%s of %s: released", runner->claim.name, runner->claim.tenant);
+		next(runner, 0);
+		return;
+	}
+	runner->save = (struct pdci_save){.state = PDCI_RELEASING, .due_ms = FOLLOW_MS};
+	(void)problem_set(&runner->save.problem, E_CONFLICT, "waits for %s%s%s",
+			  db_text(result, 0, 0, ""), *db_text(result, 0, 0, "") ? ": " : "",
+			  db_text(result, 0, 1, ""));
+	problem_detail(&runner->save.problem, "%d to go", rows);
+	save(runner);
+}
+
+/* --- following
+ * -----------------------------------------------------------------------------------------------------------------
+ */
+
+static void follow(struct pdci_runner *runner)
+{
+	const struct pdci_claim *claim = &runner->claim;
+
+	runner->save = (struct pdci_save){.state = PDCI_BUILDING, .due_ms = FOLLOW_MS};
+	if (claim->nodes > 0 && claim->done == claim->nodes) {
+		runner->save = (struct pdci_save){.state = PDCI_READY, .due_ms = -1};
+	} else if (claim->failed > 0) { /* looked at further on: a person may retry it */
+		runner->save.state = PDCI_FAILED;
+		(void)problem_set(&runner->save.problem, E_CONFLICT, "node %s: %s",
+				  claim->failed_node, claim->failed_why);
+		problem_detail(&runner->save.problem, "%lld of %lld nodes are done, %lld failed",
+			       (long long)claim->done, (long long)claim->nodes,
+			       (long long)claim->failed);
+		problem_hint(&runner->save.problem,
+			     "haasctl node trace %s tells why; haasctl deployment retry goes on",
+			     claim->failed_node);
+	}
+	save(runner);
+}
+
+static void decide(struct pdci_runner *runner)
+{
+	int rc;
+
+	runner->save = (struct pdci_save){0};
+	if (runner->claim.absent) {
+		rc = pdci_store_release(runner->options.db, &runner->claim, on_released, runner);
+		if (rc)
+			give_up(runner, rc, NULL);
+		return;
+	}
+	switch (runner->claim.state) {
+	case PDCI_REQUESTED:
+	case PDCI_INFEASIBLE: allocate(runner); break;
+	case PDCI_BUILDING:
+	case PDCI_FAILED: follow(runner); break;
+	case PDCI_READY:
+	case PDCI_RELEASING:
+	case PDCI_RELEASED:
+	case PDCI_STATE_COUNT:
+		runner->save = (struct pdci_save){.state = runner->claim.state, .due_ms = -1};
+		save(runner);
+		break;
+	}
+}
+
+static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+
+	if (rc) {
+		give_up(runner, rc, problem);
+		return;
+	}
+	if (PQntuples(result) == 0) {
+		next(runner, FOLLOW_MS < PERIOD_MS ? FOLLOW_MS : PERIOD_MS);
+		return;
+	}
+	runner->stats.claimed++;
+	rc = pdci_claim_read(result, &runner->claim);
+	if (rc) {
+		log_warn("pdci", "%s cannot be read: %s", runner->claim.name, error_text(rc));
+		next(runner, RETRY_MS);
+		return;
+	}
+	decide(runner);
+}
+
+static void work(void *context)
+{
+	struct pdci_runner *runner = context;
+
+	if (!runner->connected || runner->working)
+		return;
+	runner->working = pdci_store_claim(runner->options.db, runner->options.owner,
+					   runner->options.claim_ms, on_claimed, runner) == 0;
+	if (!runner->working)
+		loop_timer_arm(runner->timer, RETRY_MS);
+}
+
+/* --- life
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
+
+void pdci_runner_wake(struct pdci_runner *runner)
+{
+	if (runner->working)
+		runner->again = true;
+	else
+		loop_timer_arm(runner->timer, 0);
+}
+
+void pdci_runner_db_state(struct pdci_runner *runner, bool connected)
+{
+	runner->connected = connected;
+	if (connected)
+		pdci_runner_wake(runner);
+}
+
+const struct pdci_runner_stats *pdci_runner_stats(const struct pdci_runner *runner)
+{
+	return &runner->stats;
+}
+
+int pdci_runner_new(struct loop *loop, const struct pdci_runner_options *options,
+		    struct pdci_runner **ret)
+{
+	struct pdci_runner *runner = calloc(1, sizeof(*runner));
+	int rc;
+
+	if (!runner)
+		return -ENOMEM;
+	*runner = (struct pdci_runner){
+		.loop = loop, .options = *options, .connected = db_connected(options->db)};
+	rc = loop_timer_new(loop, work, runner, &runner->timer);
+	if (rc) {
+		free(runner);
+		return rc;
+	}
+	pdci_runner_wake(runner);
+	*ret = runner;
+	return 0;
+}
+
+void pdci_runner_free(struct pdci_runner *runner)
+{
+	if (!runner)
+		return;
+	pdci_questions_free(runner);
+	pdci_claim_done(&runner->claim);
+	free(runner->nodes);
+	loop_timer_free(runner->timer);
+	free(runner);
+}

@@ -1,0 +1,253 @@
+#include "bampi/control/alloc/pdci_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/enum_text.h"
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+#include "common/db/array.h"
+
+#define JSON_MAX ((size_t)1 << 20)
+
+const char *const pdci_state_words[PDCI_STATE_COUNT + 1] = {
+	[PDCI_REQUESTED] = "requested", [PDCI_INFEASIBLE] = "infeasible",
+	[PDCI_BUILDING] = "building",   [PDCI_READY] = "ready",
+	[PDCI_FAILED] = "failed",       [PDCI_RELEASING] = "releasing",
+	[PDCI_RELEASED] = "released",
+};
+
+/* clang-format off */
+/* A cancelled or cleared deployment will never hand the node over: that counts as failed. */
+static const struct db_query claim_query = {"pdci_claim",
+	"with due as ("
+	"  select id from haas.pdci where due_at <= now() and (claim_until is null or claim_until <= now())"
+	"  order by due_at limit 1 for update skip locked"
+	"), p as ("
+	"  update haas.pdci x set claim_owner = $1, claim_until = now() + $2::bigint * interval '1 ms', due_at = now() + $2::bigint * interval '1 ms',"
+	"    generation = x.generation + 1 from due where x.id = due.id returning x.*"
+	") "
+	"select p.id, p.generation, p.name, t.name, p.wanted = 'absent', p.state, p.request, s.nodes, s.done, s.failed, f.node, f.why "
+	"from p join haas.tenant t on t.id = p.tenant_id "
+	"cross join lateral (select count(*) as nodes, count(*) filter (where d.state = 'done') as done,"
+	"  count(*) filter (where d.state in ('failed', 'cancelled', 'cleared') or d.id is null) as failed"
+	"  from haas.pdci_node m left join haas.deployment d on d.id = m.deployment_id where m.pdci_id = p.id and m.released_at is null) s "
+	"left join lateral (select m.node, coalesce(d.problem ->> 'message', 'deployment ' || d.id || ' is ' || d.state, 'its deployment is gone') as why"
+	"  from haas.pdci_node m left join haas.deployment d on d.id = m.deployment_id"
+	"  where m.pdci_id = p.id and m.released_at is null and (d.state in ('failed', 'cancelled', 'cleared') or d.id is null)"
+	"  order by m.node limit 1) f on true", 2};
+
+static const struct db_query images_query = {"pdci_images",
+	"select w.name, i.id is not null, 'bios' = any (i.firmware), 'uefi' = any (i.firmware) "
+	"from unnest($2::text[]) with ordinality as w (name, at) "
+	"left join lateral (select x.* from haas.image x where x.name = split_part(w.name, ':', 1) and x.state = 'ready'"
+	"  and (position(':' in w.name) = 0 or x.version = substr(w.name, position(':' in w.name) + 1))"
+	"  and haas.image_allowed(x.id, (select t.id from haas.tenant t where t.name = $1)) order by x.created_at desc, x.id desc limit 1) i on true "
+	"order by w.at", 2};
+
+static const struct db_query nodes_query = {"pdci_nodes",
+	"select n.id, n.name, n.class, n.rack, n.state, n.firmware, n.dirty,"
+	"  exists (select from haas.deployment d where d.node_id = n.id and d.due_at is not null),"
+	"  exists (select from haas.bmc b where b.node_id = n.id) and exists (select from haas.nic x where x.node_id = n.id and x.boot),"
+	"  case when n.state = 'free' then (haas.health_effect(n.id, 'no_allocation')).label end,"
+	"  coalesce((select s.name from haas.wiring w join haas.switch s on s.id = w.switch_id where w.node_id = n.id order by s.name limit 1),"
+	"           (select s.name from haas.nic_location l join haas.nic x on x.mac = l.mac join haas.switch s on s.id = l.switch_id"
+	"            where x.node_id = n.id order by x.boot desc, s.name limit 1),"
+	"           (select s.name from haas.port p join haas.switch s on s.id = p.switch_id where p.node_id = n.id order by s.name limit 1), '') "
+	"from haas.node n order by n.name", 0};
+
+static const struct db_query allocate_query = {"pdci_allocate", "select haas.pdci_allocate($1::bigint, $2::bigint, $3::jsonb, 'bampid')", 3};
+static const struct db_query release_query = {"pdci_release", "select node, waits_for from haas.pdci_release_step($1::bigint, $2::bigint, 'bampid')", 2};
+
+static const struct db_query save_query = {"pdci_save",
+	"with was as (select id, name, tenant_id, state from haas.pdci where id = $1::bigint), saved as ("
+	"  update haas.pdci p set state = $3, problem = $4::jsonb, due_at = case when $5::bigint >= 0 then now() + $5::bigint * interval '1 ms' end,"
+	"    claim_owner = null, claim_until = null, version = version + case when p.state <> $3 or p.problem is distinct from $4::jsonb then 1 else 0 end,"
+	"    ready_at = case when $3 = 'ready' then coalesce(p.ready_at, now()) else p.ready_at end"
+	"  where p.id = $1::bigint and p.generation = $2::bigint returning p.id"
+	") "
+	"select haas.event_add('bampid', 'pdci.' || $3, 'pdci', was.name, was.tenant_id, coalesce($4::jsonb ->> 'message', was.state || ' -> ' || $3),"
+	"  jsonb_build_object('pdci', was.id, 'problem', $4::jsonb)) from was join saved on true where was.state <> $3", 5};
+/* clang-format on */
+
+void pdci_claim_done(struct pdci_claim *claim)
+{
+	json_decref(claim->request);
+	*claim = (struct pdci_claim){0};
+}
+
+static void number(char ret[24], int64_t value)
+{
+	(void)text_format(ret, 24, "%lld", (long long)value);
+}
+
+int pdci_store_claim(struct db *db, const char *owner, int64_t claim_ms, db_result_fn fn,
+		     void *context)
+{
+	char ms[24];
+	const char *params[] = {owner, ms};
+
+	number(ms, claim_ms);
+	return db_submit(db, &claim_query, params, fn, context);
+}
+
+int pdci_claim_read(const PGresult *result, struct pdci_claim *ret)
+{
+	const char *request = db_text(result, 0, 6, "{}");
+	struct problem ignored = {0};
+	int state = enum_value(pdci_state_words, PDCI_STATE_COUNT, db_text(result, 0, 5, ""));
+
+	*ret = (struct pdci_claim){
+		.id = db_int(result, 0, 0, 0),
+		.generation = db_int(result, 0, 1, 0),
+		.absent = db_bool(result, 0, 4),
+		.nodes = db_int(result, 0, 7, 0),
+		.done = db_int(result, 0, 8, 0),
+		.failed = db_int(result, 0, 9, 0),
+	};
+	(void)text_copy(ret->name, sizeof(ret->name), db_text(result, 0, 2, ""));
+	(void)text_copy(ret->tenant, sizeof(ret->tenant), db_text(result, 0, 3, ""));
+	(void)text_copy(ret->failed_node, sizeof(ret->failed_node), db_text(result, 0, 10, ""));
+	(void)text_copy(ret->failed_why, sizeof(ret->failed_why), db_text(result, 0, 11, ""));
+	if (state < 0)
+		return E_MALFORMED;
+	ret->state = (enum pdci_state)state;
+	return json_read(request, strlen(request), JSON_MAX, &ret->request, &ignored);
+}
+
+int pdci_store_facts(struct db *db, const char *tenant, const struct pdci_request *request,
+		     db_result_fn on_images, db_result_fn on_nodes, void *context)
+{
+	CLEANUP(text_done) struct text images = {0};
+
+	array_begin(&images);
+	for (size_t i = 0; i < request->group_count; i++)
+		array_add(&images, request->images[i]);
+	array_end(&images);
+	if (images.failed)
+		return -ENOMEM;
+
+	const char *params[] = {tenant, text_get(&images)};
+	const struct db_call calls[] = {{&images_query, params, on_images, context},
+					{&nodes_query, NULL, on_nodes, context}};
+
+	return db_submit_all(db, calls, COUNT_OF(calls));
+}
+
+void pdci_images_read(const PGresult *result, struct pdci_request *request,
+		      struct problem *ret_problem)
+{
+	for (size_t i = 0; i < request->group_count; i++) {
+		int row = (int)i;
+
+		if (row >= PQntuples(result) || !db_bool(result, row, 1)) {
+			(void)problem_set(ret_problem, E_NOT_FOUND,
+					  "image %s does not exist or may not be used here",
+					  request->images[i]);
+			problem_hint(ret_problem,
+				     "haasctl image list shows the images that are ready");
+			return;
+		}
+		request->groups[i].firmwares = (db_bool(result, row, 2) ? 1U << FIRMWARE_BIOS : 0) |
+					       (db_bool(result, row, 3) ? 1U << FIRMWARE_UEFI : 0);
+	}
+}
+
+static int read_node(const PGresult *result, int row, struct alloc_node *node)
+{
+	int state = enum_value(node_state_words, NODE_STATE_COUNT, db_text(result, row, 4, ""));
+	int firmware = enum_value(node_firmware_words, FIRMWARE_COUNT, db_text(result, row, 5, ""));
+
+	if (state < 0 || firmware < 0)
+		return E_MALFORMED;
+	*node = (struct alloc_node){
+		.id = db_int(result, row, 0, 0),
+		.state = (enum node_state)state,
+		.firmware = (enum node_firmware)firmware,
+		.dirty = db_bool(result, row, 6),
+		.busy = db_bool(result, row, 7),
+		.bootable = db_bool(result, row, 8),
+	};
+	(void)text_copy(node->name, sizeof(node->name), db_text(result, row, 1, ""));
+	(void)text_copy(node->class, sizeof(node->class), db_text(result, row, 2, ""));
+	(void)text_copy(node->rack, sizeof(node->rack), db_text(result, row, 3, ""));
+	(void)text_copy(node->label, sizeof(node->label), db_text(result, row, 9, ""));
+	(void)text_copy(node->leaf, sizeof(node->leaf), db_text(result, row, 10, ""));
+	return 0;
+}
+
+int pdci_nodes_read(const PGresult *result, struct alloc_node **ret, size_t *ret_count)
+{
+	int rows = PQntuples(result);
+	CLEANUP(freep) struct alloc_node *nodes = calloc((size_t)rows + 1, sizeof(*nodes));
+
+	if (!nodes)
+		return -ENOMEM;
+	for (int row = 0; row < rows; row++) {
+		int rc = read_node(result, row, &nodes[row]);
+
+		if (rc)
+			return rc;
+	}
+	*ret = TAKE(nodes);
+	*ret_count = (size_t)rows;
+	return 0;
+}
+
+int pdci_store_allocate(struct db *db, const struct pdci_claim *claim,
+			const struct alloc_node nodes[], const struct alloc_answer *answer,
+			db_result_fn fn, void *context)
+{
+	CLEANUP(text_done) struct text picks = {0};
+	char id[24], generation[24];
+
+	number(id, claim->id);
+	number(generation, claim->generation);
+	text_add(&picks, "[");
+	for (size_t i = 0; i < answer->pick_count; i++)
+		text_addf(&picks, "%s{\"group\":%zu,\"node\":%lld}", i ? "," : "",
+			  answer->picks[i].group, (long long)nodes[answer->picks[i].node].id);
+	text_add(&picks, "]");
+	if (picks.failed)
+		return -ENOMEM;
+
+	const char *params[] = {id, generation, text_get(&picks)};
+
+	return db_submit(db, &allocate_query, params, fn, context);
+}
+
+int pdci_store_release(struct db *db, const struct pdci_claim *claim, db_result_fn fn,
+		       void *context)
+{
+	char id[24], generation[24];
+	const char *params[] = {id, generation};
+
+	number(id, claim->id);
+	number(generation, claim->generation);
+	return db_submit(db, &release_query, params, fn, context);
+}
+
+int pdci_store_save(struct db *db, const struct pdci_claim *claim, const struct pdci_save *save,
+		    db_result_fn fn, void *context)
+{
+	CLEANUP(text_done) struct text problem = {0};
+	char id[24], generation[24], due[24];
+	const char *params[] = {id, generation, pdci_state_words[save->state], NULL, due};
+
+	number(id, claim->id);
+	number(generation, claim->generation);
+	number(due, save->due_ms);
+	if (problem_is_set(&save->problem)) {
+		json_begin_object(&problem, NULL);
+		json_string(&problem, "code", error_word(save->problem.code));
+		json_string(&problem, "message", save->problem.message);
+		json_string(&problem, "detail", save->problem.detail);
+		json_string(&problem, "hint", save->problem.hint);
+		json_end_object(&problem);
+		if (problem.failed)
+			return -ENOMEM;
+		params[3] = text_get(&problem);
+	}
+	return db_submit(db, &save_query, params, fn, context);
+}

@@ -1,0 +1,69 @@
+/* The SQL of PDCIs: claimed one at a time, decided upon, saved under the claim's generation. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+#include "common/db/db.h"
+
+#include "bampi/control/alloc/alloc_policy.h"
+#include "bampi/control/alloc/pdci_request.h"
+
+enum pdci_state {
+	PDCI_REQUESTED,
+	PDCI_INFEASIBLE,
+	PDCI_BUILDING,
+	PDCI_READY,
+	PDCI_FAILED,
+	PDCI_RELEASING,
+	PDCI_RELEASED,
+	PDCI_STATE_COUNT
+};
+extern const char *const pdci_state_words[PDCI_STATE_COUNT + 1];
+
+struct pdci_claim {
+	int64_t id, generation;
+	char name[64], tenant[64];
+	bool absent; /* wanted: to be released */
+	enum pdci_state state;
+	json_t *request; /* owned */
+	/* Of its nodes: how far they are. */
+	int64_t nodes, done, failed;
+	char failed_node[64], failed_why[160];
+};
+
+/* What becomes of a claim. */
+struct pdci_save {
+	enum pdci_state state;
+	struct problem problem;
+	int64_t due_ms; /* from now; -1 = when somebody asks for something */
+};
+
+void pdci_claim_done(struct pdci_claim *claim);
+
+/* At most one row. */
+MUST_USE int pdci_store_claim(struct db *db, const char *owner, int64_t claim_ms, db_result_fn fn,
+			      void *context);
+/* E_MALFORMED: the request cannot be read; the rest of *ret is set. */
+MUST_USE int pdci_claim_read(const PGresult *result, struct pdci_claim *ret);
+
+/* Both in one snapshot: the images' firmware, one row per group in order; then all nodes. */
+MUST_USE int pdci_store_facts(struct db *db, const char *tenant, const struct pdci_request *request,
+			      db_result_fn on_images, db_result_fn on_nodes, void *context);
+/* Sets groups[].firmwares; an image that cannot be used is a problem E_NOT_FOUND. */
+void pdci_images_read(const PGresult *result, struct pdci_request *request,
+		      struct problem *ret_problem);
+/* *ret is the caller's (free). */
+MUST_USE int pdci_nodes_read(const PGresult *result, struct alloc_node **ret, size_t *ret_count);
+
+/* E_CONFLICT: one of them was taken meanwhile. E_STALE: the claim is another's. */
+MUST_USE int pdci_store_allocate(struct db *db, const struct pdci_claim *claim,
+				 const struct alloc_node nodes[], const struct alloc_answer *answer,
+				 db_result_fn fn, void *context);
+/* Rows (node, waits_for); none = it is released. */
+MUST_USE int pdci_store_release(struct db *db, const struct pdci_claim *claim, db_result_fn fn,
+				void *context);
+MUST_USE int pdci_store_save(struct db *db, const struct pdci_claim *claim,
+			     const struct pdci_save *save, db_result_fn fn, void *context);
