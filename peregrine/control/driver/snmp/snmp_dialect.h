@@ -19,12 +19,12 @@ enum snmp_fdb {
 	SNMP_FDB_PER_VLAN, /* one BRIDGE-MIB per VLAN: community@vlan, or context vlan-N with v3 */
 };
 
-/* A port's mode beside Q-BRIDGE: FASTPATH's (indexed by ifIndex) and SMI's. Zero roots: none. */
+/* A port's mode beside Q-BRIDGE: FASTPATH's and SMI's, by base port. Zero roots: none. */
 struct snmp_port_mode {
-	struct snmp_oid mode;         /* INTEGER by ifIndex */
+	struct snmp_oid mode;         /* INTEGER */
 	int32_t access, trunk;        /* its values */
-	struct snmp_oid access_vlan;  /* of an access port, by ifIndex */
-	struct snmp_oid native_vlan;  /* of a trunk, by ifIndex */
+	struct snmp_oid access_vlan;  /* of an access port */
+	struct snmp_oid native_vlan;  /* of a trunk */
 	struct snmp_oid trunk_egress; /* PortList by VLAN: members in trunk mode */
 	uint8_t model_at; /* arc of `mode` that is the model's, taken from sysObjectID at
 			     the same place; 0 = none */
@@ -51,6 +51,6 @@ struct snmp_dialect {
 	struct snmp_oid changes;  /* a counter that moves with each change of configuration */
 };
 
-extern const struct snmp_dialect snmp_dialect_qbridge, snmp_dialect_procurve, snmp_dialect_comware,
-	snmp_dialect_dnos, snmp_dialect_os9, snmp_dialect_ecs, snmp_dialect_ios,
-	snmp_dialect_read_only;
+extern const struct snmp_dialect snmp_dialect_qbridge, snmp_dialect_lab, snmp_dialect_procurve,
+	snmp_dialect_comware, snmp_dialect_dnos, snmp_dialect_os9, snmp_dialect_ecs,
+	snmp_dialect_ios, snmp_dialect_read_only;

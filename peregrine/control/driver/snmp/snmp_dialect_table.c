@@ -9,6 +9,13 @@ const struct snmp_dialect snmp_dialect_qbridge = {
 	.writer = SNMP_WRITER_QBRIDGE,
 };
 
+/* tests/sim/switch_agent, over Open vSwitch: its own object saves. */
+const struct snmp_dialect snmp_dialect_lab = {
+	.name = "lab",
+	.writer = SNMP_WRITER_QBRIDGE,
+	.save = {{.name = OID(1, 3, 6, 1, 4, 1, 8072, 9999, 9999, 4, 1, 0), .value = 1}},
+};
+
 /* A port must be in a VLAN at any time; its old untagged VLAN stays as a tagged one unless its
  * egress bit is cleared, which the explicit form does. FdbId is not the VID. */
 const struct snmp_dialect snmp_dialect_procurve = {

@@ -17,6 +17,7 @@ static void call_forget(struct snmp_switch *one)
 {
 	snmp_reader_cancel(one->reader);
 	one->reader = NULL;
+	snmp_peer_forget(one->peer, one); /* SWITCH_SAVE */
 	snmp_change_cancel(one->change);
 	one->change = NULL;
 	snmp_facts_done(&one->facts);
@@ -204,7 +205,7 @@ static void one_close(void *session)
 
 	if (!one)
 		return;
-	if (one->timer)
+	if (one->timer && one->peer)
 		call_forget(one);
 	snmp_peer_free(one->peer);
 	loop_timer_free(one->timer);

@@ -81,9 +81,9 @@ const struct fact_column fact_columns[] = {
 	{OID(TRUNK, 14), GROUP_VTP_PORTS, INTERFACE, NUMBER(fact_interface, trunk_status)},
 
 	/* In the order of struct snmp_port_mode, which has their ids. */
-	{OID(NONE), GROUP_MODE, INTERFACE, NUMBER(fact_interface, mode)},
-	{OID(NONE), GROUP_MODE, INTERFACE, NUMBER(fact_interface, mode_access)},
-	{OID(NONE), GROUP_MODE, INTERFACE, NUMBER(fact_interface, mode_native)},
+	{OID(NONE), GROUP_MODE, BRIDGE, NUMBER(fact_bridge_port, mode)},
+	{OID(NONE), GROUP_MODE, BRIDGE, NUMBER(fact_bridge_port, mode_access)},
+	{OID(NONE), GROUP_MODE, BRIDGE, NUMBER(fact_bridge_port, mode_native)},
 	{OID(NONE), GROUP_MODE_EGRESS, VLAN, OCTETS(fact_vlan, trunk_egress)},
 };
 /* clang-format on */

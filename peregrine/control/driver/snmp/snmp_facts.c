@@ -255,9 +255,9 @@ static struct snmp_oid mode_root(const struct snmp_facts *facts, uint16_t at, en
 
 	if (table == FACT_VLANS)
 		return mode->trunk_egress;
-	if (at == offsetof(struct fact_interface, mode))
+	if (at == offsetof(struct fact_bridge_port, mode))
 		root = mode->mode;
-	else if (at == offsetof(struct fact_interface, mode_access))
+	else if (at == offsetof(struct fact_bridge_port, mode_access))
 		root = mode->access_vlan;
 	else
 		root = mode->native_vlan;

@@ -61,7 +61,6 @@ struct fact_interface {
 	uint32_t lag;
 	uint32_t vm_vlan, trunk_state, trunk_status, trunk_native; /* Cisco */
 	struct fact_octets enabled[4];
-	uint32_t mode, mode_access, mode_native;
 };
 
 struct fact_pair {
@@ -72,6 +71,7 @@ struct fact_pair {
 struct fact_bridge_port {
 	uint32_t key[FACT_KEYS];
 	uint32_t if_index, stp, pvid, frame_types, ingress;
+	uint32_t mode, mode_access, mode_native;
 };
 
 struct fact_vlan {

@@ -6,7 +6,9 @@
 
 #include "peregrine/control/driver/snmp/snmp_reading.h"
 
-enum { FRAMES_ALL = 1, FRAMES_TAGGED = 2, FRAMES_UNTAGGED = 3 };
+/* dot1qPortAcceptableFrameTypes, and TruthValue of dot1qPortIngressFiltering. */
+enum { FRAMES_TAGGED = 2 };
+enum { FILTER_ON = 1, FILTER_OFF = 2 };
 enum { TRUNK_ON = 1, TRUNK_OFF = 2, TRUNK_ON_QUIET = 5, TRUNKING = 1 };
 enum { ROW_ACTIVE = 1 };
 
@@ -57,20 +59,20 @@ static void read_lists(const struct snmp_facts *facts, uint32_t base_port, struc
 static void of_lists(const struct fact_bridge_port *bridge, bool fixed, const struct lists *lists,
 		     struct port_vlans *ret)
 {
-	uint32_t frame_types = fixed ? 0 : bridge->frame_types;
+	bool tagged_only = !fixed && bridge->frame_types == FRAMES_TAGGED;
 	uint16_t pvid = bridge->pvid <= VLAN_LAST ? (uint16_t)bridge->pvid : 0;
 
 	ret->tagged = lists->tagged;
-	ret->trunk = !vlan_set_is_empty(&lists->tagged) || frame_types == FRAMES_ALL ||
-		     frame_types == FRAMES_TAGGED;
-	if (vlan_set_has(&lists->untagged, pvid)) {
-		ret->native = pvid;
-	} else if (frame_types == FRAMES_TAGGED ||
-		   (vlan_set_is_empty(&lists->untagged) && bridge->ingress == 1)) {
+	/* Without the filter a frame with any tag comes in. */
+	ret->trunk = !vlan_set_is_empty(&lists->tagged) || tagged_only ||
+		     (!fixed && bridge->ingress == FILTER_OFF);
+	if (vlan_set_has(&lists->untagged, pvid))
+		ret->native = tagged_only ? 0 : pvid;
+	else if (tagged_only ||
+		 (vlan_set_is_empty(&lists->untagged) && bridge->ingress == FILTER_ON))
 		ret->native = 0; /* untagged frames go nowhere */
-	} else {
+	else
 		ret->native = pvid; /* what comes in untagged is of it, whatever goes out */
-	}
 	for (unsigned v = vlan_set_next(&lists->untagged, 1); v;
 	     v = vlan_set_next(&lists->untagged, v + 1)) {
 		if (v == ret->native)
@@ -78,6 +80,8 @@ static void of_lists(const struct fact_bridge_port *bridge, bool fixed, const st
 		vlan_set_add(&ret->tagged, v);
 		ret->trunk = true;
 	}
+	/* Without a native VLAN it is a trunk, perhaps of nothing. */
+	ret->trunk |= ret->native == 0;
 	vlan_set_remove(&ret->tagged, ret->native);
 }
 
@@ -95,22 +99,24 @@ static bool qbridge_vlans(struct snmp_facts *facts, const struct fact_interface 
 	read_lists(facts, base_port, &lists);
 	if (!lists.any)
 		return false;
-	if (mode->access_vlan.count && interface->mode == (uint32_t)mode->access) {
-		ret->native = (uint16_t)interface->mode_access;
+	if (mode->access_vlan.count && bridge->mode == (uint32_t)mode->access) {
+		ret->native = (uint16_t)bridge->mode_access;
 		return true;
 	}
-	if (mode->native_vlan.count && interface->mode == (uint32_t)mode->trunk) {
+	if (mode->native_vlan.count && bridge->mode == (uint32_t)mode->trunk) {
 		ret->trunk = true;
-		ret->native = (uint16_t)interface->mode_native;
 		ret->tagged = lists.trunk;
+		/* A native VLAN that the trunk does not carry drops what comes untagged. */
+		if (vlan_set_has(&lists.trunk, bridge->mode_native))
+			ret->native = (uint16_t)bridge->mode_native;
 		vlan_set_remove(&ret->tagged, ret->native);
 		return true;
 	}
 	of_lists(bridge, facts->fixed_frame_types, &lists, ret);
 	/* An access port of SMI drops tagged frames whatever its frame types say. */
-	if (mode->mode.count && !mode->access_vlan.count && interface->mode)
-		ret->trunk = interface->mode != (uint32_t)mode->access ||
-			     !vlan_set_is_empty(&ret->tagged);
+	if (mode->mode.count && !mode->access_vlan.count && bridge->mode)
+		ret->trunk =
+			bridge->mode != (uint32_t)mode->access || !vlan_set_is_empty(&ret->tagged);
 	return true;
 }
 
