@@ -13,7 +13,7 @@ const struct db_query mailbox_take_query = {
 	       "		order by id limit 1) x\n"
 	       ")\n"
 	       "update agent_task t set state = 'taken', updated_at = now()\n"
-	       "where t.id = any (array(select id from agent_task where id in (select id from oldest)\n"
+	       "where t.id = any (array(select id from agent_task where id = any (array(select id from oldest))\n"
 	       "	order by id for no key update)) and " OPEN "\n"
 	       "returning t.id, t.token, t.deployment_id, t.kind, t.params",
 	.param_count = 1,
@@ -58,9 +58,10 @@ const struct db_query mailbox_result_query = {
 	       "		as i (id, token, state, result, problem)\n"
 	       "), touched as materialized (\n"
 	       "	select deployment_touch(array_agg(t.deployment_id)) from agent_task t join input i\n"
-	       "	on t.id = i.id and t.token = i.token where " OPEN "\n"
+	       "	on t.id = i.id and t.token = i.token where t.id = any (array(select id from input)) and " OPEN
+	       "\n"
 	       "), locked as materialized (\n"
-	       "	select t.id from agent_task t, touched where t.id in (select id from input)\n"
+	       "	select t.id from agent_task t, touched where t.id = any (array(select id from input))\n"
 	       "	order by t.id for no key update of t\n"
 	       "), changed as (\n"
 	       "	update agent_task t set state = i.state, result = i.result, problem = i.problem,\n"
