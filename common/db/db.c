@@ -397,7 +397,12 @@ int db_submit(struct db *db, const struct db_query *query, const char *const par
 	return db_submit_all(db, &call, 1);
 }
 
-const char *const db_plan_anew[] = {"set plan_cache_mode = force_custom_plan", NULL};
+const char *const db_plan_anew[] = {
+	"set plan_cache_mode = force_custom_plan",
+	"set jit = off",
+	"set random_page_cost = 1.1",
+	NULL,
+};
 
 static int copy_options(struct db *db, const struct db_options *options)
 {
