@@ -85,6 +85,19 @@ update bmc set failing = true, problem = '{"message":"no answer"}' where node_id
 select node_id, due_at is not null, bmc_failing_since is not null from node_health where node_id in (2, 3) order by 1;
 update bmc set failing = false, problem = null where node_id = 2;
 select bmc_failing_since is null from node_health where node_id = 2;
+\echo power makes them due only where it decides something: n2 has an alarm, n3 a label of a rule, n1 nothing
+insert into node_health (node_id) values (1), (2), (3) on conflict do nothing;
+update node_health set due_at = null, alarms = case node_id when 2 then '[{"name":"PS1"}]' else '[]' end::jsonb, memo = '{}';
+delete from health_label where source = 'rule';
+insert into health_label (node_id, label, source, severity, reason, actor) values (3, 'cooling', 'rule', 'warning', 'fan', 'health');
+update bmc set observed_power = case observed_power when 'on' then 'off' else 'on' end;
+select node_id, due_at is not null from node_health where node_id in (1, 2, 3) order by 1;
+\echo nodes without a label and without a reason for one are saved together; one decided elsewhere meanwhile is passed over
+update node_health set generation = 10 + node_id where node_id in (1, 2, 3);
+select health_save('[{"node_id":1,"generation":11,"memo":{"a":1},"next_ms":null,"labels":[]},{"node_id":2,"generation":7,"memo":{"b":1},"next_ms":null,"labels":[]},
+	{"node_id":3,"generation":13,"memo":{},"next_ms":2000000000000,"labels":[]}]');
+select node_id, generation, memo, due_at is null, due_at > now() from node_health where node_id in (1, 2, 3) order by 1;
+select count(*) from health_label where source = 'rule';
 \echo labels of people end by time
 select refused from health_request('{n3}', 'add', 'burn_in', null, '{no_allocation}', 'over night', now() + interval '1 s', 'ann');
 select name, node_health_word(id) from node order by name;
