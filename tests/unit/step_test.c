@@ -583,10 +583,12 @@ static void abandon_cases(void **state)
 		facts.memo.trouble = cases[i].trouble;
 		o = run(step_abandon, &facts);
 		assert_int_equal(o.event, cases[i].event);
-		assert_int_equal(o.verdict,
-				 cases[i].event == NODE_EVENT_NONE ? STEP_DONE : STEP_WAITING);
-		facts.memo = o.memo;
-		assert_int_equal(run(step_abandon, &facts).verdict, STEP_DONE);
+		assert_int_equal(o.verdict, STEP_DONE);
+		/* an older bampid fired it in a look of its own */
+		facts.memo.fired = true;
+		o = run(step_abandon, &facts);
+		assert_int_equal(o.event, NODE_EVENT_NONE);
+		assert_int_equal(o.verdict, STEP_DONE);
 	}
 }
 

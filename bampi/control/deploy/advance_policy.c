@@ -1,5 +1,6 @@
 #include "bampi/control/deploy/advance_policy.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -258,6 +259,65 @@ static void unknown_step(const struct facts *facts, struct advance *ret)
 	advance_end(facts, &problem, ret);
 }
 
+/* --- several steps in one look
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* The step that just ended wishes for nothing that the next one would have to see done, and the
+ * next one was never begun: then these facts are all that is to be known of it. */
+static bool goes_on_at_once(const struct facts *facts, const struct plan_row *plan,
+			    const struct advance *advance)
+{
+	const struct outcome *outcome = &advance->outcome;
+
+	return outcome->verdict == STEP_DONE && advance->due_ms != 0 &&
+	       advance->log_count < ADVANCE_STEPS && outcome->intent == INTENT_KEEP &&
+	       outcome->event == NODE_EVENT_NONE && outcome->post == TASK_NONE &&
+	       outcome->bmc_count == 0 && !outcome->certify &&
+	       facts->attempts[advance->step_index - plan->base] == 0;
+}
+
+/* What was found stays to be written; a step that has just begun has found nothing yet. */
+static void keep_findings(struct outcome *before, struct outcome *outcome)
+{
+	assert(!outcome->inventory && !outcome->drives);
+	outcome->inventory = before->inventory;
+	outcome->drives = before->drives;
+	outcome->drives_complete = before->drives_complete;
+	outcome->drop_tasks |= before->drop_tasks;
+	before->inventory = NULL;
+	before->drives = NULL;
+}
+
+/* The facts as they are for a step that begins now. */
+static void facts_begin(struct facts *facts, const struct advance *advance)
+{
+	facts->memo = advance->memo;
+	facts->deployment.attempt = advance->attempt;
+	facts->deployment.step_started_ms = advance->step_started_ms;
+	facts->deployment.step_deadline_ms = advance->step_deadline_ms;
+	facts->bmc.state = BMC_WORK_NONE;
+}
+
+static void go_on(struct facts *facts, const struct plan_row *plan, int64_t now_ms,
+		  struct advance *ret)
+{
+	while (goes_on_at_once(facts, plan, ret)) {
+		struct outcome before = ret->outcome;
+
+		ret->outcome = (struct outcome){0};
+		facts->memo = ret->memo;
+		begin(facts, plan, now_ms, ret);
+		facts_begin(facts, ret);
+		facts->task = (struct task_facts){0};
+		step_table[plan->steps[ret->step_index - plan->base]].run(facts, now_ms,
+									  &ret->outcome);
+		keep_findings(&before, &ret->outcome);
+		outcome_done(&before);
+		judge(facts, plan, now_ms, ret);
+	}
+}
+
 void advance_decide(const struct facts *facts, int64_t now_ms, struct advance *ret)
 {
 	const struct plan_row *plan = &plan_table[advance_plan(&facts->deployment)];
@@ -285,15 +345,12 @@ void advance_decide(const struct facts *facts, int64_t now_ms, struct advance *r
 	ret->step = step_table[plan->steps[index]].name;
 	if (deployment->step_started_ms == 0) {
 		begin(facts, plan, now_ms, ret);
-		now.memo = ret->memo;
-		now.deployment.attempt = ret->attempt;
-		now.deployment.step_started_ms = ret->step_started_ms;
-		now.deployment.step_deadline_ms = ret->step_deadline_ms;
-		now.bmc.state = BMC_WORK_NONE;
+		facts_begin(&now, ret);
 	}
 	/* The newest task that the facts hold may be of the step before. */
 	if (strcmp(now.task.step, ret->step) != 0)
 		now.task = (struct task_facts){0};
 	step_table[plan->steps[index]].run(&now, now_ms, &ret->outcome);
 	judge(&now, plan, now_ms, ret);
+	go_on(&now, plan, now_ms, ret);
 }

@@ -1,5 +1,6 @@
 /* One look at one deployment: which step runs, what its verdict means (next step, another attempt,
- * the end), and what is to be recorded. Everything around the step functions, and pure like them.
+ * the end), and what is to be recorded. The next step begins in the same look where nothing has to
+ * be written before it. Everything around the step functions, and pure like them.
  */
 #pragma once
 
@@ -26,8 +27,10 @@ struct event_log {
 	const struct problem *problem; /* NULL = none */
 };
 
-#define ADVANCE_LOGS   2
-#define ADVANCE_EVENTS 5
+/* A look may end a step and begin the next ones: so many steps, each with what is told of it. */
+#define ADVANCE_STEPS  4
+#define ADVANCE_LOGS   ADVANCE_STEPS
+#define ADVANCE_EVENTS (3 * ADVANCE_STEPS + 2)
 
 struct advance {
 	enum deployment_state state;

@@ -1,7 +1,5 @@
 /* The end of a cancelled deployment: the node leaves it dirty as it is; one whose power nobody can
  * vouch for is held. */
-#include "common/base/error.h"
-
 #include "bampi/control/deploy/steps/steps.h"
 
 static bool settled(const struct facts *facts)
@@ -15,15 +13,11 @@ static bool settled(const struct facts *facts)
 
 void step_abandon(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
+	(void)now_ms;
 	ret->memo = facts->memo;
-	/* Fired once: what the node says to it (a refusal is an event row) is the end of it either
-	 * way. */
-	if (settled(facts) || facts->memo.fired) {
-		outcome_finish(ret);
-		return;
-	}
-	ret->event = facts->memo.trouble ? NODE_EVENT_HOLD : NODE_EVENT_ABANDON;
-	ret->memo.fired = true;
-	outcome_wait(ret, now_ms, E_TIMEOUT, "node %s did not leave its deployment",
-		     facts->node.name);
+	/* Fired once, in the transaction that ends the deployment: what the node says to it (a
+	 * refusal is an event row) is the end of it either way. */
+	if (!settled(facts) && !facts->memo.fired)
+		ret->event = facts->memo.trouble ? NODE_EVENT_HOLD : NODE_EVENT_ABANDON;
+	outcome_finish(ret);
 }
