@@ -17,6 +17,12 @@
 /* Times leave the database as milliseconds since 1970. */
 #define MS(column) "floor(extract(epoch from " column ") * 1000)::bigint"
 
+/* Who is further along goes first, as if due so much earlier per step begun: of ten thousand at
+ * once the first are installed while the last still wait, instead of all going side by side.
+ * Whoever has waited for longer than that goes before all of them, so nobody starves; cancel is
+ * wanted soon. A BMC's answer counts as due now, not as due when the claim runs out. */
+#define AHEAD "interval '2 minutes'"
+
 /* A claimed row is due when the claim runs out: a deployment_touch before it is saved shows (it
  * makes the row due now), and save keeps it. Else what was observed between the two would wait for
  * the next poll. */
@@ -26,7 +32,8 @@ static const struct db_query claim_query = {"deploy_claim",
 	"  select id from haas.deployment"
 	"  where due_at is not null and (due_at <= now() or id = any ($2::bigint[]))"
 	"    and (claim_until is null or claim_until <= now() or claim_owner = $1)"
-	"  order by due_at limit 256 for no key update skip locked"
+	"  order by least(due_at, now()) - " AHEAD " * (case state when 'queued' then 0 when 'cancelling' then 60 else step_index + 1 end)"
+	"  limit 256 for no key update skip locked"
 	"), claimed as ("
 	"  update haas.deployment d set claim_owner = $1, claim_until = now() + $3::bigint * interval '1 ms', generation = d.generation + 1,"
 	"    due_at = now() + $3::bigint * interval '1 ms'"
