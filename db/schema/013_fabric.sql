@@ -166,3 +166,464 @@ create policy alert_portald on alert to portald using (in_scope(tenant_id)) with
 create policy alert_daemon on alert to peregrined using (true) with check (true);
 grant select, update (acknowledged_by, acknowledged_at) on alert to portald;
 grant select, insert, update, delete on alert to peregrined;
+
+-- --- what peregrined writes ---------------------------------------------------------------------------------------------------------------
+-- Each takes all rows of one conclusion, changes only what differs (and "seen" at most every p_seen_s), and returns how many events it wrote;
+-- the caller notifies. Times in microseconds.
+
+create function switch_observed_put(p_rows jsonb)
+returns integer language plpgsql set search_path = haas, pg_temp set client_min_messages = warning as $$
+declare
+	r record;
+	o switch_observed%rowtype;
+	v_events integer := 0;
+begin
+	for r in
+		select x.*, s.name from jsonb_to_recordset(p_rows) as x (switch_id bigint, reachable boolean, problem jsonb, asked_us bigint, family text,
+			object_id text, text text, system text, chassis text, uptime_ms bigint, vlan_changes bigint, vlans jsonb, requests integer,
+			odd integer, odd_text text, read_us bigint)
+		join switch s on s.id = x.switch_id order by x.switch_id
+	loop
+		select * into o from switch_observed where switch_id = r.switch_id;
+		if found and o.reachable <> r.reachable or not found and not r.reachable then
+			perform event_add('peregrined', case when r.reachable then 'switch.answers' else 'switch.silent' end, 'switch', r.name, null,
+					  case when r.reachable then 'it answers again' else coalesce(r.problem ->> 'message', 'it does not answer') end,
+					  coalesce(nullif(r.problem, 'null'), '{}'));
+			v_events := v_events + 1;
+		end if;
+		if o.switch_id is not null and o.read_at is not null and r.uptime_ms < o.uptime_ms then
+			perform event_add('peregrined', 'switch.rebooted', 'switch', r.name, null, 'it has started anew',
+					  jsonb_build_object('uptime_ms', r.uptime_ms));
+			v_events := v_events + 1;
+		end if;
+		insert into switch_observed as w (switch_id, family, object_id, text, system, chassis, uptime_ms, vlan_changes, vlans, requests, odd,
+						  odd_text, reachable, problem, read_at, asked_at)
+		values (r.switch_id, coalesce(r.family, ''), coalesce(r.object_id, ''), coalesce(r.text, ''), coalesce(r.system, ''),
+			coalesce(r.chassis, ''), coalesce(r.uptime_ms, 0), coalesce(r.vlan_changes, 0),
+			array(select jsonb_array_elements_text(coalesce(nullif(r.vlans, 'null'), '[]'))::integer), coalesce(r.requests, 0),
+			coalesce(r.odd, 0), coalesce(r.odd_text, ''), r.reachable, nullif(r.problem, 'null'), to_timestamp(r.read_us / 1e6),
+			to_timestamp(r.asked_us / 1e6))
+		on conflict (switch_id) do update set
+			family = coalesce(r.family, w.family), object_id = coalesce(r.object_id, w.object_id), text = coalesce(r.text, w.text),
+			system = coalesce(r.system, w.system), chassis = coalesce(r.chassis, w.chassis), uptime_ms = coalesce(r.uptime_ms, w.uptime_ms),
+			vlan_changes = coalesce(r.vlan_changes, w.vlan_changes),
+			vlans = case when r.read_us is null then w.vlans else excluded.vlans end,
+			requests = coalesce(r.requests, w.requests), odd = coalesce(r.odd, w.odd), odd_text = coalesce(r.odd_text, w.odd_text),
+			reachable = excluded.reachable, problem = excluded.problem, read_at = coalesce(excluded.read_at, w.read_at),
+			asked_at = excluded.asked_at;
+	end loop;
+	return v_events;
+end
+$$;
+grant execute on function switch_observed_put(jsonb) to peregrined;
+
+-- The ports of whole switches; a port that a switch does not have any more goes.
+create function port_observed_put(p_switches bigint[], p_rows jsonb, p_seen_s integer)
+returns integer language plpgsql set search_path = haas, pg_temp set client_min_messages = warning as $$
+declare
+	v_events integer;
+begin
+	create temporary table if not exists incoming_port (like port_observed) on commit delete rows;
+	truncate incoming_port;
+	insert into incoming_port
+	select x.switch_id, x.name, x.if_index, x.base_port, x.alias, x.mac, x.admin_up, x.up, x.speed_bps, x.lag, x.is_lag, x.stp, x.kind, x.trunk,
+	       x.native_vlan, coalesce(x.tagged_vlans, ''), now()
+	from jsonb_to_recordset(p_rows) as x (switch_id bigint, name text, if_index bigint, base_port integer, alias text, mac macaddr, admin_up boolean,
+		up boolean, speed_bps bigint, lag text, is_lag boolean, stp text, kind text, trunk boolean, native_vlan integer, tagged_vlans text)
+	join switch s on s.id = x.switch_id;
+	with told as (
+		select event_add('peregrined', case when n.up then 'port.up' else 'port.down' end, 'port', s.name || ':' || n.name, null,
+				 case when n.up then 'it has a link' else 'it lost its link' end, jsonb_build_object('kind', n.kind))
+		from incoming_port n join port_observed o on o.switch_id = n.switch_id and o.name = n.name join switch s on s.id = n.switch_id
+		where n.up <> o.up)
+	select count(*) into v_events from told;
+	delete from port_observed o where o.switch_id = any (p_switches)
+		and not exists (select from incoming_port n where n.switch_id = o.switch_id and n.name = o.name);
+	insert into port_observed as o select distinct on (switch_id, name) * from incoming_port order by switch_id, name
+	on conflict (switch_id, name) do update set if_index = excluded.if_index, base_port = excluded.base_port, alias = excluded.alias,
+		mac = excluded.mac, admin_up = excluded.admin_up, up = excluded.up, speed_bps = excluded.speed_bps, lag = excluded.lag,
+		is_lag = excluded.is_lag, stp = excluded.stp, kind = excluded.kind, trunk = coalesce(excluded.trunk, o.trunk),
+		native_vlan = case when excluded.trunk is null then o.native_vlan else excluded.native_vlan end,
+		tagged_vlans = case when excluded.trunk is null then o.tagged_vlans else excluded.tagged_vlans end, seen_at = excluded.seen_at
+	where o.seen_at < now() - make_interval(secs => p_seen_s)
+	   or (o.if_index, o.base_port, o.alias, o.mac, o.admin_up, o.up, o.speed_bps, o.lag, o.is_lag, o.stp, o.kind, o.trunk, o.native_vlan, o.tagged_vlans)
+	      is distinct from
+	      (excluded.if_index, excluded.base_port, excluded.alias, excluded.mac, excluded.admin_up, excluded.up, excluded.speed_bps, excluded.lag,
+	       excluded.is_lag, excluded.stp, excluded.kind, excluded.trunk, excluded.native_vlan, excluded.tagged_vlans);
+	return v_events;
+end
+$$;
+grant execute on function port_observed_put(bigint[], jsonb, integer) to peregrined;
+
+-- All cables between the switches that were read; one that nobody tells of any more is gone, and forgotten after a month.
+create function link_put(p_switches bigint[], p_rows jsonb, p_seen_s integer)
+returns integer language plpgsql set search_path = haas, pg_temp set client_min_messages = warning as $$
+declare
+	r record;
+	v_events integer := 0;
+begin
+	for r in
+		select x.*, l.id, l.state as was, l.seen_at as seen, l.certainty as was_certainty, l.evidence as was_evidence,
+		       a.name || ':' || x.a_port as one, b.name || ':' || x.b_port as other
+		from jsonb_to_recordset(p_rows) as x (a_switch bigint, a_port text, b_switch bigint, b_port text, state text, certainty integer, evidence jsonb)
+		join switch a on a.id = x.a_switch join switch b on b.id = x.b_switch
+		left join link l on l.a_switch = x.a_switch and l.a_port = x.a_port and l.b_switch = x.b_switch and l.b_port = x.b_port
+		order by x.a_switch, x.a_port, x.b_switch, x.b_port
+	loop
+		continue when r.was = r.state and r.was_certainty = r.certainty and r.was_evidence = r.evidence
+			  and r.seen >= now() - make_interval(secs => p_seen_s);
+		insert into link (a_switch, a_port, b_switch, b_port, state, certainty, evidence, since, seen_at)
+		values (r.a_switch, r.a_port, r.b_switch, r.b_port, r.state, r.certainty, r.evidence, now(), now())
+		on conflict (a_switch, a_port, b_switch, b_port) do update set state = excluded.state, certainty = excluded.certainty,
+			evidence = excluded.evidence, seen_at = now(), since = case when link.state = excluded.state then link.since else now() end;
+		continue when r.was = r.state;
+		perform event_add('peregrined', case when r.was is null or r.was = 'gone' then 'link.up' else 'link.changed' end, 'link',
+				  r.one || ' ' || r.other, null, format('%s - %s is %s', r.one, r.other, r.state),
+				  jsonb_build_object('state', r.state, 'certainty', r.certainty, 'evidence', r.evidence));
+		v_events := v_events + 1;
+	end loop;
+	for r in
+		update link l set state = 'gone', since = now() from switch a, switch b
+		where l.state <> 'gone' and a.id = l.a_switch and b.id = l.b_switch and (l.a_switch = any (p_switches) or l.b_switch = any (p_switches))
+		and not exists (select from jsonb_to_recordset(p_rows) as x (a_switch bigint, a_port text, b_switch bigint, b_port text)
+				where x.a_switch = l.a_switch and x.a_port = l.a_port and x.b_switch = l.b_switch and x.b_port = l.b_port)
+		returning a.name || ':' || l.a_port as one, b.name || ':' || l.b_port as other
+	loop
+		perform event_add('peregrined', 'link.gone', 'link', r.one || ' ' || r.other, null, format('%s - %s is gone', r.one, r.other));
+		v_events := v_events + 1;
+	end loop;
+	delete from link where state = 'gone' and since < now() - interval '30 days';
+	return v_events;
+end
+$$;
+grant execute on function link_put(bigint[], jsonb, integer) to peregrined;
+
+-- Where MACs are. One of a NIC of ours that moved is an event; a MAC that nobody knows and nobody saw for a day is forgotten.
+create function nic_location_put(p_rows jsonb, p_seen_s integer)
+returns integer language plpgsql set search_path = haas, pg_temp set client_min_messages = warning as $$
+declare
+	v_events integer;
+begin
+	create temporary table if not exists incoming_place (mac macaddr, switch_id bigint, port text, certainty integer, sources text[], vlan integer)
+		on commit delete rows;
+	truncate incoming_place;
+	insert into incoming_place
+	select distinct on (x.mac) x.mac, x.switch_id, x.port, x.certainty, array(select jsonb_array_elements_text(x.sources)), x.vlan
+	from jsonb_to_recordset(p_rows) as x (mac macaddr, switch_id bigint, port text, certainty integer, sources jsonb, vlan integer)
+	join switch s on s.id = x.switch_id order by x.mac;
+	with told as (
+		select event_add('peregrined', case when o.mac is null then 'nic.located' else 'nic.moved' end, 'node', d.name, d.tenant_id,
+				 case when o.mac is null then format('%s (%s) is at %s:%s', x.name, n.mac, s.name, n.port)
+				      else format('%s (%s) moved from %s:%s to %s:%s', x.name, n.mac, f.name, o.port, s.name, n.port) end,
+				 jsonb_build_object('mac', n.mac, 'switch', s.name, 'port', n.port, 'certainty', n.certainty, 'sources', n.sources))
+		from incoming_place n join switch s on s.id = n.switch_id join nic x on x.mac = n.mac join node d on d.id = x.node_id
+		left join nic_location o on o.mac = n.mac left join switch f on f.id = o.switch_id
+		where o.mac is null or (o.switch_id, o.port) is distinct from (n.switch_id, n.port))
+	select count(*) into v_events from told;
+	insert into nic_location as o (mac, switch_id, port, certainty, sources, vlan, since, seen_at)
+	select mac, switch_id, port, certainty, sources, vlan, now(), now() from incoming_place order by mac
+	on conflict (mac) do update set switch_id = excluded.switch_id, port = excluded.port, certainty = excluded.certainty, sources = excluded.sources,
+		vlan = excluded.vlan, seen_at = now(),
+		since = case when o.switch_id = excluded.switch_id and o.port = excluded.port then o.since else now() end
+	where o.seen_at < now() - make_interval(secs => p_seen_s)
+	   or (o.switch_id, o.port, o.certainty, o.sources, o.vlan)
+	      is distinct from (excluded.switch_id, excluded.port, excluded.certainty, excluded.sources, excluded.vlan);
+	delete from nic_location o where o.seen_at < now() - interval '1 day' and not exists (select from nic x where x.mac = o.mac)
+		and not exists (select from incoming_place n where n.mac = o.mac);
+	return v_events;
+end
+$$;
+grant execute on function nic_location_put(jsonb, integer) to peregrined;
+
+-- All that a person should look at of cables, places, the plan and silent switches; what is not told any more is over.
+create function fabric_alert_put(p_rows jsonb, p_seen_s integer)
+returns integer language plpgsql set search_path = haas, pg_temp set client_min_messages = warning as $$
+declare
+	r record;
+	v_events integer := 0;
+begin
+	for r in
+		select distinct on (x.key) x.*, a.id from jsonb_to_recordset(p_rows) as x (key text, kind text, severity text, subject_kind text, subject text,
+			message text, hint text)
+		left join alert a on a.key = x.key and a.cleared_at is null order by x.key
+	loop
+		if r.id is not null then
+			update alert set seen_at = now(), severity = r.severity, message = r.message, detail = jsonb_build_object('hint', r.hint)
+			where id = r.id and (seen_at < now() - make_interval(secs => p_seen_s)
+					     or (severity, message, detail) is distinct from (r.severity, r.message, jsonb_build_object('hint', r.hint)));
+			continue;
+		end if;
+		insert into alert (key, kind, severity, subject_kind, subject, message, detail)
+		values (r.key, r.kind, r.severity, r.subject_kind, r.subject, r.message, jsonb_build_object('hint', r.hint));
+		perform event_add('peregrined', 'alert.raised', r.subject_kind, r.subject, null, r.message,
+				  jsonb_build_object('kind', r.kind, 'severity', r.severity, 'hint', r.hint));
+		v_events := v_events + 1;
+	end loop;
+	for r in
+		update alert a set cleared_at = now()
+		where a.cleared_at is null and split_part(a.kind, '.', 1) in ('fabric', 'nic', 'wiring', 'switch')
+		and not exists (select from jsonb_to_recordset(p_rows) as x (key text) where x.key = a.key)
+		returning a.subject_kind, a.subject, a.kind, a.message
+	loop
+		perform event_add('peregrined', 'alert.cleared', r.subject_kind, r.subject, null, r.message, jsonb_build_object('kind', r.kind));
+		v_events := v_events + 1;
+	end loop;
+	delete from alert where cleared_at < now() - interval '90 days';
+	return v_events;
+end
+$$;
+grant execute on function fabric_alert_put(jsonb, integer) to peregrined;
+
+-- --- what portald writes -------------------------------------------------------------------------------------------------------------------
+
+create function fabric_put(p_name text, p_spec jsonb, p_actor text)
+returns boolean language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_new boolean := not exists (select from fabric where name = p_name);
+begin
+	if not is_operator() then
+		raise exception 'only an operator may change fabrics' using errcode = 'HA403';
+	end if;
+	if v_new and not (p_spec ? 'vlan_low' and p_spec ? 'vlan_high' and p_spec ? 'parking_vlan') then
+		raise exception 'a new fabric needs vlan_low, vlan_high and parking_vlan' using errcode = 'HA422',
+			hint = 'the numbers that are ours in it, and the one of a free port';
+	end if;
+	insert into fabric (name, vlan_low, vlan_high, parking_vlan, quarantine_s, repair)
+	values (p_name, coalesce((p_spec ->> 'vlan_low')::integer, 2), coalesce((p_spec ->> 'vlan_high')::integer, 2),
+		coalesce((p_spec ->> 'parking_vlan')::integer, 4094), coalesce((p_spec ->> 'quarantine_s')::integer, 600), coalesce(p_spec ->> 'repair', 'repair'))
+	on conflict (name) do update set vlan_low = coalesce((p_spec ->> 'vlan_low')::integer, fabric.vlan_low),
+		vlan_high = coalesce((p_spec ->> 'vlan_high')::integer, fabric.vlan_high),
+		parking_vlan = coalesce((p_spec ->> 'parking_vlan')::integer, fabric.parking_vlan),
+		quarantine_s = coalesce((p_spec ->> 'quarantine_s')::integer, fabric.quarantine_s), repair = coalesce(p_spec ->> 'repair', fabric.repair),
+		version = fabric.version + 1;
+	perform event_add(p_actor, case when v_new then 'fabric.created' else 'fabric.changed' end, 'fabric', p_name, null,
+			  case when v_new then 'fabric created' else 'fabric changed' end, p_spec);
+	perform pg_notify('fabric', '');
+	perform pg_notify('network', '');
+	return v_new;
+exception when check_violation then
+	raise exception 'the VLANs of fabric % make no sense', p_name using errcode = 'HA422',
+		hint = 'vlan_low <= vlan_high, both 2..4094, and parking_vlan outside of them';
+end
+$$;
+grant execute on function fabric_put(text, jsonb, text) to portald;
+
+create function fabric_delete(p_name text, p_actor text)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_id bigint;
+	v_switch text;
+begin
+	if not is_operator() then
+		raise exception 'only an operator may change fabrics' using errcode = 'HA403';
+	end if;
+	select id into v_id from fabric where name = p_name for update;
+	if not found then
+		raise exception 'fabric % does not exist', p_name using errcode = 'HA404', hint = 'haasctl fabric list shows the fabrics';
+	end if;
+	select s.name into v_switch from switch_endpoint e join switch s on s.id = e.switch_id where e.fabric_id = v_id order by s.name limit 1;
+	if found then
+		raise exception 'switch % belongs to fabric %', v_switch, p_name using errcode = 'HA409', hint = 'haasctl switch release gives its switches up first';
+	end if;
+	delete from fabric where id = v_id;
+	perform event_add(p_actor, 'fabric.deleted', 'fabric', p_name, null, 'fabric deleted');
+	perform pg_notify('fabric', '');
+exception when foreign_key_violation then
+	raise exception 'fabric % has networks', p_name using errcode = 'HA409', hint = 'delete its networks first';
+end
+$$;
+grant execute on function fabric_delete(text, text) to portald;
+
+-- How a switch is managed; it is declared when it was not. Members of p_spec: fabric, role, family, address, ports{}, credentials{}, secrets_sealed (hex),
+-- managed, poll_s. What is not there stays; secrets belong together and are replaced as a whole.
+create function switch_manage(p_name text, p_spec jsonb, p_actor text)
+returns boolean language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_id bigint;
+	v_fabric bigint;
+	e switch_endpoint%rowtype;
+	v_other text;
+begin
+	if not is_operator() then
+		raise exception 'only an operator may manage switches' using errcode = 'HA403';
+	end if;
+	insert into switch (name) values (p_name) on conflict (name) do nothing;
+	select id into v_id from switch where name = p_name for update;
+	select * into e from switch_endpoint where switch_id = v_id;
+	if p_spec ? 'fabric' then
+		select id into v_fabric from fabric where name = p_spec ->> 'fabric';
+		if not found then
+			raise exception 'fabric % does not exist', p_spec ->> 'fabric' using errcode = 'HA404', hint = 'haasctl fabric list shows the fabrics';
+		end if;
+	elsif e.switch_id is null then
+		if (select count(*) from fabric) <> 1 then
+			raise exception 'switch % needs a fabric', p_name using errcode = 'HA422', hint = 'haasctl fabric list shows the fabrics';
+		end if;
+		select id into v_fabric from fabric;
+	end if;
+	if e.switch_id is null and not p_spec ? 'address' then
+		raise exception 'switch % needs a management address', p_name using errcode = 'HA422';
+	end if;
+	select s.name into v_other from switch_endpoint x join switch s on s.id = x.switch_id
+	where x.address = (p_spec ->> 'address')::inet and x.switch_id <> v_id;
+	if found then
+		raise exception '% is the address of switch %', p_spec ->> 'address', v_other using errcode = 'HA409';
+	end if;
+	insert into switch_endpoint as x (switch_id, fabric_id, role, family, address, ports, credentials, secrets_sealed, managed, poll_s)
+	values (v_id, coalesce(v_fabric, e.fabric_id), coalesce(p_spec ->> 'role', e.role, 'leaf'), coalesce(p_spec ->> 'family', e.family, ''),
+		coalesce((p_spec ->> 'address')::inet, e.address), coalesce(p_spec -> 'ports', e.ports, '{}'),
+		coalesce(p_spec -> 'credentials', e.credentials, '{}'), coalesce(decode(p_spec ->> 'secrets_sealed', 'hex'), e.secrets_sealed),
+		coalesce((p_spec ->> 'managed')::boolean, e.managed, true), coalesce((p_spec ->> 'poll_s')::integer, e.poll_s, 30))
+	on conflict (switch_id) do update set fabric_id = excluded.fabric_id, role = excluded.role, family = excluded.family, address = excluded.address,
+		ports = excluded.ports, credentials = excluded.credentials, secrets_sealed = excluded.secrets_sealed, managed = excluded.managed,
+		poll_s = excluded.poll_s, version = x.version + 1;
+	perform event_add(p_actor, case when e.switch_id is null then 'switch.managed' else 'switch.changed' end, 'switch', p_name, null,
+			  case when e.switch_id is null then 'managed from now on' else 'management changed' end, p_spec - 'secrets_sealed');
+	perform pg_notify('fabric', '');
+	perform pg_notify('network', '');
+	return e.switch_id is null;
+end
+$$;
+grant execute on function switch_manage(text, jsonb, text) to portald;
+
+-- Nobody speaks to it any more; what it gives addresses for stays.
+create function switch_release(p_name text, p_actor text)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_id bigint;
+begin
+	if not is_operator() then
+		raise exception 'only an operator may manage switches' using errcode = 'HA403';
+	end if;
+	select e.switch_id into v_id from switch_endpoint e join switch s on s.id = e.switch_id where s.name = p_name for update of e;
+	if not found then
+		raise exception 'switch % is not managed', p_name using errcode = 'HA404', hint = 'haasctl switch list shows the switches';
+	end if;
+	delete from switch_endpoint where switch_id = v_id;
+	delete from switch_observed where switch_id = v_id;
+	delete from port_observed where switch_id = v_id;
+	delete from link where a_switch = v_id or b_switch = v_id;
+	delete from nic_location where switch_id = v_id;
+	perform event_add(p_actor, 'switch.released', 'switch', p_name, null, 'not managed any more');
+	perform pg_notify('fabric', '');
+	perform pg_notify('network', '');
+end
+$$;
+grant execute on function switch_release(text, text) to portald;
+
+create function wiring_rows(p_rows jsonb)
+returns table (row_number integer, switch text, port text, node text, nic text, peer_switch text, peer_port text)
+language sql immutable set search_path = haas, pg_temp as $$
+	select coalesce(x."row", x.n::integer), x.switch, x.port, nullif(x.node, ''), nullif(x.nic, ''), nullif(x.peer_switch, ''), nullif(x.peer_port, '')
+	from rows from (jsonb_to_recordset(p_rows) as ("row" integer, switch text, port text, node text, nic text, peer_switch text, peer_port text))
+	     with ordinality as x ("row", switch, port, node, nic, peer_switch, peer_port, n)
+$$;
+
+-- Planned cables: rows {row, switch, port, node, nic, peer_switch, peer_port}. p_replace: what is not in it goes. Returns {"rows", "errors": [{"row","column","message"}]};
+-- with errors or p_dry_run nothing is written.
+create function wiring_import(p_rows jsonb, p_replace boolean, p_dry_run boolean, p_actor text)
+returns jsonb language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_errors jsonb;
+	v_count integer;
+begin
+	if not is_operator() then
+		raise exception 'only an operator may change the plan of cables' using errcode = 'HA403';
+	end if;
+	select coalesce(jsonb_agg(jsonb_build_object('row', e.row_number, 'column', e.col, 'message', e.message) order by e.row_number, e.col), '[]') into v_errors from (
+		select row_number, 'switch' as col, format('switch %s is not declared', switch) as message from wiring_rows(p_rows) i
+		where not exists (select from switch s where s.name = i.switch)
+		union all select row_number, 'port', 'this member is needed' from wiring_rows(p_rows) where coalesce(port, '') = ''
+		union all select row_number, 'node', format('node %s does not exist', node) from wiring_rows(p_rows) i
+		where node is not null and not exists (select from node n where n.name = i.node)
+		union all select row_number, 'peer_switch', format('switch %s is not declared', peer_switch) from wiring_rows(p_rows) i
+		where peer_switch is not null and not exists (select from switch s where s.name = i.peer_switch)
+		union all select row_number, 'node', 'either a node or another switch is at the other end' from wiring_rows(p_rows)
+		where (node is null) = (peer_switch is null)
+		union all select row_number, 'peer_port', 'this member is needed with peer_switch' from wiring_rows(p_rows) where peer_switch is not null and peer_port is null
+		union all select max(row_number), 'port', format('%s:%s is there twice', switch, port) from wiring_rows(p_rows) group by switch, port having count(*) > 1
+		union all select max(row_number), 'nic', format('node %s:%s is there twice', node, nic) from wiring_rows(p_rows) where nic is not null
+		group by node, nic having count(*) > 1) e;
+	select count(*) into v_count from wiring_rows(p_rows);
+	if jsonb_array_length(v_errors) > 0 or p_dry_run then
+		return jsonb_build_object('rows', v_count, 'errors', v_errors);
+	end if;
+	if p_replace then
+		delete from wiring;
+	end if;
+	insert into wiring (switch_id, port, node_id, nic, peer_switch_id, peer_port)
+	select s.id, i.port, n.id, i.nic, p.id, i.peer_port from wiring_rows(p_rows) i join switch s on s.name = i.switch left join node n on n.name = i.node
+	left join switch p on p.name = i.peer_switch order by s.id, i.port
+	on conflict (switch_id, port) do update set node_id = excluded.node_id, nic = excluded.nic, peer_switch_id = excluded.peer_switch_id,
+		peer_port = excluded.peer_port;
+	perform event_add(p_actor, 'wiring.placed', 'site', '', null, format('%s planned cables%s', v_count, case when p_replace then ', the only ones' else '' end));
+	perform pg_notify('fabric', '');
+	return jsonb_build_object('rows', v_count, 'errors', v_errors);
+end
+$$;
+grant execute on function wiring_import(jsonb, boolean, boolean, text) to portald;
+
+create function wiring_delete(p_switch text, p_port text, p_actor text)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	if not is_operator() then
+		raise exception 'only an operator may change the plan of cables' using errcode = 'HA403';
+	end if;
+	delete from wiring w using switch s where s.id = w.switch_id and s.name = p_switch and w.port = p_port;
+	if not found then
+		raise exception 'nothing is planned for port % of switch %', p_port, p_switch using errcode = 'HA404', hint = 'haasctl wiring list shows the plan';
+	end if;
+	perform event_add(p_actor, 'wiring.deleted', 'port', p_switch || ':' || p_port, null, 'no cable is planned any more');
+	perform pg_notify('fabric', '');
+end
+$$;
+grant execute on function wiring_delete(text, text, text) to portald;
+revoke insert, update, delete on fabric, wiring from portald;
+
+create function alert_acknowledge(p_id bigint, p_actor text)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	a alert%rowtype;
+begin
+	select * into a from alert where id = p_id for update;
+	if not found or not in_scope(a.tenant_id) then
+		raise exception 'alert % does not exist', p_id using errcode = 'HA404', hint = 'haasctl alert list shows the alerts';
+	end if;
+	update alert set acknowledged_by = p_actor, acknowledged_at = now() where id = p_id and acknowledged_by is null;
+	perform event_add(p_actor, 'alert.acknowledged', a.subject_kind, a.subject, a.tenant_id, a.message, jsonb_build_object('alert', a.id));
+end
+$$;
+grant execute on function alert_acknowledge(bigint, text) to portald;
+
+-- --- what is listed -------------------------------------------------------------------------------------------------------------------------
+
+-- Every switch that is declared; the second half is null for those that nobody speaks to.
+create view switch_view with (security_invoker = true) as
+select s.id, s.name, s.ports, host(s.base) as base, s.port_low, s.port_high, s.moved, s.swapped, s.created_at,
+       f.name as fabric, e.role, e.family as family_wanted, host(e.address) as address, e.ports as service_ports, e.credentials, e.managed, e.poll_s, e.version,
+       o.family, o.object_id, o.text, o.system, o.chassis, o.uptime_ms, o.reachable, o.problem, o.read_at, o.asked_at, o.requests, o.odd, o.odd_text,
+       coalesce(cardinality(o.vlans), 0) as vlans, coalesce(c.ports, 0) as port_count, coalesce(c.up, 0) as ports_up, coalesce(c.uplinks, 0) as uplinks,
+       coalesce(c.edges, 0) as edges
+from switch s
+left join switch_endpoint e on e.switch_id = s.id
+left join fabric f on f.id = e.fabric_id
+left join switch_observed o on o.switch_id = s.id
+left join lateral (select count(*) as ports, count(*) filter (where p.up) as up, count(*) filter (where p.kind = 'uplink') as uplinks,
+			  count(*) filter (where p.kind = 'edge') as edges
+		   from port_observed p where p.switch_id = s.id and e.switch_id is not null) c on true;
+grant select on switch_view to portald;
+
+create view link_view with (security_invoker = true) as
+select l.id, f.name as fabric, a.name as a_switch, l.a_port, b.name as b_switch, l.b_port, l.state, l.certainty, l.evidence ->> 'by' as evidence,
+       coalesce((l.evidence ->> 'lag')::boolean, false) as lag, (l.evidence ->> 'members')::integer as members, l.since, l.seen_at
+from link l join switch a on a.id = l.a_switch join switch b on b.id = l.b_switch
+left join switch_endpoint e on e.switch_id = l.a_switch left join fabric f on f.id = e.fabric_id;
+grant select on link_view to portald;
+
+-- Where each MAC is, and whose it is.
+create view nic_view with (security_invoker = true) as
+select l.mac, n.name as node, x.name as nic, s.name as switch, l.port, l.certainty, l.sources, l.vlan, l.since, l.seen_at, p.kind, p.up, p.speed_bps, p.alias,
+       n.tenant_id
+from nic_location l join switch s on s.id = l.switch_id left join port_observed p on p.switch_id = l.switch_id and p.name = l.port
+left join nic x on x.mac = l.mac left join node n on n.id = x.node_id;
+grant select on nic_view to portald;

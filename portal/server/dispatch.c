@@ -7,13 +7,13 @@
 #include <strings.h>
 
 #include "common/base/error.h"
+#include "common/http/wipe.h"
 #include "common/net/ipv4.h"
 #include "common/net/mac.h"
 
 #include "portal/server/access.h"
 #include "portal/server/exchange.h"
 #include "portal/server/query_policy.h"
-#include "common/http/wipe.h"
 
 /* What a body may be called, per kind; the first is told to who got it wrong. */
 static const char *const content_types[][3] = {

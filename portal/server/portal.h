@@ -32,6 +32,7 @@ struct portal_conf {
 	char *image_dir;
 	char *image_keys;
 	char *bampid_socket;
+	char *peregrined_socket;
 };
 
 struct portal_counters {

@@ -27,6 +27,8 @@ const struct conf_row portal_conf_table[] = {
 	 "folder of public keys (NAME.pub, hex) that may sign images"},
 	{"bampid_socket", CONF_STRING, offsetof(struct portal_conf, bampid_socket), "/run/haas/bampid.sock", 0, 0, NULL, NULL,
 	 "bampid's socket, for consoles"},
+	{"peregrined_socket", CONF_STRING, offsetof(struct portal_conf, peregrined_socket), "/run/haas/peregrined.sock", 0, 0, NULL, NULL,
+	 "peregrined's socket, for what only a switch can answer"},
 };
 /* clang-format on */
 

@@ -2,13 +2,14 @@
 # `bin`, `state` and `conninfo_host` are, after rack_load.
 # shellcheck shell=bash disable=SC2154
 
-daemon_names=(bampi-bootd bampid portald)
+daemon_names=(bampi-bootd bampid peregrined portald)
 
 daemon_folders() { # what each daemon may read and write, and nothing more
-	mkdir -p "$state"/{conf,run,boot,images,image-keys,keys,consoles,log}
+	mkdir -p "$state"/{conf,run,boot,images,image-keys,keys,peregrine-keys,consoles,log}
 	chmod 0755 "$state" "$state"/{conf,boot,log,image-keys}
 	chown haas-portald:haas "$state/images" && chmod 2750 "$state/images"
 	chown haas-bampid:haas "$state"/{keys,consoles} && chmod 0700 "$state"/{keys,consoles}
+	chown haas-peregrined:haas "$state/peregrine-keys" && chmod 0700 "$state/peregrine-keys"
 	chown root:haas "$state/run" && chmod 0775 "$state/run"
 }
 
@@ -37,12 +38,19 @@ daemon_configs() {
 		image_keys = "$state/image-keys";
 		poll = 5;
 	END
+	cat >"$state/conf/peregrined.conf" <<-END
+		database = "$(daemon_database peregrined)";
+		user = "haas-peregrined";
+		socket: { path = "$state/run/peregrined.sock"; group = "haas"; };
+		key_dir = "$state/peregrine-keys";
+	END
 	cat >"$state/conf/portald.conf" <<-END
 		database = "$(daemon_database portald)";
 		user = "haas-portald";
 		socket: { path = "$state/run/portald.sock"; group = "haas"; };
 		image_keys = "$state/image-keys";
 		bampid_socket = "$state/run/bampid.sock";
+		peregrined_socket = "$state/run/peregrined.sock";
 		image_dir = "$state/images";
 	END
 	local name
@@ -95,12 +103,12 @@ daemons_start() {
 	}
 }
 
-# bampid is ready once it has published the key that BMC passwords are sealed to.
+# bampid and peregrined are ready once they have published the keys that secrets are sealed to.
 daemons_answer() {
 	local name keys
 	for name in "${daemon_names[@]}"; do
 		is_alive "$state/run/$name.pid" || return 1
 	done
-	keys=$(psql -qXAt -h "$conninfo_host" -U haas -d haas -c "select count(*) from haas.daemon_key where daemon = 'bampid'" 2>/dev/null)
-	[ "$keys" = 1 ] && [ -S "$state/run/portald.sock" ] && HAAS_SOCKET=$state/run/portald.sock "$bin/haasctl" node list >/dev/null 2>&1
+	keys=$(psql -qXAt -h "$conninfo_host" -U haas -d haas -c "select count(*) from haas.daemon_key" 2>/dev/null)
+	[ "$keys" = 2 ] && [ -S "$state/run/portald.sock" ] && HAAS_SOCKET=$state/run/portald.sock "$bin/haasctl" node list >/dev/null 2>&1
 }

@@ -1,0 +1,369 @@
+#include "peregrine/control/fabric/discovery.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+
+#include "peregrine/control/fabric/discovery_private.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define SUBJECT        "fabric"
+#define FIRST_WITHIN   1000 /* all first looks, so that a start is no burst */
+#define READ_LIMIT_MS  60000
+#define RETRY_AFTER_MS 1000 /* no memory, no line: soon again */
+
+/* --- what a look brought ---------------------------------------------------- */
+
+static bool is_different(const struct switch_identity *before, const struct switch_identity *now)
+{
+	return now->uptime_ms < before->uptime_ms || now->vlan_changes != before->vlan_changes ||
+	       strcmp(now->object_id, before->object_id) != 0 ||
+	       strcmp(now->system, before->system) != 0;
+}
+
+static void sight_failed(struct sight *sight, const struct problem *problem)
+{
+	bool told = sight->asked && !sight->reachable;
+
+	sight->discovery->stats.failed++;
+	sight->reachable = false;
+	sight->asked = true;
+	sight->asked_us = clock_wall_us();
+	sight->unobserved = true;
+	/* "Left alone" says less than why. */
+	if (problem->code != E_UNAVAILABLE || !problem_is_set(&sight->problem))
+		sight->problem = *problem;
+	if (!told)
+		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+	conclude_wake(sight->discovery);
+}
+
+static void sight_heard(struct sight *sight, const struct switch_reading *reading)
+{
+	bool was = sight->reachable;
+
+	if (sight->asked && !was)
+		log_info(SUBJECT, "switch %s answers again", sight->row.name);
+	sight->reachable = true;
+	sight->asked = true;
+	sight->asked_us = clock_wall_us();
+	sight->problem = (struct problem){0};
+	if (!was || is_different(&sight->identity, &reading->identity)) {
+		sight->full_due = sight->full_due || (reading->parts & PART_ALL) != PART_ALL;
+		sight->unobserved = true;
+	}
+	sight->identity = reading->identity;
+	if (!was)
+		conclude_wake(sight->discovery);
+}
+
+/* A full reading replaces the last one; its parts that did not come stay unknown. */
+static void sight_take(struct sight *sight, struct switch_reading *reading, int64_t since_ms)
+{
+	struct discovery *discovery = sight->discovery;
+
+	sight_heard(sight, reading);
+	if (since_ms < sight->reading_ms)
+		return; /* an older one that came late */
+	switch_reading_done(&sight->reading);
+	sight->reading = *reading;
+	*reading = (struct switch_reading){0};
+	free(sight->kinds); /* of other ports, perhaps */
+	sight->kinds = NULL;
+	sight->has_reading = true;
+	sight->full_due = false;
+	sight->unobserved = true;
+	sight->reading_ms = since_ms;
+	sight->reading_us = clock_wall_us();
+	discovery->stats.full_readings++;
+	if (discovery->note)
+		discovery->note(discovery->note_context, sight->row.id, &sight->reading, since_ms);
+	conclude_wake(discovery);
+}
+
+/* --- looking ----------------------------------------------------------------- */
+
+static void sight_look(struct sight *sight);
+
+static void on_looked(void *context, const struct switch_answer *answer)
+{
+	struct sight *sight = context;
+	struct discovery *discovery = sight->discovery;
+
+	sight->ticket = 0;
+	if (answer->rc) {
+		sight_failed(sight, answer->problem);
+	} else if (sight->asking_full) {
+		sight_take(sight, answer->reading, sight->since_ms);
+	} else {
+		sight_heard(sight, answer->reading);
+		if (discovery->note)
+			discovery->note(discovery->note_context, sight->row.id, answer->reading,
+					sight->since_ms);
+		if (sight->full_due)
+			sight_look(sight);
+	}
+}
+
+static int submit(struct sight *sight, unsigned parts, enum switch_priority priority,
+		  switch_done_fn done, void *context, uint64_t *ret_ticket)
+{
+	const struct switch_request request = {.op = SWITCH_READ, .parts = parts};
+	const struct switch_ask ask = {.switch_id = sight->row.id,
+				       .request = &request,
+				       .priority = priority,
+				       .person = priority == SWITCH_PRIORITY_PERSON,
+				       .deadline_ms = READ_LIMIT_MS};
+
+	return switch_queue_submit(sight->discovery->options.queue, &ask, done, context,
+				   ret_ticket);
+}
+
+static void sight_look(struct sight *sight)
+{
+	struct discovery *discovery = sight->discovery;
+	int64_t now_ms = loop_now_ms(discovery->loop);
+	bool old = sight->has_reading && now_ms - sight->reading_ms >= discovery->options.full_ms;
+
+	if (sight->ticket || problem_is_set(&sight->row.problem))
+		return;
+	/* A switch that is silent gets the small request only, until it answers. */
+	sight->asking_full = sight->reachable && (sight->full_due || old || !sight->has_reading);
+	sight->since_ms = now_ms;
+	discovery->stats.looks++;
+	if (submit(sight, sight->asking_full ? PART_ALL : PART_IDENTITY, SWITCH_PRIORITY_POLL,
+		   on_looked, sight, &sight->ticket) != 0) {
+		sight->ticket = 0;
+		loop_timer_arm(sight->timer, RETRY_AFTER_MS);
+	}
+}
+
+static void sight_due(void *context)
+{
+	struct sight *sight = context;
+
+	loop_timer_arm(sight->timer, sight->row.poll_ms);
+	sight_look(sight);
+}
+
+static struct sight *sight_find(const struct discovery *discovery, int64_t id)
+{
+	struct sight *sight = NULL;
+
+	HASH_FIND(hh, discovery->sights, &id, sizeof(id), sight);
+	return sight;
+}
+
+int discovery_put(struct discovery *discovery, const struct discovery_switch *row)
+{
+	struct sight *sight = sight_find(discovery, row->id);
+	bool is_new = !sight;
+	bool changed;
+
+	if (is_new) {
+		sight = calloc(1, sizeof(*sight));
+		if (!sight)
+			return -ENOMEM;
+		if (loop_timer_new(discovery->loop, sight_due, sight, &sight->timer) != 0) {
+			free(sight);
+			return -ENOMEM;
+		}
+		sight->discovery = discovery;
+		sight->row.id = row->id;
+		HASH_ADD(hh, discovery->sights, row.id, sizeof(sight->row.id), sight);
+	}
+	changed = is_new || sight->row.poll_ms != row->poll_ms ||
+		  problem_is_set(&sight->row.problem) != problem_is_set(&row->problem);
+	sight->row = *row;
+	if (problem_is_set(&row->problem) && changed)
+		sight_failed(sight, &row->problem);
+	else if (changed)
+		loop_timer_arm(sight->timer,
+			       1 + (int64_t)((uint64_t)row->id * 2654435761U % FIRST_WITHIN));
+	return 0;
+}
+
+static void readers_drop(struct discovery *discovery, const struct sight *sight,
+			 const void *context)
+{
+	for (struct reader **link = &discovery->readers; *link;) {
+		struct reader *reader = *link;
+
+		if ((sight && reader->sight != sight) || (context && reader->context != context)) {
+			link = &reader->next;
+			continue;
+		}
+		*link = reader->next;
+		switch_queue_cancel(discovery->options.queue, reader->ticket);
+		free(reader);
+	}
+}
+
+static void sight_free(struct sight *sight)
+{
+	struct discovery *discovery = sight->discovery;
+
+	readers_drop(discovery, sight, NULL);
+	if (sight->ticket)
+		switch_queue_cancel(discovery->options.queue, sight->ticket);
+	HASH_DEL(discovery->sights, sight);
+	loop_timer_free(sight->timer);
+	switch_reading_done(&sight->reading);
+	free(sight->kinds);
+	free(sight);
+}
+
+void discovery_remove(struct discovery *discovery, int64_t switch_id)
+{
+	struct sight *sight = sight_find(discovery, switch_id);
+
+	if (!sight)
+		return;
+	/* Whoever waits for it is told. */
+	for (struct reader *reader = discovery->readers; reader; reader = reader->next) {
+		struct problem problem = {0};
+
+		if (reader->sight != sight)
+			continue;
+		(void)problem_set(&problem, E_NOT_FOUND, "switch %s is not managed any more",
+				  sight->row.name);
+		reader->done(reader->context, E_NOT_FOUND, NULL, &problem);
+	}
+	sight_free(sight);
+	conclude_wake(discovery);
+}
+
+/* --- for others ----------------------------------------------------------------- */
+
+void discovery_listen(struct discovery *discovery, discovery_note_fn fn, void *context)
+{
+	discovery->note = fn;
+	discovery->note_context = context;
+}
+
+const struct switch_reading *discovery_reading(const struct discovery *discovery, int64_t switch_id,
+					       int64_t *ret_since_ms)
+{
+	const struct sight *sight = sight_find(discovery, switch_id);
+
+	if (!sight || !sight->has_reading)
+		return NULL;
+	if (ret_since_ms)
+		*ret_since_ms = sight->reading_ms;
+	return &sight->reading;
+}
+
+static void on_read(void *context, const struct switch_answer *answer)
+{
+	struct reader *reader = context;
+	struct sight *sight = reader->sight;
+	struct discovery *discovery = sight->discovery;
+
+	for (struct reader **link = &discovery->readers; *link; link = &(*link)->next) {
+		if (*link == reader) {
+			*link = reader->next;
+			break;
+		}
+	}
+	if (answer->rc)
+		sight_failed(sight, answer->problem);
+	else
+		sight_take(sight, answer->reading, reader->since_ms);
+	reader->done(reader->context, answer->rc, answer->rc ? NULL : &sight->reading,
+		     answer->problem);
+	free(reader);
+}
+
+int discovery_read(struct discovery *discovery, int64_t switch_id, discovery_done_fn done,
+		   void *context)
+{
+	struct sight *sight = sight_find(discovery, switch_id);
+	struct reader *reader;
+	int rc;
+
+	if (!sight)
+		return E_NOT_FOUND;
+	reader = calloc(1, sizeof(*reader));
+	if (!reader)
+		return -ENOMEM;
+	*reader = (struct reader){.sight = sight,
+				  .done = done,
+				  .context = context,
+				  .since_ms = loop_now_ms(discovery->loop),
+				  .next = discovery->readers};
+	rc = submit(sight, PART_ALL, SWITCH_PRIORITY_PERSON, on_read, reader, &reader->ticket);
+	if (rc) {
+		free(reader);
+		return rc;
+	}
+	discovery->readers = reader;
+	return 0;
+}
+
+void discovery_forget(struct discovery *discovery, const void *context)
+{
+	readers_drop(discovery, NULL, context);
+}
+
+const struct discovery_stats *discovery_stats(struct discovery *discovery)
+{
+	discovery->stats.switches = HASH_COUNT(discovery->sights);
+	discovery->stats.reachable = 0;
+	for (const struct sight *sight = discovery->sights; sight; sight = sight->hh.next)
+		discovery->stats.reachable += sight->reachable;
+	return &discovery->stats;
+}
+
+/* --- life ------------------------------------------------------------------------- */
+
+void discovery_db_state(struct discovery *discovery, bool connected)
+{
+	discovery->connected = connected;
+	if (connected) {
+		discovery->facts_stale = true;
+		conclude_wake(discovery);
+	}
+}
+
+void discovery_wake(struct discovery *discovery)
+{
+	discovery->facts_stale = true;
+	conclude_wake(discovery);
+}
+
+int discovery_new(struct loop *loop, const struct discovery_options *options,
+		  struct discovery **ret)
+{
+	struct discovery *discovery = calloc(1, sizeof(*discovery));
+	int rc;
+
+	if (!discovery)
+		return -ENOMEM;
+	*discovery = (struct discovery){.loop = loop, .options = *options, .facts_stale = true};
+	rc = conclude_start(discovery);
+	if (rc) {
+		free(discovery);
+		return rc;
+	}
+	*ret = discovery;
+	return 0;
+}
+
+void discovery_free(struct discovery *discovery)
+{
+	struct sight *sight;
+	struct sight *next;
+
+	if (!discovery)
+		return;
+	HASH_ITER(hh, discovery->sights, sight, next)
+	sight_free(sight);
+	conclude_stop(discovery);
+	free(discovery);
+}

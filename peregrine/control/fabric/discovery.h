@@ -1,0 +1,69 @@
+/* Looks at every switch again and again: each poll_s what it says of itself (one small request),
+ * and all of it when that has changed, when a while has passed, or when somebody asks. Whatever is
+ * read goes to conclude.h, which makes cables and places of it, and to whoever listens. All
+ * switches side by side; what one does not answer holds up no other. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+#include "common/db/db.h"
+#include "common/io/loop.h"
+
+#include "peregrine/control/driver/switch_queue.h"
+
+struct discovery;
+
+/* Borrowed. */
+struct discovery_options {
+	struct db *db;
+	struct switch_queue *queue;
+	int64_t full_ms; /* all of it is read this often, whatever the small request says */
+	int64_t seen_ms; /* what is as it was is marked as seen in the database this often */
+};
+
+struct discovery_switch {
+	int64_t id, fabric_id;
+	char name[64];
+	int64_t poll_ms;
+	struct problem problem; /* set: it cannot be asked, and why */
+};
+
+MUST_USE int discovery_new(struct loop *loop, const struct discovery_options *options,
+			   struct discovery **ret);
+/* After db_free, before switch_queue_free. */
+void discovery_free(struct discovery *discovery);
+void discovery_db_state(struct discovery *discovery, bool connected);
+/* Adds a switch or changes what is known of it; the first look comes soon. -ENOMEM. */
+MUST_USE int discovery_put(struct discovery *discovery, const struct discovery_switch *row);
+void discovery_remove(struct discovery *discovery, int64_t switch_id);
+/* Nodes, their inventory or the plan of cables have changed. */
+void discovery_wake(struct discovery *discovery);
+
+/* Every good reading: of PART_ALL, or of PART_IDENTITY alone. Borrowed for the call. */
+typedef void (*discovery_note_fn)(void *context, int64_t switch_id,
+				  const struct switch_reading *reading, int64_t since_ms);
+void discovery_listen(struct discovery *discovery, discovery_note_fn fn, void *context);
+
+/* The last full reading; NULL = none yet. Borrowed until the next turn of the loop. *ret_since_ms
+ * (may be NULL): when it was begun. */
+const struct switch_reading *discovery_reading(const struct discovery *discovery, int64_t switch_id,
+					       int64_t *ret_since_ms);
+/* Reads all of it now, for a person. `done` is called once, from the loop, unless cancelled; the
+ * reading is borrowed for the call. *ret_ticket is for switch_queue_cancel. -ENOMEM. */
+typedef void (*discovery_done_fn)(void *context, int rc, const struct switch_reading *reading,
+				  const struct problem *problem);
+MUST_USE int discovery_read(struct discovery *discovery, int64_t switch_id, discovery_done_fn done,
+			    void *context);
+/* Nobody waits for it any more. */
+void discovery_forget(struct discovery *discovery, const void *context);
+
+struct discovery_stats {
+	uint64_t looks, full_readings, failed;
+	uint64_t conclusions, writes, failed_writes;
+	uint64_t switches, reachable, links, places, problems;
+};
+const struct discovery_stats *discovery_stats(struct discovery *discovery);

@@ -1,0 +1,94 @@
+/* The two halves of discovery: discovery.c asks switches, conclude.c makes rows of what they said.
+ */
+#pragma once
+
+/* The default hash falls through its cases, which clang objects to. */
+#define HASH_FUNCTION HASH_FNV
+#include <uthash.h>
+
+#include "common/base/hex.h"
+
+#include "peregrine/control/fabric/cable_model.h"
+#include "peregrine/control/fabric/discovery.h"
+#include "peregrine/control/fabric/fabric_store.h"
+
+/* Somebody waits for a full reading. */
+struct reader {
+	struct sight *sight;
+	discovery_done_fn done;
+	void *context;
+	uint64_t ticket;
+	int64_t since_ms;
+	struct reader *next;
+};
+
+/* One switch. */
+struct sight {
+	struct discovery *discovery;
+	struct discovery_switch row;
+	bool kept;
+	struct loop_timer *timer;
+	uint64_t ticket; /* a look is under way; 0 = none */
+	bool asking_full;
+	int64_t since_ms; /* start of the look under way */
+
+	struct switch_reading reading; /* the last full one */
+	bool has_reading;
+	int64_t reading_ms, reading_us;  /* its start on the loop's clock, its end on the wall's */
+	struct switch_identity identity; /* the last */
+	bool reachable, asked;
+	int64_t asked_us;
+	struct problem problem;
+	bool full_due;   /* the small request said that something is different */
+	bool unobserved; /* identity, reachability or problem are not in the database yet */
+	uint8_t *kinds;  /* enum port_kind per port of the reading, as concluded last */
+	char ports_digest[DIGEST_TEXT_SIZE]; /* of the rows that were written last */
+	int64_t ports_ms;
+	UT_hash_handle hh;
+};
+
+/* Where a MAC was; outlives readings. */
+struct memory {
+	uint64_t key;
+	struct mac mac;
+	int64_t switch_id;
+	char port[64];
+	unsigned moves;
+	int64_t moved_us; /* the first of `moves` */
+	int64_t seen_us;
+	UT_hash_handle hh;
+};
+
+enum conclude_state { CONCLUDE_IDLE, CONCLUDE_FACTS, CONCLUDE_WRITE };
+
+struct discovery {
+	struct loop *loop;
+	struct discovery_options options;
+	bool connected;
+	struct sight *sights; /* by id */
+	struct reader *readers;
+	discovery_note_fn note;
+	void *note_context;
+	struct discovery_stats stats;
+
+	/* conclude.c */
+	enum conclude_state state;
+	bool again; /* something came while it was at work */
+	struct loop_timer *timer;
+	unsigned facts_waited; /* answers still to come */
+	bool facts_failed, facts_stale, memory_loaded;
+	int64_t facts_ms; /* when they were read */
+	int64_t cost_ms;  /* of the last conclusion */
+	struct fact_rows facts;
+	struct memory *memory;
+	char links_digest[DIGEST_TEXT_SIZE], places_digest[DIGEST_TEXT_SIZE],
+		alerts_digest[DIGEST_TEXT_SIZE];
+	int64_t links_ms, places_ms, alerts_ms;
+	struct pending *pending; /* what the write under way will have written */
+};
+
+/* conclude.c */
+MUST_USE int conclude_start(struct discovery *discovery);
+void conclude_stop(struct discovery *discovery);
+/* Something is different: conclude soon. */
+void conclude_wake(struct discovery *discovery);

@@ -1,0 +1,155 @@
+#include "peregrine/control/fabric/fabric_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* clang-format off */
+/* NICs that were declared, and those that an agent found besides; the declared name wins. */
+const struct db_query fabric_store_nics = {"fabric_nics",
+	"with reported as (select distinct on (1) (e ->> 'mac')::macaddr as mac, i.node_id, e ->> 'name' as name, e -> 'lldp' as lldp, i.at"
+	" from haas.node_inventory i cross join lateral jsonb_array_elements(case when jsonb_typeof(i.data -> 'nics') = 'array'"
+	" then i.data -> 'nics' else '[]' end) e where e ->> 'mac' ~* '^([0-9a-f]{2}:){5}[0-9a-f]{2}$' order by 1, i.at desc)"
+	" select coalesce(d.mac, r.mac), coalesce(d.node_id, r.node_id), n.name, coalesce(d.name, r.name), r.lldp ->> 'chassis', r.lldp ->> 'port',"
+	" r.lldp ->> 'system', (extract(epoch from r.at) * 1e6)::bigint from haas.nic d full join reported r on r.mac = d.mac"
+	" join haas.node n on n.id = coalesce(d.node_id, r.node_id)", 0};
+
+const struct db_query fabric_store_sightings = {"fabric_sightings",
+	"select s.mac, s.switch, s.port, (extract(epoch from s.seen_at) * 1e6)::bigint from haas.sighting s where s.port <> ''", 0};
+
+const struct db_query fabric_store_wiring = {"fabric_wiring",
+	"select w.switch_id, w.port, w.node_id, n.name, w.nic, w.peer_switch_id, p.name, w.peer_port from haas.wiring w"
+	" left join haas.node n on n.id = w.node_id left join haas.switch p on p.id = w.peer_switch_id order by w.switch_id, w.port", 0};
+
+const struct db_query fabric_store_places = {"fabric_places",
+	"select mac, switch_id, port from haas.nic_location", 0};
+
+const struct db_query fabric_store_observed = {"fabric_observed", "select haas.switch_observed_put($1::jsonb)", 1};
+const struct db_query fabric_store_ports = {"fabric_ports", "select haas.port_observed_put($1::bigint[], $2::jsonb, $3::int)", 3};
+const struct db_query fabric_store_links = {"fabric_links", "select haas.link_put($1::bigint[], $2::jsonb, $3::int)", 3};
+const struct db_query fabric_store_located = {"fabric_located", "select haas.nic_location_put($1::jsonb, $2::int)", 2};
+const struct db_query fabric_store_alerts = {"fabric_alerts", "select haas.fabric_alert_put($1::jsonb, $2::int)", 2};
+const struct db_query fabric_store_notify = {"fabric_notify", "select pg_notify('event', '')", 0};
+/* clang-format on */
+
+static void done_nics(struct fact_rows *rows)
+{
+	free(rows->nics);
+	free(rows->nic_texts);
+	rows->nics = NULL;
+	rows->nic_texts = NULL;
+	rows->nic_count = 0;
+}
+
+static void done_sightings(struct fact_rows *rows)
+{
+	free(rows->sightings);
+	free(rows->sighting_texts);
+	rows->sightings = NULL;
+	rows->sighting_texts = NULL;
+	rows->sighting_count = 0;
+}
+
+static void done_wiring(struct fact_rows *rows)
+{
+	free(rows->wiring);
+	free(rows->wiring_texts);
+	rows->wiring = NULL;
+	rows->wiring_texts = NULL;
+	rows->wiring_count = 0;
+}
+
+void fact_rows_done(struct fact_rows *rows)
+{
+	done_nics(rows);
+	done_sightings(rows);
+	done_wiring(rows);
+}
+
+#define TAKE_TEXT(array, result, row, column) \
+	((void)text_copy((array), sizeof(array), db_text((result), (row), (column), "")), (array))
+
+static int compare_nics(const void *left, const void *right)
+{
+	uint64_t a = mac_key(((const struct fabric_nic *)left)->mac);
+	uint64_t b = mac_key(((const struct fabric_nic *)right)->mac);
+
+	return a < b ? -1 : a > b;
+}
+
+int fabric_rows_nics(const PGresult *result, struct fact_rows *ret)
+{
+	int rows = PQntuples(result);
+
+	done_nics(ret);
+	ret->nics = calloc((size_t)rows + 1, sizeof(*ret->nics));
+	ret->nic_texts = calloc((size_t)rows + 1, sizeof(*ret->nic_texts));
+	if (!ret->nics || !ret->nic_texts)
+		return -ENOMEM;
+	for (int i = 0; i < rows; i++) {
+		struct nic_row *text = &ret->nic_texts[i];
+		struct fabric_nic *nic = &ret->nics[ret->nic_count];
+
+		if (mac_parse(db_text(result, i, 0, ""), &nic->mac) != 0)
+			continue;
+		nic->node_id = db_int(result, i, 1, 0);
+		nic->node = TAKE_TEXT(text->node, result, i, 2);
+		nic->name = TAKE_TEXT(text->name, result, i, 3);
+		nic->heard_chassis = TAKE_TEXT(text->chassis, result, i, 4);
+		nic->heard_port = TAKE_TEXT(text->port, result, i, 5);
+		nic->heard_system = TAKE_TEXT(text->system, result, i, 6);
+		nic->heard_us = db_int(result, i, 7, 0);
+		ret->nic_count++;
+	}
+	qsort(ret->nics, ret->nic_count, sizeof(*ret->nics), compare_nics);
+	return 0;
+}
+
+int fabric_rows_sightings(const PGresult *result, struct fact_rows *ret)
+{
+	int rows = PQntuples(result);
+
+	done_sightings(ret);
+	ret->sightings = calloc((size_t)rows + 1, sizeof(*ret->sightings));
+	ret->sighting_texts = calloc((size_t)rows + 1, sizeof(*ret->sighting_texts));
+	if (!ret->sightings || !ret->sighting_texts)
+		return -ENOMEM;
+	for (int i = 0; i < rows; i++) {
+		struct sighting_row *text = &ret->sighting_texts[i];
+		struct fabric_sighting *sighting = &ret->sightings[ret->sighting_count];
+
+		if (mac_parse(db_text(result, i, 0, ""), &sighting->mac) != 0)
+			continue;
+		sighting->switch_name = TAKE_TEXT(text->switch_name, result, i, 1);
+		sighting->port = TAKE_TEXT(text->port, result, i, 2);
+		sighting->seen_us = db_int(result, i, 3, 0);
+		ret->sighting_count++;
+	}
+	return 0;
+}
+
+int fabric_rows_wiring(const PGresult *result, struct fact_rows *ret)
+{
+	int rows = PQntuples(result);
+
+	done_wiring(ret);
+	ret->wiring = calloc((size_t)rows + 1, sizeof(*ret->wiring));
+	ret->wiring_texts = calloc((size_t)rows + 1, sizeof(*ret->wiring_texts));
+	if (!ret->wiring || !ret->wiring_texts)
+		return -ENOMEM;
+	for (int i = 0; i < rows; i++) {
+		struct plan_row *text = &ret->wiring_texts[i];
+
+		ret->wiring[i] = (struct wiring_row){
+			.switch_id = db_int(result, i, 0, 0),
+			.port = TAKE_TEXT(text->port, result, i, 1),
+			.node_id = db_int(result, i, 2, 0),
+			.node = TAKE_TEXT(text->node, result, i, 3),
+			.nic = TAKE_TEXT(text->nic, result, i, 4),
+			.peer_id = db_int(result, i, 5, 0),
+			.peer = TAKE_TEXT(text->peer, result, i, 6),
+			.peer_port = TAKE_TEXT(text->peer_port, result, i, 7),
+		};
+	}
+	ret->wiring_count = (size_t)rows;
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SQL of the fabric: what the conclusions need to know from the database, and the functions of
+ * 013_fabric that take what was concluded. One statement per table, all rows in one parameter. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/text.h"
+#include "common/db/db.h"
+
+#include "peregrine/control/fabric/cable_model.h"
+#include "peregrine/control/fabric/wiring_policy.h"
+
+struct nic_row {
+	char node[64], name[16], chassis[64], port[64], system[64];
+};
+struct sighting_row {
+	char switch_name[64], port[64];
+};
+struct plan_row {
+	char port[64], node[64], nic[16], peer[64], peer_port[64];
+};
+
+/* Rows as structs of the model; what these point to is owned here, too. */
+struct fact_rows {
+	struct fabric_nic *nics;
+	struct nic_row *nic_texts;
+	size_t nic_count;
+	struct fabric_sighting *sightings;
+	struct sighting_row *sighting_texts;
+	size_t sighting_count;
+	struct wiring_row *wiring;
+	struct plan_row *wiring_texts;
+	size_t wiring_count;
+};
+void fact_rows_done(struct fact_rows *rows);
+
+extern const struct db_query fabric_store_nics, fabric_store_sightings, fabric_store_wiring;
+/* (mac, switch_id, port): where MACs were concluded to be before we started */
+extern const struct db_query fabric_store_places;
+/* Each takes its rows from a result and replaces what was there. -ENOMEM. */
+MUST_USE int fabric_rows_nics(const PGresult *result, struct fact_rows *ret);
+MUST_USE int fabric_rows_sightings(const PGresult *result, struct fact_rows *ret);
+MUST_USE int fabric_rows_wiring(const PGresult *result, struct fact_rows *ret);
+
+/* Each answers with the number of events that it wrote. */
+extern const struct db_query fabric_store_observed; /* $1 rows */
+extern const struct db_query fabric_store_ports;    /* $1 ids of switches $2 rows $3 seen_s */
+extern const struct db_query fabric_store_links;    /* $1 ids of switches $2 rows $3 seen_s */
+extern const struct db_query fabric_store_located;  /* $1 rows $2 seen_s */
+extern const struct db_query fabric_store_alerts;   /* $1 rows $2 seen_s */
+extern const struct db_query fabric_store_notify;

@@ -1,0 +1,205 @@
+#include "peregrine/control/peregrined.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/http/wipe.h"
+#include "common/io/file.h"
+#include "common/io/log.h"
+#include "common/io/process.h"
+
+#include "peregrine/control/driver/snmp/snmp_client.h"
+#include "peregrine/control/peregrined_private.h"
+
+#define SUBJECT          "peregrined"
+#define CALLS_QUEUED_MAX (1U << 14)
+
+/* `network`: what ports shall be. `fabric`: switches, their plan. `inventory`: nodes. */
+static const char *const channels[] = {"network", "fabric", "inventory", NULL};
+
+static void on_db_state(void *context, bool connected)
+{
+	struct peregrined *peregrined = context;
+
+	if (connected)
+		log_info(SUBJECT, "PostgreSQL is there");
+	else
+		log_warn(SUBJECT, "PostgreSQL is away: switches are read, nothing is changed");
+	if (!peregrined->discovery)
+		return;
+	switches_db_state(peregrined->switches, connected);
+	discovery_db_state(peregrined->discovery, connected);
+}
+
+static void on_notify(void *context, const char *channel)
+{
+	struct peregrined *peregrined = context;
+
+	if (strcmp(channel, "fabric") == 0)
+		switches_wake(peregrined->switches);
+	if (strcmp(channel, "network") != 0)
+		discovery_wake(peregrined->discovery);
+}
+
+static void on_switch(void *context, int64_t switch_id, const struct switch_row *row)
+{
+	struct peregrined *peregrined = context;
+	struct discovery_switch known = {.id = switch_id};
+
+	if (!row) {
+		discovery_remove(peregrined->discovery, switch_id);
+		return;
+	}
+	known.fabric_id = row->fabric_id;
+	known.poll_ms = row->poll_ms;
+	known.problem = row->problem;
+	(void)text_copy(known.name, sizeof(known.name), row->name);
+	if (discovery_put(peregrined->discovery, &known) != 0)
+		log_error(SUBJECT, "no memory to look at switch %s", row->name);
+}
+
+/* --- start ------------------------------------------------------------------ */
+
+static void name_of(const struct peregrined_conf *conf, char *ret, size_t room)
+{
+	char host[64] = "";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	if (conf->name[0])
+		(void)text_copy(ret, room, conf->name);
+	else
+		(void)text_format(ret, room, "%s:%d", host, (int)getpid());
+}
+
+static int start_queue(struct peregrined *peregrined)
+{
+	struct switch_queue_options options = {
+		.catalog = {switch_driver_find, switch_family_find, switch_family_detect},
+		.failing_calls = (unsigned)peregrined->conf->failing_calls};
+	int rc = worker_new(peregrined->loop, (unsigned)peregrined->conf->switch_workers,
+			    CALLS_QUEUED_MAX, &peregrined->worker);
+
+	if (rc == 0)
+		rc = snmp_client_new(peregrined->loop, &peregrined->snmp);
+	if (rc)
+		return rc;
+	options.host = (struct switch_host){
+		.loop = peregrined->loop, .worker = peregrined->worker, .snmp = peregrined->snmp};
+	return switch_queue_new(&options, &peregrined->queue);
+}
+
+static int start_switches(struct peregrined *peregrined, struct problem *problem)
+{
+	char path[4096];
+	const struct switches_options options = {.db = peregrined->db,
+						 .queue = peregrined->queue,
+						 .key_path = path,
+						 .change = on_switch,
+						 .context = peregrined};
+	int rc = file_make_folder(peregrined->conf->key_dir, 0700);
+
+	if (rc)
+		return problem_set(problem, rc, "key_dir %s: %s", peregrined->conf->key_dir,
+				   error_text(rc));
+	if (!text_format(path, sizeof(path), "%s/peregrined-seal.key", peregrined->conf->key_dir))
+		return problem_set(problem, E_LIMIT, "key_dir is too long");
+	return switches_new(peregrined->loop, &options, &peregrined->switches, problem);
+}
+
+static int start_discovery(struct peregrined *peregrined)
+{
+	const struct discovery_options options = {.db = peregrined->db,
+						  .queue = peregrined->queue,
+						  .full_ms = peregrined->conf->full_read_s * 1000,
+						  .seen_ms = peregrined->conf->seen_s * 1000};
+
+	return discovery_new(peregrined->loop, &options, &peregrined->discovery);
+}
+
+static int start_parts(struct peregrined *peregrined, struct problem *problem)
+{
+	const struct db_options db = {
+		.conninfo = peregrined->conf->database,
+		.application = "peregrined",
+		.setup = db_plan_anew,
+		.on_state = on_db_state,
+		.on_notify = on_notify,
+		.channels = channels,
+		.context = peregrined,
+	};
+	int rc = start_queue(peregrined);
+
+	if (rc == 0)
+		rc = db_new(peregrined->loop, &db, &peregrined->db);
+	if (rc == 0)
+		rc = start_switches(peregrined, problem);
+	if (rc == 0)
+		rc = start_discovery(peregrined);
+	if (rc && !problem_is_set(problem))
+		(void)problem_set(problem, rc, "peregrined cannot start: %s", error_text(rc));
+	return rc;
+}
+
+int peregrined_start(struct loop *loop, const void *values, void **ret_state,
+		     struct problem *problem)
+{
+	const struct peregrined_conf *conf = values;
+	struct peregrined *peregrined;
+	int rc;
+
+	if (sodium_init() < 0)
+		return problem_set(problem, E_UNAVAILABLE, "libsodium does not start");
+	wipe_json_memory(); /* secrets of switches are opened as JSON */
+	peregrined = calloc(1, sizeof(*peregrined));
+	if (!peregrined)
+		return problem_set(problem, -ENOMEM, "no memory");
+	peregrined->loop = loop;
+	peregrined->conf = conf;
+	name_of(conf, peregrined->name, sizeof(peregrined->name));
+	/* The socket may stand where only root may make one; everything else is ours as the user we
+	 * become. */
+	rc = peregrined_serve(peregrined, problem);
+	if (rc == 0)
+		rc = process_drop_privileges(conf->user, problem);
+	if (rc == 0)
+		rc = start_parts(peregrined, problem);
+	if (rc) {
+		peregrined_stop(peregrined);
+		return rc;
+	}
+	log_info(SUBJECT, "working as %s", peregrined->name);
+	process_notify("READY=1");
+	*ret_state = peregrined;
+	return 0;
+}
+
+void peregrined_reload(void *state)
+{
+	struct peregrined *peregrined = state;
+
+	switches_wake(peregrined->switches);
+	discovery_wake(peregrined->discovery);
+}
+
+/* The connection goes first: whoever waits for a row hears of it while all parts still stand. */
+void peregrined_stop(void *state)
+{
+	struct peregrined *peregrined = state;
+
+	if (!peregrined)
+		return;
+	peregrined_serve_end(peregrined);
+	http_server_free(peregrined->server);
+	db_free(peregrined->db);
+	switches_free(peregrined->switches);
+	discovery_free(peregrined->discovery);
+	switch_queue_free(peregrined->queue);
+	snmp_client_free(peregrined->snmp);
+	worker_free(peregrined->worker);
+	free(peregrined);
+}

@@ -1,0 +1,34 @@
+/* peregrined: the switches of a site. It finds the cabling, and makes ports what is wanted of them.
+ * One struct holds all that changes. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/problem.h"
+#include "common/io/conf.h"
+#include "common/io/loop.h"
+
+struct peregrined_conf {
+	char *database;
+	char *user;
+	char *name; /* "" = host:pid */
+	char *socket_path;
+	char *socket_group;
+	char *key_dir;
+	int64_t switch_workers;
+	int64_t failing_calls;
+	int64_t full_read_s;
+	int64_t seen_s;
+	int64_t claim_s;
+};
+
+extern const struct conf_row peregrined_conf_rows[];
+extern const size_t peregrined_conf_row_count;
+int peregrined_conf_check(const void *values, struct problem *problem);
+
+int peregrined_start(struct loop *loop, const void *values, void **ret_state,
+		     struct problem *problem);
+void peregrined_stop(void *state);
+/* Reads the switches anew. */
+void peregrined_reload(void *state);

@@ -1,0 +1,35 @@
+/* The one struct of peregrined, shared by peregrined.c (life) and peregrined_serve.c (its socket).
+ */
+#pragma once
+
+#include "common/db/db.h"
+#include "common/http/server.h"
+#include "common/io/worker.h"
+
+#include "peregrine/control/driver/switch_queue.h"
+#include "peregrine/control/fabric/discovery.h"
+#include "peregrine/control/peregrined.h"
+#include "peregrine/control/switches.h"
+
+struct snmp_client;
+struct waiting;
+
+struct peregrined {
+	struct loop *loop;
+	const struct peregrined_conf *conf;
+	char name[128];
+
+	struct db *db;
+	struct worker *worker;
+	struct snmp_client *snmp;
+	struct switch_queue *queue;
+	struct switches *switches;
+	struct discovery *discovery;
+	struct http_server *server;
+	struct waiting *waiting; /* requests whose answer a switch has to give */
+};
+
+/* Binds the socket. */
+MUST_USE int peregrined_serve(struct peregrined *peregrined, struct problem *problem);
+/* Nobody is answered any more. Before the queue and the server go. */
+void peregrined_serve_end(struct peregrined *peregrined);

@@ -1,0 +1,352 @@
+/* The socket of peregrined: what cannot be a row, for portald (a reading now, a blinking LED), and
+ * metrics and health for whoever watches. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+#include "common/base/text.h"
+#include "common/http/json_reader.h"
+#include "common/http/metrics.h"
+
+#include "peregrine/control/peregrined_private.h"
+
+#define BODY_LIMIT  4096
+#define WAITING_MAX 256
+#define SECONDS_MAX 600
+#define LOCATE_MS   20000
+
+/* A request whose answer a switch has to give. */
+struct waiting {
+	struct peregrined *peregrined;
+	struct http_request *request;
+	char name[64];   /* of the switch */
+	uint64_t ticket; /* of the queue; 0 = a reading */
+	struct waiting *next;
+};
+
+/* --- numbers -------------------------------------------------------------------- */
+
+struct numbers {
+	struct switch_queue_stats queue;
+	struct discovery_stats discovery;
+	uint64_t database_up;
+};
+
+#define AT(member) offsetof(struct numbers, member)
+
+/* clang-format off */
+static const struct metric_row metric_rows[] = {
+	{"haas_switches",                       METRIC_GAUGE,   NULL, AT(discovery.switches),      "switches managed"},
+	{"haas_switches_reachable",             METRIC_GAUGE,   NULL, AT(discovery.reachable),     "of them those that answered last"},
+	{"haas_switch_calls_total",             METRIC_COUNTER, NULL, AT(queue.calls),             "calls made"},
+	{"haas_switch_failed_calls_total",      METRIC_COUNTER, NULL, AT(queue.failed_calls),      "calls that failed"},
+	{"haas_switch_preempted_calls_total",   METRIC_COUNTER, NULL, AT(queue.preempted),         "regular looks broken off for something urgent"},
+	{"haas_switch_refused_calls_total",     METRIC_COUNTER, NULL, AT(queue.refused_open),      "calls not made because the switch is left alone"},
+	{"haas_switch_expired_calls_total",     METRIC_COUNTER, NULL, AT(queue.expired),           "calls whose deadline passed"},
+	{"haas_switch_calls_waiting",           METRIC_GAUGE,   NULL, AT(queue.waiting),           "calls in line"},
+	{"haas_switch_calls_in_flight",         METRIC_GAUGE,   NULL, AT(queue.in_flight),         "calls under way"},
+	{"haas_switch_breakers_open",           METRIC_GAUGE,   NULL, AT(queue.breakers_open),     "ways into switches that are left alone for a while"},
+	{"haas_fabric_looks_total",             METRIC_COUNTER, NULL, AT(discovery.looks),         "regular looks at switches"},
+	{"haas_fabric_full_readings_total",     METRIC_COUNTER, NULL, AT(discovery.full_readings), "readings of all that a switch has"},
+	{"haas_fabric_failed_looks_total",      METRIC_COUNTER, NULL, AT(discovery.failed),        "looks that failed"},
+	{"haas_fabric_conclusions_total",       METRIC_COUNTER, NULL, AT(discovery.conclusions),   "times that cables and places were concluded"},
+	{"haas_fabric_writes_total",            METRIC_COUNTER, NULL, AT(discovery.writes),        "statements that wrote what was concluded"},
+	{"haas_fabric_failed_writes_total",     METRIC_COUNTER, NULL, AT(discovery.failed_writes), "of them those that PostgreSQL refused"},
+	{"haas_fabric_links",                   METRIC_GAUGE,   NULL, AT(discovery.links),         "cables between switches"},
+	{"haas_fabric_places",                  METRIC_GAUGE,   NULL, AT(discovery.places),        "MACs whose port is known"},
+	{"haas_fabric_problems",                METRIC_GAUGE,   NULL, AT(discovery.problems),      "conflicts and differences from the plan"},
+	{"haas_database_up",                    METRIC_GAUGE,   NULL, AT(database_up),             "1 = PostgreSQL is there"},
+};
+/* clang-format on */
+
+static void get_metrics(void *context, struct http_request *request)
+{
+	struct peregrined *peregrined = context;
+	CLEANUP(text_done) struct text body = {0};
+	struct numbers numbers = {.discovery = *discovery_stats(peregrined->discovery),
+				  .database_up = db_connected(peregrined->db)};
+
+	switch_queue_stats(peregrined->queue, &numbers.queue);
+	metrics_write(&body, metric_rows, COUNT_OF(metric_rows), &numbers);
+	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
+}
+
+static void get_health(void *context, struct http_request *request)
+{
+	const struct peregrined *peregrined = context;
+	struct problem problem = {0};
+
+	if (db_connected(peregrined->db)) {
+		http_answer(request, 200, "text/plain", "ok\n", 3);
+		return;
+	}
+	(void)problem_set(&problem, E_UNAVAILABLE, "PostgreSQL is away");
+	http_answer_problem(request, 503, &problem);
+}
+
+/* --- requests that wait ------------------------------------------------------------ */
+
+static void waiting_free(struct waiting *waiting)
+{
+	for (struct waiting **link = &waiting->peregrined->waiting; *link; link = &(*link)->next) {
+		if (*link == waiting) {
+			*link = waiting->next;
+			break;
+		}
+	}
+	free(waiting);
+}
+
+/* Nobody hears the answer any more. */
+static void waiting_drop(struct waiting *waiting)
+{
+	if (waiting->ticket)
+		switch_queue_cancel(waiting->peregrined->queue, waiting->ticket);
+	else
+		discovery_forget(waiting->peregrined->discovery, waiting);
+	waiting_free(waiting);
+}
+
+static void on_client_gone(void *context)
+{
+	waiting_drop(context);
+}
+
+static void answer(struct waiting *waiting, int rc, const struct text *json,
+		   const struct problem *problem)
+{
+	struct http_request *request = waiting->request;
+
+	http_request_on_close(request, NULL, NULL);
+	waiting_free(waiting);
+	if (rc)
+		http_answer_problem(request, http_status_of(rc), problem);
+	else
+		http_answer_json(request, 200, json);
+}
+
+static size_t waiting_count(const struct peregrined *peregrined)
+{
+	size_t count = 0;
+
+	for (const struct waiting *waiting = peregrined->waiting; waiting; waiting = waiting->next)
+		count++;
+	return count;
+}
+
+/* Answers by itself when it gives NULL. */
+static struct waiting *waiting_new(struct peregrined *peregrined, struct http_request *request,
+				   const struct switch_row *row)
+{
+	struct waiting *waiting =
+		waiting_count(peregrined) < WAITING_MAX ? calloc(1, sizeof(*waiting)) : NULL;
+	struct problem problem = {0};
+
+	if (!waiting) {
+		(void)problem_set(&problem, E_UNAVAILABLE, "too many wait for switches already");
+		http_answer_problem(request, 503, &problem);
+		return NULL;
+	}
+	waiting->peregrined = peregrined;
+	waiting->request = request;
+	(void)text_copy(waiting->name, sizeof(waiting->name), row->name);
+	waiting->next = peregrined->waiting;
+	peregrined->waiting = waiting;
+	http_request_on_close(request, on_client_gone, waiting);
+	return waiting;
+}
+
+static const struct switch_row *find_switch(const struct peregrined *peregrined,
+					    struct http_request *request)
+{
+	const char *name = http_request_param(request, "switch");
+	const struct switch_row *row = switches_find(peregrined->switches, name);
+	struct problem problem = {0};
+
+	if (row && !problem_is_set(&row->problem))
+		return row;
+	if (row)
+		problem = row->problem;
+	else
+		(void)problem_set(&problem, E_NOT_FOUND, "switch %s is not managed", name);
+	http_answer_problem(request, http_status_of(problem.code), &problem);
+	return NULL;
+}
+
+static void refuse(struct waiting *waiting, int rc, const char *what)
+{
+	struct problem problem = {0};
+
+	(void)problem_set(&problem, rc, "switch %s: %s: %s", waiting->name, what, error_text(rc));
+	answer(waiting, rc, NULL, &problem);
+}
+
+/* --- POST /switches/{switch}/read ----------------------------------------------------- */
+
+static void on_read(void *context, int rc, const struct switch_reading *reading,
+		    const struct problem *problem)
+{
+	struct waiting *waiting = context;
+	CLEANUP(text_done) struct text json = {0};
+
+	if (rc == 0) {
+		json_begin_object(&json, NULL);
+		json_string(&json, "switch", waiting->name);
+		json_string(&json, "family", reading->identity.family);
+		json_string(&json, "system", reading->identity.system);
+		json_string(&json, "text", reading->identity.text);
+		json_int(&json, "ports", (int64_t)reading->port_count);
+		json_int(&json, "vlans", (int64_t)reading->vlan_count);
+		json_int(&json, "neighbors", (int64_t)reading->neighbor_count);
+		json_int(&json, "fdb", (int64_t)reading->fdb_count);
+		json_int(&json, "requests", reading->requests);
+		json_int(&json, "odd", reading->odd);
+		json_string(&json, "odd_text", reading->odd_text);
+		json_end_object(&json);
+	}
+	answer(waiting, rc, &json, problem);
+}
+
+static void post_read(void *context, struct http_request *request)
+{
+	struct peregrined *peregrined = context;
+	const struct switch_row *row = find_switch(peregrined, request);
+	struct waiting *waiting = row ? waiting_new(peregrined, request, row) : NULL;
+	int rc;
+
+	if (!waiting)
+		return;
+	rc = discovery_read(peregrined->discovery, row->id, on_read, waiting);
+	if (rc)
+		refuse(waiting, rc, "it cannot be read");
+}
+
+/* --- POST /switches/{switch}/locate {"port","seconds"} ---------------------------------- */
+
+static void on_located(void *context, const struct switch_answer *heard)
+{
+	struct waiting *waiting = context;
+	CLEANUP(text_done) struct text json = {0};
+
+	json_begin_object(&json, NULL);
+	json_string(&json, "switch", waiting->name);
+	json_end_object(&json);
+	answer(waiting, heard->rc, &json, heard->problem);
+}
+
+static int read_locate(struct http_request *request, struct switch_request *ret,
+		       struct problem *problem)
+{
+	size_t size;
+	const char *body = http_request_body(request, &size);
+	CLEANUP(json_decrefp) json_t *json = NULL;
+	struct json_reader reader;
+	const char *port;
+	int rc = json_read(body, size, BODY_LIMIT, &json, problem);
+
+	if (rc)
+		return rc;
+	reader = json_reader(json);
+	port = json_get_string(&reader, "port", true);
+	ret->op = SWITCH_LOCATE;
+	ret->seconds = (uint16_t)json_get_int(&reader, "seconds", 0, SECONDS_MAX, 30, false);
+	if (port && !text_copy(ret->port, sizeof(ret->port), port))
+		(void)problem_set(&reader.problem, E_INVALID, "the name of the port is too long");
+	*problem = reader.problem;
+	return reader.problem.code;
+}
+
+static void post_locate(void *context, struct http_request *request)
+{
+	struct peregrined *peregrined = context;
+	const struct switch_row *row = find_switch(peregrined, request);
+	struct switch_request wanted = {0};
+	struct problem problem = {0};
+	struct waiting *waiting;
+	int rc;
+
+	if (!row)
+		return;
+	rc = read_locate(request, &wanted, &problem);
+	if (rc) {
+		http_answer_problem(request, http_status_of(rc), &problem);
+		return;
+	}
+	waiting = waiting_new(peregrined, request, row);
+	if (!waiting)
+		return;
+
+	const struct switch_ask ask = {.switch_id = row->id,
+				       .request = &wanted,
+				       .priority = SWITCH_PRIORITY_PERSON,
+				       .person = true,
+				       .deadline_ms = LOCATE_MS};
+
+	rc = switch_queue_submit(peregrined->queue, &ask, on_located, waiting, &waiting->ticket);
+	if (rc)
+		refuse(waiting, rc, "it cannot be asked");
+}
+
+/* --- GET /switches/{switch} ---------------------------------------------------------------- */
+
+static void get_switch(void *context, struct http_request *request)
+{
+	struct peregrined *peregrined = context;
+	const struct switch_row *row = find_switch(peregrined, request);
+	CLEANUP(text_done) struct text json = {0};
+	struct switch_state state;
+	int64_t now_ms = loop_now_ms(peregrined->loop);
+
+	if (!row)
+		return;
+	if (!switch_queue_state(peregrined->queue, row->id, &state))
+		state = (struct switch_state){0};
+	json_begin_object(&json, NULL);
+	json_string(&json, "switch", row->name);
+	json_string(&json, "family", state.family ? state.family->name : "");
+	json_bool(&json, "left_alone", state.open);
+	json_int(&json, "retry_in_ms", state.open ? state.retry_ms - now_ms : 0);
+	json_bool(&json, "busy", state.busy);
+	json_int(&json, "waiting", state.waiting);
+	json_string(&json, "problem", state.problem.message);
+	json_end_object(&json);
+	http_answer_json(request, 200, &json);
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+static const struct http_route routes[] = {
+	{HTTP_GET, "/healthz", get_health},
+	{HTTP_GET, "/metrics", get_metrics},
+	{HTTP_GET, "/switches/{switch}", get_switch},
+	{HTTP_POST, "/switches/{switch}/read", post_read},
+	{HTTP_POST, "/switches/{switch}/locate", post_locate},
+};
+
+int peregrined_serve(struct peregrined *peregrined, struct problem *problem)
+{
+	const struct http_server_options options = {
+		.routes = routes,
+		.route_count = COUNT_OF(routes),
+		.context = peregrined,
+		.body_limit = BODY_LIMIT,
+		.connection_limit = 512,
+	};
+	const char *group = peregrined->conf->socket_group;
+	int rc = http_server_new(peregrined->loop, &options, &peregrined->server);
+
+	if (rc)
+		return problem_set(problem, rc, "no HTTP server: %s", error_text(rc));
+	return http_server_listen_unix(peregrined->server, peregrined->conf->socket_path,
+				       group[0] ? 0660 : 0600, group[0] ? group : NULL, problem);
+}
+
+void peregrined_serve_end(struct peregrined *peregrined)
+{
+	while (peregrined->waiting)
+		waiting_drop(peregrined->waiting);
+}

@@ -1,0 +1,158 @@
+#include "peregrine/control/switch_store.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/hex.h"
+#include "common/base/text.h"
+#include "common/http/json_reader.h"
+
+/* clang-format off */
+static const struct db_query read_query = {"switch_read",
+	"select e.switch_id, s.name, e.fabric_id, e.family, host(e.address), e.ports::text, e.credentials::text, encode(e.secrets_sealed, 'hex'),"
+	" e.managed, e.poll_s from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id", 0};
+
+static const struct db_query publish_query = {"switch_publish",
+	"insert into haas.daemon_key as k (daemon, public_key) values ('peregrined', decode($1, 'hex'))"
+	" on conflict (daemon) do update set public_key = excluded.public_key, changed_at = now() where k.public_key <> excluded.public_key", 1};
+/* clang-format on */
+
+int switch_store_read(struct db *db, db_result_fn fn, void *context)
+{
+	return db_submit(db, &read_query, NULL, fn, context);
+}
+
+int switch_store_publish(struct db *db, const struct seal_key *key, db_result_fn fn, void *context)
+{
+	char hex[2 * SEAL_KEY_SIZE + 1];
+	const char *params[] = {hex};
+
+	hex_encode(seal_key_public_key(key), SEAL_KEY_SIZE, hex);
+	return db_submit(db, &publish_query, params, fn, context);
+}
+
+/* --- one row ------------------------------------------------------------ */
+
+static void take_text(const json_t *object, const char *key, char *ret, size_t room)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	if (value)
+		(void)text_copy(ret, room, value);
+}
+
+static uint16_t port_of(const json_t *ports, const char *key)
+{
+	json_int_t value = json_integer_value(json_object_get(ports, key));
+
+	return value > 0 && value <= UINT16_MAX ? (uint16_t)value : 0;
+}
+
+static int read_object(const char *text, json_t **ret)
+{
+	struct problem problem = {0};
+
+	return json_read(text, strlen(text), SEAL_SIZE_MAX, ret, &problem);
+}
+
+static int take_ports(const char *text, struct switch_endpoint *ret)
+{
+	CLEANUP(json_decrefp) json_t *ports = NULL;
+	int rc = read_object(text, &ports);
+
+	if (rc)
+		return rc;
+	ret->snmp_port = port_of(ports, "snmp");
+	ret->cli_port = port_of(ports, "cli");
+	ret->netconf_port = port_of(ports, "netconf");
+	ret->ovsdb_port = port_of(ports, "ovsdb");
+	return 0;
+}
+
+static int take_credentials(const char *text, struct switch_endpoint *ret)
+{
+	CLEANUP(json_decrefp) json_t *members = NULL;
+	char auth[16] = "";
+	char priv[16] = "";
+	int rc = read_object(text, &members);
+
+	if (rc)
+		return rc;
+	take_text(members, "snmp_user", ret->snmp_user, sizeof(ret->snmp_user));
+	take_text(members, "ssh_user", ret->ssh_user, sizeof(ret->ssh_user));
+	take_text(members, "host_key", ret->host_key, sizeof(ret->host_key));
+	ret->host_key_any = json_is_true(json_object_get(members, "host_key_any"));
+	take_text(members, "snmp_auth", auth, sizeof(auth));
+	take_text(members, "snmp_priv", priv, sizeof(priv));
+	ret->snmp_auth = strcmp(auth, "sha256") == 0 ? SNMP_AUTH_SHA256
+			 : strcmp(auth, "sha") == 0  ? SNMP_AUTH_SHA
+						     : SNMP_AUTH_NONE;
+	ret->snmp_priv = strcmp(priv, "aes") == 0 ? SNMP_PRIV_AES : SNMP_PRIV_NONE;
+	return 0;
+}
+
+static int take_secrets(const char *sealed_hex, const struct seal_key *key,
+			struct switch_endpoint *ret)
+{
+	uint8_t sealed[SEAL_SIZE_MAX];
+	char opened[SEAL_SIZE_MAX];
+	size_t size = strlen(sealed_hex) / 2;
+	json_t *members = NULL;
+	int rc;
+
+	if (size == 0)
+		return 0;
+	if (size > sizeof(sealed) || hex_decode(sealed_hex, sealed, size) != 0)
+		return E_MALFORMED;
+	rc = seal_key_open(key, sealed, size, opened, sizeof(opened));
+	if (rc == 0)
+		rc = read_object(opened, &members);
+	sodium_memzero(opened, sizeof(opened));
+	if (rc)
+		return rc;
+	take_text(members, "snmp_community", ret->snmp_community, sizeof(ret->snmp_community));
+	take_text(members, "snmp_write_community", ret->snmp_write_community,
+		  sizeof(ret->snmp_write_community));
+	take_text(members, "snmp_auth_secret", ret->snmp_auth_secret,
+		  sizeof(ret->snmp_auth_secret));
+	take_text(members, "snmp_priv_secret", ret->snmp_priv_secret,
+		  sizeof(ret->snmp_priv_secret));
+	take_text(members, "ssh_password", ret->ssh_password, sizeof(ret->ssh_password));
+	take_text(members, "ssh_enable", ret->ssh_enable, sizeof(ret->ssh_enable));
+	json_decref(members); /* it is wiped: wipe_json_memory() */
+	return 0;
+}
+
+int switch_row_read(const PGresult *result, int row, const struct seal_key *key,
+		    struct switch_row *ret_row, struct switch_endpoint *ret)
+{
+	struct switch_endpoint endpoint = {.id = db_int(result, row, 0, 0), .retries = 2};
+	int rc;
+
+	*ret_row = (struct switch_row){
+		.id = endpoint.id,
+		.fabric_id = db_int(result, row, 2, 0),
+		.managed = db_bool(result, row, 8),
+		.poll_ms = db_int(result, row, 9, 30) * 1000,
+	};
+	(void)text_copy(ret_row->name, sizeof(ret_row->name), db_text(result, row, 1, ""));
+	(void)text_copy(endpoint.name, sizeof(endpoint.name), ret_row->name);
+	(void)text_copy(endpoint.family, sizeof(endpoint.family), db_text(result, row, 3, ""));
+	(void)text_copy(endpoint.address, sizeof(endpoint.address), db_text(result, row, 4, ""));
+	rc = take_ports(db_text(result, row, 5, "{}"), &endpoint);
+	if (rc == 0)
+		rc = take_credentials(db_text(result, row, 6, "{}"), &endpoint);
+	if (rc == 0)
+		rc = take_secrets(db_text(result, row, 7, ""), key, &endpoint);
+	if (rc) {
+		(void)problem_set(&ret_row->problem, rc,
+				  "the secrets of switch %s cannot be opened", ret_row->name);
+		problem_hint(&ret_row->problem,
+			     "they were sealed to another key: haasctl switch add it again");
+	} else {
+		*ret = endpoint;
+	}
+	switch_endpoint_wipe(&endpoint);
+	return rc;
+}

@@ -1,0 +1,18 @@
+/* SQL of how switches are reached (switch_endpoint of 013_fabric) and of the key that their secrets
+ * are sealed to. */
+#pragma once
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+#include "common/db/db.h"
+#include "common/io/seal_key.h"
+
+#include "peregrine/control/switches.h"
+
+MUST_USE int switch_store_read(struct db *db, db_result_fn fn, void *context);
+/* One row of it. Not 0: the secrets cannot be opened or a member makes no sense; `ret_row` is set
+ * even then, the problem is in it. Wipe the endpoint after use. */
+MUST_USE int switch_row_read(const PGresult *result, int row, const struct seal_key *key,
+			     struct switch_row *ret_row, struct switch_endpoint *ret);
+MUST_USE int switch_store_publish(struct db *db, const struct seal_key *key, db_result_fn fn,
+				  void *context);

@@ -1,0 +1,198 @@
+/* The default hash falls through its cases, which clang objects to. */
+#define HASH_FUNCTION HASH_FNV
+
+#include "peregrine/control/switches.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+
+#include "peregrine/control/switch_store.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define SUBJECT   "switches"
+#define GAP_MS    100
+#define PERIOD_MS 60000
+
+struct known {
+	struct switch_row row;
+	bool kept; /* found by the read under way */
+	UT_hash_handle hh;
+};
+
+struct switches {
+	struct loop *loop;
+	struct switches_options options;
+	struct seal_key *key;
+	struct loop_timer *timer;
+	struct known *table; /* by id */
+	bool connected, reading, again;
+	int64_t read_ms; /* start of the last read */
+};
+
+/* Answers with the row's problem when it cannot be spoken to. */
+static int put(struct switches *switches, struct switch_row *row,
+	       const struct switch_endpoint *endpoint)
+{
+	struct known *known = NULL;
+	bool told;
+
+	HASH_FIND(hh, switches->table, &row->id, sizeof(row->id), known);
+	told = known && problem_is_set(&known->row.problem);
+	if (problem_is_set(&row->problem) ||
+	    switch_queue_put(switches->options.queue, endpoint, &row->problem) != 0) {
+		switch_queue_remove(switches->options.queue, row->id);
+		if (!told)
+			log_problem(LOG_LEVEL_WARN, SUBJECT, &row->problem);
+	}
+	if (!known) {
+		known = calloc(1, sizeof(*known));
+		if (!known)
+			return -ENOMEM;
+		known->row.id = row->id;
+		HASH_ADD(hh, switches->table, row.id, sizeof(known->row.id), known);
+	}
+	known->row = *row;
+	known->kept = true;
+	switches->options.change(switches->options.context, row->id, &known->row);
+	return 0;
+}
+
+static void drop(struct switches *switches, struct known *known)
+{
+	HASH_DEL(switches->table, known);
+	free(known);
+}
+
+static void drop_gone(struct switches *switches)
+{
+	struct known *known;
+	struct known *next;
+
+	HASH_ITER(hh, switches->table, known, next)
+	{
+		if (known->kept)
+			continue;
+		switches->options.change(switches->options.context, known->row.id, NULL);
+		switch_queue_remove(switches->options.queue, known->row.id);
+		drop(switches, known);
+	}
+}
+
+static void on_read(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct switches *switches = context;
+	int rows = rc ? 0 : PQntuples(result);
+
+	switches->reading = false;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	for (struct known *known = switches->table; rc == 0 && known; known = known->hh.next)
+		known->kept = false;
+	for (int i = 0; i < rows; i++) {
+		struct switch_endpoint endpoint = {0};
+		struct switch_row row;
+
+		if (switch_row_read(result, i, switches->key, &row, &endpoint) != 0)
+			endpoint = (struct switch_endpoint){0}; /* the row says why */
+		if (put(switches, &row, &endpoint) != 0)
+			log_error(SUBJECT, "no memory for switch %s", row.name);
+		switch_endpoint_wipe(&endpoint);
+	}
+	if (rc == 0)
+		drop_gone(switches);
+	loop_timer_arm(switches->timer, switches->again ? GAP_MS : PERIOD_MS);
+	switches->again = false;
+}
+
+static void start_read(void *context)
+{
+	struct switches *switches = context;
+
+	if (switches->reading || !switches->connected)
+		return;
+	switches->read_ms = loop_now_ms(switches->loop);
+	if (switch_store_read(switches->options.db, on_read, switches) == 0)
+		switches->reading = true;
+	else
+		loop_timer_arm(switches->timer, PERIOD_MS);
+}
+
+void switches_wake(struct switches *switches)
+{
+	int64_t wait_ms = switches->read_ms + GAP_MS - loop_now_ms(switches->loop);
+
+	if (switches->reading)
+		switches->again = true;
+	else
+		loop_timer_arm(switches->timer, wait_ms > 0 ? wait_ms : 0);
+}
+
+void switches_db_state(struct switches *switches, bool connected)
+{
+	switches->connected = connected;
+	if (!connected)
+		return;
+	if (switch_store_publish(switches->options.db, switches->key, NULL, NULL) != 0)
+		log_warn(SUBJECT, "the public key for secrets of switches was not published");
+	switches_wake(switches);
+}
+
+const struct switch_row *switches_find(const struct switches *switches, const char *name)
+{
+	for (const struct known *known = switches->table; known; known = known->hh.next) {
+		if (strcmp(known->row.name, name) == 0)
+			return &known->row;
+	}
+	return NULL;
+}
+
+size_t switches_count(const struct switches *switches)
+{
+	return HASH_COUNT(switches->table);
+}
+
+int switches_new(struct loop *loop, const struct switches_options *options, struct switches **ret,
+		 struct problem *problem)
+{
+	const struct seal_key_file file = {
+		.path = options->key_path,
+		.what = "key for secrets of switches",
+		.exposed_hint = "chmod 600 it; if others may have read it, make a new one and add "
+				"the switches again"};
+	struct switches *switches = calloc(1, sizeof(*switches));
+	int rc;
+
+	if (!switches)
+		return problem_set(problem, -ENOMEM, "no memory");
+	*switches = (struct switches){.loop = loop, .options = *options};
+	rc = seal_key_load(&file, &switches->key, problem);
+	if (rc == 0)
+		rc = loop_timer_new(loop, start_read, switches, &switches->timer);
+	if (rc) {
+		switches_free(switches);
+		return rc;
+	}
+	*ret = switches;
+	return 0;
+}
+
+void switches_free(struct switches *switches)
+{
+	struct known *known;
+	struct known *next;
+
+	if (!switches)
+		return;
+	HASH_ITER(hh, switches->table, known, next)
+	drop(switches, known);
+	loop_timer_free(switches->timer);
+	seal_key_free(switches->key);
+	free(switches);
+}
