@@ -18,7 +18,8 @@
 
 #define SUBJECT "bampid"
 
-static const char *const channels[] = {"deployment", "inventory", NULL};
+static const char *const work_channels[] = {"deployment", NULL};
+static const char *const watch_channels[] = {"inventory", NULL};
 
 static void on_db_state(void *context, bool connected)
 {
@@ -30,24 +31,37 @@ static void on_db_state(void *context, bool connected)
 		log_warn(SUBJECT, "PostgreSQL is away: nothing is begun until it is back");
 	if (!bampid->runner)
 		return;
-	endpoints_db_state(bampid->endpoints, connected);
-	health_db_state(bampid->health, connected);
 	runner_db_state(bampid->runner, connected);
 	action_runner_db_state(bampid->actions, connected);
 	pdci_runner_db_state(bampid->pdcis, connected);
 }
 
-static void on_notify(void *context, const char *channel)
+static void on_watch_state(void *context, bool connected)
 {
 	struct bampid *bampid = context;
 
-	if (strcmp(channel, "inventory") == 0)
-		endpoints_wake(bampid->endpoints);
-	if (strcmp(channel, "deployment") == 0) {
-		runner_wake(bampid->runner);
-		action_runner_wake(bampid->actions);
-		pdci_runner_wake(bampid->pdcis);
-	}
+	if (!bampid->health)
+		return;
+	endpoints_db_state(bampid->endpoints, connected);
+	health_db_state(bampid->health, connected);
+}
+
+static void on_deployment(void *context, const char *channel)
+{
+	struct bampid *bampid = context;
+
+	(void)channel;
+	runner_wake(bampid->runner);
+	action_runner_wake(bampid->actions);
+	pdci_runner_wake(bampid->pdcis);
+}
+
+static void on_inventory(void *context, const char *channel)
+{
+	struct bampid *bampid = context;
+
+	(void)channel;
+	endpoints_wake(bampid->endpoints);
 }
 
 /* --- start
@@ -117,7 +131,7 @@ static int start_queue(struct bampid *bampid, struct problem *problem)
 static int start_endpoints(struct bampid *bampid, struct problem *problem)
 {
 	char path[4096];
-	struct endpoints_options options = {.db = bampid->db,
+	struct endpoints_options options = {.db = bampid->watch_db,
 					    .queue = bampid->queue,
 					    .key_path = path,
 					    .change = consoles_endpoint};
@@ -128,7 +142,7 @@ static int start_endpoints(struct bampid *bampid, struct problem *problem)
 
 	if (rc)
 		return rc;
-	consoles_db(bampid->consoles, bampid->db);
+	consoles_db(bampid->consoles, bampid->watch_db);
 	if (!text_format(path, sizeof(path), "%s/bampid-seal.key", bampid->conf->key_dir))
 		return problem_set(problem, E_LIMIT, "key_dir is too long");
 	for (int which = 0; which < REFRESH_COUNT; which++)
@@ -150,7 +164,7 @@ static void on_health_changed(void *context)
 static int start_health(struct bampid *bampid)
 {
 	const struct health_options options = {
-		.db = bampid->db, .changed = on_health_changed, .context = bampid};
+		.db = bampid->watch_db, .changed = on_health_changed, .context = bampid};
 	int rc = health_new(bampid->loop, &options, &bampid->health);
 
 	return rc ? rc : health_feed(bampid->endpoints, bampid->health);
@@ -202,22 +216,39 @@ static int start_runners(struct bampid *bampid)
 	return rc ? rc : pdci_runner_new(bampid->loop, &pdcis, &bampid->pdcis);
 }
 
-static int start_parts(struct bampid *bampid, struct problem *problem)
+/* Two connections: what ten thousand BMCs report must not stand in line before a claim. */
+static int start_databases(struct bampid *bampid)
 {
-	const struct db_options db = {
+	const struct db_options work = {
 		.conninfo = bampid->conf->database,
 		.application = "bampid",
 		.setup = db_plan_anew,
 		.on_state = on_db_state,
-		.on_notify = on_notify,
-		.channels = channels,
+		.on_notify = on_deployment,
+		.channels = work_channels,
 		.context = bampid,
 	};
+	const struct db_options watch = {
+		.conninfo = bampid->conf->database,
+		.application = "bampid watch",
+		.setup = db_plan_anew,
+		.on_state = on_watch_state,
+		.on_notify = on_inventory,
+		.channels = watch_channels,
+		.context = bampid,
+	};
+	int rc = db_new(bampid->loop, &work, &bampid->db);
+
+	return rc ? rc : db_new(bampid->loop, &watch, &bampid->watch_db);
+}
+
+static int start_parts(struct bampid *bampid, struct problem *problem)
+{
 	int rc = start_queue(bampid, problem);
 
 	if (rc)
 		return rc;
-	rc = db_new(bampid->loop, &db, &bampid->db);
+	rc = start_databases(bampid);
 	if (rc == 0)
 		rc = notify_new(bampid->loop, bampid->db, &bampid->notify);
 	if (rc == 0)
@@ -278,7 +309,7 @@ void bampid_reload(void *state)
 	endpoints_wake(bampid->endpoints);
 }
 
-/* The connection goes first: whoever waits for a row hears of it while all parts still stand.
+/* The connections go first: whoever waits for a row hears of it while all parts still stand.
  * Claims are left to run out: the work goes on elsewhere, or here after the start. */
 void bampid_stop(void *state)
 {
@@ -288,6 +319,7 @@ void bampid_stop(void *state)
 		return;
 	http_server_free(bampid->server);
 	db_free(bampid->db);
+	db_free(bampid->watch_db);
 	pdci_runner_free(bampid->pdcis);
 	action_runner_free(bampid->actions);
 	runner_free(bampid->runner);

@@ -26,7 +26,8 @@ struct bampid {
 	struct image_trust trust;
 	struct certificate_key certificate_key;
 
-	struct db *db;
+	struct db *db;         /* what the runners claim and save */
+	struct db *watch_db;   /* what BMCs report: endpoints, health, consoles */
 	struct sim_rack *rack; /* NULL without simulated nodes */
 	struct bmc_queue *queue;
 	struct notify *notify;

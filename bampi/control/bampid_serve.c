@@ -63,6 +63,11 @@ static const struct metric_row metric_rows[] = {
 };
 /* clang-format on */
 
+static bool database_up(const struct bampid *bampid)
+{
+	return db_connected(bampid->db) && db_connected(bampid->watch_db);
+}
+
 static void get_metrics(void *context, struct http_request *request)
 {
 	const struct bampid *bampid = context;
@@ -89,7 +94,7 @@ static void get_metrics(void *context, struct http_request *request)
 		.bmc_lost = queue.rmcp.lost,
 		.bmc_forged = queue.rmcp.forged,
 		.console_viewers = consoles_viewers(bampid->consoles),
-		.database_up = db_connected(bampid->db),
+		.database_up = database_up(bampid),
 	};
 	metrics_write(&body, metric_rows, COUNT_OF(metric_rows), &numbers);
 	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
@@ -100,7 +105,7 @@ static void get_health(void *context, struct http_request *request)
 	const struct bampid *bampid = context;
 	struct problem problem = {0};
 
-	if (db_connected(bampid->db)) {
+	if (database_up(bampid)) {
 		http_answer(request, 200, "text/plain", "ok\n", 3);
 		return;
 	}
