@@ -137,7 +137,8 @@ static int start_endpoints(struct bampid *bampid, struct problem *problem)
 					    .change = consoles_endpoint};
 	const struct consoles_options consoles = {
 		.folder = bampid->conf->console_dir,
-		.watch = (enum console_watch)bampid->conf->console_watch};
+		.watch = (enum console_watch)bampid->conf->console_watch,
+		.seats = (size_t)bampid->conf->console_sessions};
 	int rc = consoles_new(bampid->loop, &consoles, &bampid->consoles);
 
 	if (rc)

@@ -23,6 +23,7 @@ struct bampid_conf {
 	char *image_keys;
 	char *console_dir;
 	int console_watch; /* enum console_watch */
+	int64_t console_sessions;
 	char *sim_rack;
 	char *bmc_ca_file;
 	int64_t boot_http_port;

@@ -34,6 +34,8 @@ const struct conf_row bampid_conf_rows[] = {
 	 "folder where the last 64 KiB of each node's console are kept; empty = nowhere"},
 	{"console_watch", CONF_ENUM, AT(console_watch), "work", 0, 0, console_watch_words, NULL,
 	 "consoles listened to: work = while a deployment works on the node; unrented = also of nodes without a tenant; all = also tenants'"},
+	{"console_sessions", CONF_INT, AT(console_sessions), "1000", 1, 100000, NULL, "consoles",
+	 "listened to at once, about 140 KB each; the others wait for a seat, but one that a person opens begins at once"},
 	{"boot_http_port", CONF_INT, AT(boot_http_port), "8080", 1, 65535, NULL, "port", "http_port of bampi-bootd, for callback URLs"},
 	{"bmc_workers", CONF_INT, AT(bmc_workers), "16", 1, 256, NULL, "threads",
 	 "for what blocks: sensor records, FRU, users of BMCs, libvirt; power and readings need none"},

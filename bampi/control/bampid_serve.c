@@ -17,6 +17,7 @@ struct numbers {
 	struct pdci_runner_stats pdcis;
 	uint64_t bmcs, bmc_waiting, bmc_in_flight, bmc_breakers_open, bmc_calls, bmc_failed_calls,
 		bmc_retries, bmc_thread_calls, bmc_sessions, bmc_resent, bmc_lost, bmc_forged;
+	struct console_hub_stats consoles;
 	uint64_t console_viewers, database_up;
 };
 
@@ -58,6 +59,8 @@ static const struct metric_row metric_rows[] = {
 	{"haas_bmc_packets_resent_total",        METRIC_COUNTER, NULL,                 AT(bmc_resent),                   "IPMI packets sent again"},
 	{"haas_bmc_sessions_lost_total",         METRIC_COUNTER, NULL,                 AT(bmc_lost),                     "IPMI sessions that the BMC had forgotten"},
 	{"haas_bmc_packets_forged_total",        METRIC_COUNTER, NULL,                 AT(bmc_forged),                   "IPMI packets with a wrong seal"},
+	{"haas_console_sessions",                METRIC_GAUGE,   NULL,                 AT(consoles.sessions),            "consoles listened to"},
+	{"haas_console_waiting",                 METRIC_GAUGE,   NULL,                 AT(consoles.waiting),             "consoles that wait for a session (console_sessions)"},
 	{"haas_console_viewers",                 METRIC_GAUGE,   NULL,                 AT(console_viewers),              "console streams open"},
 	{"haas_database_up",                     METRIC_GAUGE,   NULL,                 AT(database_up),                  "1 = PostgreSQL is there"},
 };
@@ -96,6 +99,7 @@ static void get_metrics(void *context, struct http_request *request)
 		.console_viewers = consoles_viewers(bampid->consoles),
 		.database_up = database_up(bampid),
 	};
+	consoles_stats(bampid->consoles, &numbers.consoles);
 	metrics_write(&body, metric_rows, COUNT_OF(metric_rows), &numbers);
 	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
 }

@@ -360,6 +360,7 @@ void consoles_stream(struct consoles *consoles, struct http_request *request, in
 		http_answer_problem(request, rc == -EINVAL ? 409 : http_status_of(rc), &problem);
 		return;
 	}
+	console_hurry(consoles->hub, node_id);
 	viewer = calloc(1, sizeof(*viewer));
 	if (!viewer) {
 		console_unwatch(consoles->hub, node_id);
@@ -408,6 +409,11 @@ void consoles_input(struct consoles *consoles, struct http_request *request, int
 		     rc == E_LIMIT ? "send at most 4096 bytes at once"
 				   : "open the console first, and try again when it is connected");
 	http_answer_problem(request, http_status_of(problem.code), &problem);
+}
+
+void consoles_stats(const struct consoles *consoles, struct console_hub_stats *ret)
+{
+	console_hub_stats(consoles->hub, ret);
 }
 
 size_t consoles_viewers(const struct consoles *consoles)
@@ -533,6 +539,8 @@ int consoles_new(struct loop *loop, const struct consoles_options *options, stru
 		return rc;
 	}
 	console_hub_observe(consoles->hub, on_hub, consoles);
+	if (options->seats)
+		console_hub_seats(consoles->hub, options->seats);
 	loop_timer_arm(consoles->timer, TICK_MS);
 	*ret = consoles;
 	return 0;

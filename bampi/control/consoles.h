@@ -11,6 +11,7 @@
 #include "common/io/loop.h"
 
 #include "bampi/control/bmc/bmc_driver.h"
+#include "bampi/control/bmc/console.h"
 
 struct consoles;
 struct db;
@@ -30,6 +31,7 @@ extern const char *const console_watch_words[CONSOLE_WATCH_COUNT + 1];
 struct consoles_options {
 	const char *folder; /* of what is kept (bmc/console_log.h); "" = nothing is */
 	enum console_watch watch;
+	size_t seats; /* sessions at once; 0 = CONSOLE_SEATS_DEFAULT */
 };
 
 MUST_USE int consoles_new(struct loop *loop, const struct consoles_options *options,
@@ -57,3 +59,4 @@ void consoles_log(struct consoles *consoles, struct http_request *request, int64
 /* Types the body. */
 void consoles_input(struct consoles *consoles, struct http_request *request, int64_t node_id);
 size_t consoles_viewers(const struct consoles *consoles);
+void consoles_stats(const struct consoles *consoles, struct console_hub_stats *ret);

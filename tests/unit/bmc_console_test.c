@@ -50,7 +50,42 @@ static void ring_keeps_the_latest(void **state)
 	assert_int_equal(console_ring_copy(ring, ring->total + 7, copy, 10, &position), 0);
 	free(big);
 	free(copy);
+	console_ring_done(ring);
 	free(ring);
+}
+
+/* A console that says little costs little, and nothing is lost while it grows. */
+static void ring_grows_as_it_is_filled(void **state)
+{
+	struct console_ring ring = {0};
+	char *copy = malloc(CONSOLE_RING_SIZE);
+	uint64_t position;
+	uint64_t oldest;
+	size_t size;
+
+	(void)state;
+	assert_non_null(copy);
+	assert_int_equal(ring.room, 0);
+	for (unsigned i = 0; ring.total < 2 * (uint64_t)CONSOLE_RING_SIZE; i++) {
+		char piece[7];
+
+		for (size_t j = 0; j < sizeof(piece); j++)
+			piece[j] = (char)((ring.total + j) % 251);
+		console_ring_add(&ring, piece, 1 + i % sizeof(piece));
+		assert_true(ring.room >= ring.total || ring.room == CONSOLE_RING_SIZE);
+		assert_true(ring.room <= 256 || ring.room < 2 * ring.total);
+		if (i % 1009 != 0)
+			continue;
+		size = console_ring_copy(&ring, 0, copy, CONSOLE_RING_SIZE, &position);
+		oldest = ring.total > CONSOLE_RING_SIZE ? ring.total - CONSOLE_RING_SIZE : 0;
+		assert_int_equal(position, oldest);
+		assert_int_equal(size, ring.total - oldest);
+		for (size_t j = 0; j < size; j++)
+			assert_int_equal(copy[j], (char)((position + j) % 251));
+	}
+	console_ring_done(&ring);
+	assert_int_equal(ring.room, 0);
+	free(copy);
 }
 
 static void tail_is_what_a_person_saw(void **state)
@@ -324,6 +359,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ring_keeps_the_latest),
+		cmocka_unit_test(ring_grows_as_it_is_filled),
 		cmocka_unit_test(tail_is_what_a_person_saw),
 		cmocka_unit_test(retries_know_why),
 		cmocka_unit_test(bytes_go_both_ways),

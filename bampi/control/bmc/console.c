@@ -16,6 +16,7 @@
 #include "common/base/enum_text.h"
 #include "common/base/error.h"
 
+#include "bampi/control/bmc/console_line.h"
 #include "bampi/control/bmc/console_policy.h"
 #include "bampi/control/bmc/console_ring.h"
 #include "bampi/control/bmc/console_submit.h"
@@ -42,6 +43,7 @@ struct console {
 	int64_t id;
 	struct bmc_endpoint endpoint;
 	unsigned watches;
+	struct console_seat seat;
 	enum console_state state;
 	ipmiconsole_ctx_t session;
 	int fd; /* of the session; -1 = none */
@@ -52,12 +54,13 @@ struct console {
 	struct problem problem;
 	struct subscriber *subscribers;
 	bool handing_out;
-	struct console_ring *ring;
+	struct console_ring ring;
 	UT_hash_handle hh;
 };
 
 struct console_hub {
 	struct loop *loop;
+	struct console_line *line;
 	struct console *consoles;       /* by id */
 	struct subscriber *subscribers; /* by ticket */
 	uint64_t next_ticket;
@@ -102,10 +105,9 @@ void console_hub_observe(struct console_hub *hub, console_observer_fn fn, void *
 
 /* --- session --------------------------------------------------------- */
 
-static void session_start(struct console *console);
-
 static void session_end(struct console *console)
 {
+	console_line_leave(console->hub->line, &console->seat);
 	loop_watch_free(console->readable);
 	console->readable = NULL;
 	/* Closing our end is what makes the engine say goodbye to the BMC; the context goes to its
@@ -134,9 +136,15 @@ static void session_failed(struct console *console, int theirs)
 	observe(console, "", 0);
 }
 
+static void session_want(struct console *console, bool at_once)
+{
+	console->state = CONSOLE_CONNECTING;
+	console_line_join(console->hub->line, &console->seat, at_once);
+}
+
 static void retry_due(void *context)
 {
-	session_start(context);
+	session_want(context, false);
 }
 
 static void hand_out(struct console *console, const char *bytes, size_t size, uint64_t position)
@@ -166,7 +174,7 @@ static void session_read(struct console *console)
 	char bytes[PIECE_SIZE];
 	ssize_t size = read(console->fd, bytes, sizeof(bytes));
 	const char *start = bytes;
-	uint64_t position = console->ring->total;
+	uint64_t position = console->ring.total;
 
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -185,7 +193,7 @@ static void session_read(struct console *console)
 	}
 	if (size == 0)
 		return;
-	console_ring_add(console->ring, start, (size_t)size);
+	console_ring_add(&console->ring, start, (size_t)size);
 	console->last_byte_us = clock_wall_us();
 	observe(console, start, (size_t)size);
 	hand_out(console, start, (size_t)size, position);
@@ -225,11 +233,12 @@ static ipmiconsole_ctx_t session_new(const struct bmc_endpoint *endpoint)
 	return session;
 }
 
-static void session_start(struct console *console)
+/* Its turn has come. */
+static void session_start(void *context)
 {
+	struct console *console = context;
 	int flags;
 
-	console->state = CONSOLE_CONNECTING;
 	console->session = session_new(&console->endpoint);
 	if (!console->session) {
 		session_failed(console, errno == EINVAL ? IPMICONSOLE_ERR_PARAMETERS
@@ -253,16 +262,34 @@ static void session_start(struct console *console)
 int console_hub_new(struct loop *loop, struct console_hub **ret)
 {
 	struct console_hub *hub = calloc(1, sizeof(*hub));
+	int rc;
 
 	if (!hub)
 		return -ENOMEM;
 	hub->loop = loop;
-	if (ipmiconsole_engine_init(ENGINE_THREADS, 0) < 0) {
+	rc = console_line_new(loop, session_start, &hub->line);
+	if (rc == 0 && ipmiconsole_engine_init(ENGINE_THREADS, 0) < 0)
+		rc = -errno;
+	if (rc) {
+		console_line_free(hub->line);
 		free(hub);
-		return -errno;
+		return rc;
 	}
 	*ret = hub;
 	return 0;
+}
+
+void console_hub_seats(struct console_hub *hub, size_t seats)
+{
+	console_line_seats(hub->line, seats);
+}
+
+void console_hub_stats(const struct console_hub *hub, struct console_hub_stats *ret)
+{
+	*ret = (struct console_hub_stats){
+		.sessions = console_line_sitting(hub->line),
+		.waiting = console_line_waiting(hub->line),
+	};
 }
 
 static void console_free(struct console *console)
@@ -281,7 +308,7 @@ static void console_free(struct console *console)
 	}
 	loop_timer_free(console->retry);
 	bmc_endpoint_wipe(&console->endpoint);
-	free(console->ring);
+	console_ring_done(&console->ring);
 	free(console);
 }
 
@@ -295,6 +322,7 @@ void console_hub_free(struct console_hub *hub)
 	HASH_ITER(hh, hub->consoles, console, next)
 	console_free(console);
 	ipmiconsole_engine_teardown(1);
+	console_line_free(hub->line);
 	free(hub);
 }
 
@@ -304,13 +332,12 @@ static struct console *console_new(struct console_hub *hub, int64_t id)
 
 	if (!console)
 		return NULL;
-	console->ring = calloc(1, sizeof(*console->ring));
-	if (!console->ring || loop_timer_new(hub->loop, retry_due, console, &console->retry) != 0) {
-		free(console->ring);
+	if (loop_timer_new(hub->loop, retry_due, console, &console->retry) != 0) {
 		free(console);
 		return NULL;
 	}
 	console->hub = hub;
+	console->seat.context = console;
 	console->id = id;
 	console->fd = -1;
 	return console;
@@ -344,8 +371,16 @@ int console_watch(struct console_hub *hub, const struct bmc_endpoint *endpoint,
 	session_end(console);
 	console->endpoint = *endpoint;
 	console->failures = 0;
-	session_start(console);
+	session_want(console, false);
 	return 0;
+}
+
+void console_hurry(struct console_hub *hub, int64_t bmc_id)
+{
+	struct console *console = console_find(hub, bmc_id);
+
+	if (console && console->seat.waits)
+		session_want(console, true);
 }
 
 void console_unwatch(struct console_hub *hub, int64_t bmc_id)
@@ -365,7 +400,7 @@ void console_forget(struct console_hub *hub, int64_t bmc_id)
 
 	if (!console)
 		return;
-	hand_out(console, "", 0, console->ring->total);
+	hand_out(console, "", 0, console->ring.total);
 	console_free(console);
 }
 
@@ -379,7 +414,7 @@ bool console_status(const struct console_hub *hub, int64_t bmc_id, struct consol
 		return false;
 	*ret = (struct console_status){
 		.state = console->state,
-		.total = console->ring->total,
+		.total = console->ring.total,
 		.last_byte_us = console->last_byte_us,
 		.retry_at_us = console->state == CONSOLE_WAITING ? console->retry_at_us : 0,
 		.problem = console->problem,
@@ -393,7 +428,7 @@ size_t console_copy(const struct console_hub *hub, int64_t bmc_id, uint64_t sinc
 	const struct console *console = console_find(hub, bmc_id);
 
 	*ret_position = 0;
-	return console ? console_ring_copy(console->ring, since, ret, room, ret_position) : 0;
+	return console ? console_ring_copy(&console->ring, since, ret, room, ret_position) : 0;
 }
 
 void console_tail(const struct console_hub *hub, int64_t bmc_id, unsigned lines, struct text *ret)
@@ -403,14 +438,14 @@ void console_tail(const struct console_hub *hub, int64_t bmc_id, unsigned lines,
 	uint64_t position;
 	size_t size;
 
-	if (!console || console->ring->total == 0)
+	if (!console || console->ring.total == 0)
 		return;
 	bytes = malloc(CONSOLE_RING_SIZE);
 	if (!bytes) {
 		ret->failed = true;
 		return;
 	}
-	size = console_ring_copy(console->ring, 0, bytes, CONSOLE_RING_SIZE, &position);
+	size = console_ring_copy(&console->ring, 0, bytes, CONSOLE_RING_SIZE, &position);
 	console_tail_text(bytes, size, lines, ret);
 }
 

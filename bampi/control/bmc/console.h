@@ -18,7 +18,7 @@ struct console_hub;
 
 enum console_state {
 	CONSOLE_OFF,        /* nobody watches */
-	CONSOLE_CONNECTING, /* the session is being opened */
+	CONSOLE_CONNECTING, /* the session is being opened, or waits for a seat */
 	CONSOLE_CONNECTED,
 	CONSOLE_WAITING, /* it failed or ended; tried again at `retry_at_us` */
 };
@@ -32,7 +32,15 @@ struct console_status {
 	struct problem problem; /* why it is not connected */
 };
 
+struct console_hub_stats {
+	uint64_t sessions; /* open, or being opened */
+	uint64_t waiting;  /* for one of the seats */
+};
+
 MUST_USE int console_hub_new(struct loop *loop, struct console_hub **ret);
+/* So many sessions at once (console_line.h); those that are open stay. */
+void console_hub_seats(struct console_hub *hub, size_t seats);
+void console_hub_stats(const struct console_hub *hub, struct console_hub_stats *ret);
 /* Ends all sessions; may take some seconds when a BMC has just died. */
 void console_hub_free(struct console_hub *hub);
 
@@ -41,6 +49,8 @@ void console_hub_free(struct console_hub *hub);
  * without consoles. */
 MUST_USE int console_watch(struct console_hub *hub, const struct bmc_endpoint *endpoint,
 			   struct problem *problem);
+/* A person looks at it: its session begins now, whoever else waits for one. */
+void console_hurry(struct console_hub *hub, int64_t bmc_id);
 void console_unwatch(struct console_hub *hub, int64_t bmc_id);
 /* The node is gone: session, ring and subscribers go (told by a last call with size 0). */
 void console_forget(struct console_hub *hub, int64_t bmc_id);

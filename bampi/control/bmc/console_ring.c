@@ -4,18 +4,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROOM_FIRST 256
+
+void console_ring_done(struct console_ring *ring)
+{
+	free(ring->bytes);
+	*ring = (struct console_ring){0};
+}
+
+/* Only one that never came round: then each byte stays where it is. */
+static void grow(struct console_ring *ring, size_t more)
+{
+	size_t room = ring->room ? ring->room : ROOM_FIRST;
+	char *bytes;
+
+	while (room < CONSOLE_RING_SIZE && room - ring->total < more)
+		room *= 2;
+	bytes = realloc(ring->bytes, room);
+	if (!bytes)
+		return;
+	ring->bytes = bytes;
+	ring->room = room;
+}
+
 void console_ring_add(struct console_ring *ring, const void *bytes, size_t size)
 {
 	const char *at = bytes;
 
-	if (size > CONSOLE_RING_SIZE) {
-		ring->total += size - CONSOLE_RING_SIZE;
-		at += size - CONSOLE_RING_SIZE;
-		size = CONSOLE_RING_SIZE;
+	if (ring->room < CONSOLE_RING_SIZE && ring->total <= ring->room &&
+	    size > ring->room - ring->total)
+		grow(ring, size);
+	if (size > ring->room) {
+		ring->total += size - ring->room;
+		at += size - ring->room;
+		size = ring->room;
 	}
 	while (size > 0) {
-		size_t start = ring->total % CONSOLE_RING_SIZE;
-		size_t piece = size < CONSOLE_RING_SIZE - start ? size : CONSOLE_RING_SIZE - start;
+		size_t start = ring->total % ring->room;
+		size_t piece = size < ring->room - start ? size : ring->room - start;
 
 		memcpy(ring->bytes + start, at, piece);
 		ring->total += piece;
@@ -27,7 +53,7 @@ void console_ring_add(struct console_ring *ring, const void *bytes, size_t size)
 size_t console_ring_copy(const struct console_ring *ring, uint64_t since, char *ret, size_t room,
 			 uint64_t *ret_position)
 {
-	uint64_t oldest = ring->total > CONSOLE_RING_SIZE ? ring->total - CONSOLE_RING_SIZE : 0;
+	uint64_t oldest = ring->total > ring->room ? ring->total - ring->room : 0;
 	uint64_t from = since < oldest ? oldest : since;
 	size_t size = 0;
 
@@ -35,8 +61,8 @@ size_t console_ring_copy(const struct console_ring *ring, uint64_t since, char *
 		from = ring->total;
 	*ret_position = from;
 	while (size < room && from < ring->total) {
-		size_t start = from % CONSOLE_RING_SIZE;
-		size_t piece = CONSOLE_RING_SIZE - start;
+		size_t start = from % ring->room;
+		size_t piece = ring->room - start;
 
 		if (piece > ring->total - from)
 			piece = ring->total - from;

@@ -9,12 +9,16 @@
 
 enum { CONSOLE_RING_SIZE = 64 * 1024, CONSOLE_TAIL_LINE_MAX = 200, CONSOLE_TAIL_LINES_MAX = 100 };
 
-/* Zero bytes are a valid empty ring. */
+/* Zero bytes are a valid empty ring. It has memory for what it holds, not for what it may hold: of
+ * ten thousand consoles most say little. */
 struct console_ring {
 	uint64_t total; /* bytes ever added; also the position behind the newest */
-	char bytes[CONSOLE_RING_SIZE];
+	size_t room;    /* 0, or a power of two up to CONSOLE_RING_SIZE */
+	char *bytes;    /* owned */
 };
 
+void console_ring_done(struct console_ring *ring);
+/* Without memory to grow it keeps less. */
 void console_ring_add(struct console_ring *ring, const void *bytes, size_t size);
 /* Copies from position `since` (or from the oldest that is kept) at most `room` bytes; returns how
  * many, *ret_position is the position of the first of them. */

@@ -176,9 +176,11 @@ static void act(struct runner *runner, struct work *work)
 	if (rc)
 		log_error(SUBJECT, "the BMC of node %s could not be asked: %s", facts->node.name,
 			  error_text(rc));
+	/* What is cancelled is switched off: there is nothing to hear. */
 	if (runner->options.active && facts->node.id)
 		runner->options.active(runner->options.context, facts->node.id,
-				       work->advance.due_ms != 0);
+				       work->advance.due_ms != 0 &&
+					       work->advance.state != DEPLOYMENT_CANCELLING);
 }
 
 static void lose(struct runner *runner, const struct work *work)
