@@ -235,7 +235,7 @@ switch_agent() { # NAME: returns when it is known to snmpd
 	: >"$d/agent.out"
 	# Net-SNMP loses a PDU of its own when it is shut down.
 	ASAN_OPTIONS=detect_leaks=0 setsid "$agent" --database "$d/db.sock" --control "$d/vswitchd.ctl" --agentx "$d/run/agentx" --startup "$d/startup" --faults "$d/faults" \
-		"${saves[@]}" >"$d/agent.out" 2>>"$d/agent.log" </dev/null &
+		--openflow "$d/br0.mgmt" "${saves[@]}" >"$d/agent.out" 2>>"$d/agent.log" </dev/null &
 	echo $! >"$d/agent.pid"
 	wait_for 20 grep -q ready "$d/agent.out" || {
 		tail -n 5 "$d/agent.log" >&2

@@ -279,7 +279,7 @@ static int usage(FILE *out, int status)
 	(void)fprintf(
 		out,
 		"switch_agent --database SOCKET --control SOCKET --agentx SOCKET --startup FILE\n"
-		"             [--faults FILE] [--bridge NAME] [--save OID=VALUE]...\n"
+		"             [--faults FILE] [--bridge NAME] [--openflow SOCKET] [--save OID=VALUE]...\n"
 		"  --database  of ovsdb-server      --control  of ovs-vswitchd\n"
 		"  --agentx    of snmpd             --startup  what a reboot comes back with\n"
 		"  --faults    KEY=VALUE words, read again when the file changes\n"
@@ -299,6 +299,7 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		{"startup", required_argument, NULL, 's'},
 		{"faults", required_argument, NULL, 'f'},
 		{"bridge", required_argument, NULL, 'b'},
+		{"openflow", required_argument, NULL, 'o'},
 		{"save", required_argument, NULL, 'S'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
@@ -312,6 +313,7 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		case 'x': agent->agentx = optarg; break;
 		case 's': agent->device.startup_path = optarg; break;
 		case 'f': agent->device.faults_path = optarg; break;
+		case 'o': agent->device.openflow = optarg; break;
 		case 'b': agent->bridge = optarg; break;
 		case 'S':
 			if (!read_save(agent, optarg))

@@ -24,6 +24,7 @@ void switch_device_done(struct switch_device *device)
 	switch_model_done(&device->running);
 	switch_plane_done(&device->plane);
 	free(device->fdb);
+	free(device->flows);
 	switch_ovs_free(device->ovs);
 }
 
@@ -64,9 +65,40 @@ static const struct switch_plane_port *plane_port(const struct switch_plane *pla
 	return NULL;
 }
 
+/* Only when the rules change, which is seldom: most states need none but the plain one. */
+static int push_flows(struct switch_device *device)
+{
+	struct text text = {0};
+	char path[512];
+	char *flows;
+	int rc = 0;
+
+	if (!device->openflow)
+		return 0;
+	switch_model_flows(&device->running, &text);
+	flows = text_take(&text);
+	if (!flows)
+		return -ENOMEM;
+	if (!device->flows || strcmp(flows, device->flows) != 0) {
+		rc = text_format(path, sizeof(path), "%s.flows", device->startup_path) ? 0
+										       : E_LIMIT;
+		if (rc == 0)
+			rc = switch_ovs_flows(device->openflow, path, flows);
+	}
+	if (rc != 0) {
+		free(flows);
+		return rc;
+	}
+	free(device->flows);
+	device->flows = flows;
+	return 0;
+}
+
 /* What differs on Open vSwitch from the model was set by somebody else: it is the truth. */
 static void import_plane(struct switch_device *device)
 {
+	uint32_t before = device->configurations;
+
 	for (size_t i = 0; i < device->plane.port_count; i++) {
 		const struct switch_plane_port *at = &device->plane.ports[i];
 		struct switch_port *port = switch_model_port(&device->running, at->number);
@@ -82,6 +114,8 @@ static void import_plane(struct switch_device *device)
 		device->is_saved = false;
 		device->configurations++;
 	}
+	if (device->configurations != before && push_flows(device) != 0)
+		(void)fprintf(stderr, "switch_agent: no OpenFlow rules\n");
 }
 
 static int read_plane(struct switch_device *device)
@@ -124,6 +158,8 @@ static int push(struct switch_device *device)
 	}
 	rc = switch_ovs_write(device->ovs, changes, count);
 	free(changes);
+	if (rc == 0)
+		rc = push_flows(device);
 	if (rc == 0)
 		rc = read_plane(device);
 	return rc;

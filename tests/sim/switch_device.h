@@ -17,6 +17,9 @@
 struct switch_device {
 	struct switch_ovs *ovs;
 	const char *startup_path, *faults_path;
+	const char
+		*openflow; /* the bridge's management socket; NULL: what tags cannot say is lost */
+	char *flows;       /* rules in force; NULL: not known */
 	struct switch_model running;
 	struct switch_plane plane;
 	struct switch_fdb_row *fdb;

@@ -120,7 +120,8 @@ enum switch_error switch_model_apply(struct switch_model *model, const struct sw
 /* What must hold when all varbinds of a SET are in: untagged members are members, a PVID exists. */
 enum switch_error switch_model_check(const struct switch_model *model);
 
-/* The data plane of a port. With ingress filtering, a port is in a VLAN both ways or not at all. */
+/* The port settings: the VLANs that a port is in both ways. What else happens: switch_model_flows.
+ */
 struct switch_tagging switch_model_tagging(const struct switch_model *model,
 					   const struct switch_port *port);
 bool switch_tagging_equal(const struct switch_tagging *a, const struct switch_tagging *b);
@@ -128,6 +129,9 @@ bool switch_tagging_has(const struct switch_tagging *tagging, uint32_t vid);
 /* The other way round, for what somebody set on Open vSwitch itself; makes the VLANs it names. */
 MUST_USE int switch_model_import(struct switch_model *model, struct switch_port *port,
 				 const struct switch_tagging *tagging);
+
+/* The OpenFlow rules of the bridge: forward as the ports are set, and what these cannot express. */
+void switch_model_flows(const struct switch_model *model, struct text *ret);
 
 /* The saved configuration, a line per VLAN and port. */
 void switch_model_write(const struct switch_model *model, struct text *ret);

@@ -2,12 +2,16 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/file.h"
 
 #include "tests/sim/switch_rpc.h"
 
@@ -317,6 +321,27 @@ int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *cha
 	}
 	json_decref(answer);
 	return rc != 0 ? rc : wait_applied(ovs);
+}
+
+int switch_ovs_flows(const char *openflow, const char *path, const char *flows)
+{
+	char program[] = "ovs-ofctl", bundle[] = "--bundle", command[] = "replace-flows";
+	char target[128], file[512];
+	char *arguments[] = {program, bundle, command, target, file, NULL};
+	int status = -1, rc = file_write_atomic(path, flows, strlen(flows), 0600);
+	pid_t pid;
+
+	if (rc != 0)
+		return rc;
+	if (!text_format(target, sizeof(target), "unix:%s", openflow) ||
+	    !text_copy(file, sizeof(file), path))
+		return E_LIMIT;
+	rc = posix_spawnp(&pid, program, NULL, NULL, arguments, environ);
+	if (rc != 0)
+		return -rc;
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return E_PROTOCOL;
+	return 0;
 }
 
 int switch_ovs_fdb(struct switch_ovs *ovs, struct switch_fdb_row **ret_rows, size_t *ret_count)

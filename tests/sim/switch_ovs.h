@@ -45,6 +45,8 @@ struct switch_ovs_change {
 /* All of them in one transaction; returns when the data plane has them. */
 MUST_USE int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *changes,
 			      size_t count);
+/* The bridge's OpenFlow rules, all at once, by ovs-ofctl; `path` is where the text may be put. */
+MUST_USE int switch_ovs_flows(const char *openflow, const char *path, const char *flows);
 /* Caller frees *ret_rows. */
 MUST_USE int switch_ovs_fdb(struct switch_ovs *ovs, struct switch_fdb_row **ret_rows,
 			    size_t *ret_count);

@@ -187,6 +187,54 @@ static void test_tagging(void **state)
 	}
 }
 
+/* What port settings cannot say becomes rules; what they can, none but the plain one. */
+static void test_flows(void **state)
+{
+	static const char plain[] = "priority=0,actions=NORMAL\n";
+	static const struct {
+		const char *egress_1, *untagged_1, *egress_200, *untagged_200;
+		uint16_t pvid_of_2;
+		bool filters;
+		const char *rules;
+	} rows[] = {
+		{"1 2 3", "1 2 3", "3", "", 1, true, ""},
+		{"1", "1", "2 3", "2", 200, true, ""},
+		/* Port 2 sends both VLANs bare and takes in 200: what is in VLAN 1 goes there too.
+		 */
+		{"1 2", "1 2", "2 3", "2", 200, true,
+		 "priority=10,in_port=1,vlan_tci=0x0000/0x1000,actions=clone(output:2),NORMAL\n"},
+		{"1 2", "1 2", "2 3", "2", 1, true,
+		 "priority=10,in_port=3,dl_vlan=200,actions=clone(strip_vlan,output:2),NORMAL\n"},
+		/* Port 2 is in VLAN 1 and its frames go into 200: nobody filters them. */
+		{"1 2", "1 2", "3", "", 200, false,
+		 "priority=10,in_port=1,vlan_tci=0x0000/0x1000,actions=clone(output:2),NORMAL\n"
+		 "priority=10,in_port=2,vlan_tci=0x0000/0x1000,actions=clone(push_vlan:0x8100,"
+		 "set_field:4296->vlan_vid,output:3)\n"
+		 "priority=10,in_port=2,dl_vlan=200,actions=output:3\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct switch_model model;
+		struct text text = {0};
+
+		model_of_four(&model);
+		assert_int_equal(apply(&model, SWITCH_CREATE, 200, SWITCH_ROW_CREATE_AND_GO, ""),
+				 0);
+		switch_model_vlan(&model, 1)->egress = list_of(rows[i].egress_1);
+		switch_model_vlan(&model, 1)->untagged = list_of(rows[i].untagged_1);
+		switch_model_vlan(&model, 200)->egress = list_of(rows[i].egress_200);
+		switch_model_vlan(&model, 200)->untagged = list_of(rows[i].untagged_200);
+		switch_model_port(&model, 2)->pvid = rows[i].pvid_of_2;
+		switch_model_port(&model, 2)->filters = rows[i].filters;
+		switch_model_flows(&model, &text);
+		assert_memory_equal(text_get(&text), plain, sizeof(plain) - 1);
+		assert_string_equal(text_get(&text) + sizeof(plain) - 1, rows[i].rules);
+		text_done(&text);
+		switch_model_done(&model);
+	}
+}
+
 static void test_saved(void **state)
 {
 	struct switch_model model, again;
@@ -264,8 +312,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_portlist),     cmocka_unit_test(test_set),
 		cmocka_unit_test(test_pvid_manners), cmocka_unit_test(test_tagging),
-		cmocka_unit_test(test_saved),        cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_fdb),
+		cmocka_unit_test(test_flows),        cmocka_unit_test(test_saved),
+		cmocka_unit_test(test_faults),       cmocka_unit_test(test_fdb),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
