@@ -34,6 +34,7 @@ bool snmp_mac_text(const uint8_t *bytes, size_t size, char *ret, size_t room)
 
 /* What the subtypes of the two ids mean to us. */
 enum id_form { FORM_NAME, FORM_MAC, FORM_ADDRESS };
+enum { LOCAL = 7 }; /* of both: what the vendor likes */
 
 static const enum id_form forms[][8] = {
 	[LLDP_CHASSIS] = {[4] = FORM_MAC, [5] = FORM_ADDRESS},
@@ -90,7 +91,8 @@ void lldp_id_text(enum lldp_id_kind kind, unsigned subtype, const uint8_t *bytes
 		return;
 	if (form == FORM_ADDRESS && address_text(bytes, size, ret, room))
 		return;
-	if (size == 6 && !prints(bytes, size) && snmp_mac_text(bytes, size, ret, room))
+	if ((subtype == 0 || subtype == LOCAL) && size == 6 && !prints(bytes, size) &&
+	    snmp_mac_text(bytes, size, ret, room))
 		return;
 	snmp_text(bytes, size, ret, room);
 }
