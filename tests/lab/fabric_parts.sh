@@ -90,12 +90,16 @@ fabric_read() { # $dir/topology into arrays; a word that is not understood ends 
 
 # --- namespaces and cables ----------------------------------------------
 
+fabric_number() { # NAME POSITION: of nK it is K, whatever else there is
+	if [[ $1 =~ ([1-9][0-9]*)$ ]]; then echo "${BASH_REMATCH[1]}"; else echo $((50000 + $2)); fi
+}
+
 fabric_mac() { # NODE_NUMBER NIC_NUMBER
 	printf '52:54:01:%02x:%02x:%02x' $(($1 / 256)) $(($1 % 256)) "$2"
 }
 
 fabric_cables() { # one `ip` for the namespaces, one for the cables
-	local name a b nic at i number=0
+	local name a b nic at i number position=0
 	{
 		for name in mgmt "${switch_names[@]}" "${node_names[@]}"; do echo "netns add $prefix-$name"; done
 	} | ip -batch - || fail "namespaces cannot be made here"
@@ -108,7 +112,8 @@ fabric_cables() { # one `ip` for the namespaces, one for the cables
 			echo "link add dev ${a#*:} netns $prefix-${a%%:*} type veth peer name ${b#*:} netns $prefix-${b%%:*}"
 		done
 		for name in "${node_names[@]}" "${machine_names[@]}"; do
-			number=$((number + 1))
+			position=$((position + 1))
+			number=$(fabric_number "$name" $position)
 			i=0
 			for nic in ${nics_of[$name]}; do
 				at=${nic#*=}
@@ -295,10 +300,11 @@ fabric_switches() { # all at once
 
 # --- nodes --------------------------------------------------------------
 
-fabric_nodes() { # NIC I of the K-th node has 10.(77+I).0.K: one subnet for all, so that only VLANs keep them apart
-	local name nic i number=0
+fabric_nodes() { # NIC I of node nK has 10.(77+I).0.K: one subnet for all, so that only VLANs keep them apart
+	local name nic i number position=0
 	for name in "${node_names[@]}"; do
-		number=$((number + 1))
+		position=$((position + 1))
+		number=$(fabric_number "$name" $position)
 		i=0
 		{
 			echo "link set dev lo up"

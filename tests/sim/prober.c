@@ -378,11 +378,16 @@ static void run(struct prober *prober)
 	}
 }
 
-static int usage(void)
+static int usage(FILE *out, int status)
 {
-	(void)fprintf(stderr,
-		      "prober --members FILE [--interval MS] [--report MS] [--seconds N]\n");
-	return 2;
+	(void)fprintf(out,
+		      "prober --members FILE [--interval MS] [--report MS] [--seconds N]\n"
+		      "FILE, read again when it changes:\n"
+		      "  probe NAME NETNS INTERFACE TENANT[,TENANT]...   TENANT -: nobody's\n"
+		      "  tags VID...     what nodes try to get out with\n"
+		      "  grace MS        how long a node that changes belongs to both\n"
+		      "Exit status: 0 nothing leaked, 1 something did, 2 it could not look.\n");
+	return status;
 }
 
 static int read_options(struct prober *prober, int argc, char **argv)
@@ -392,6 +397,7 @@ static int read_options(struct prober *prober, int argc, char **argv)
 		{"interval", required_argument, NULL, 'i'},
 		{"report", required_argument, NULL, 'r'},
 		{"seconds", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
 	int option;
@@ -403,10 +409,11 @@ static int read_options(struct prober *prober, int argc, char **argv)
 		case 'i': prober->interval_ms = strtol(optarg, NULL, 10); break;
 		case 'r': prober->report_ms = strtol(optarg, NULL, 10); break;
 		case 's': prober->seconds = strtol(optarg, NULL, 10); break;
-		default: return usage();
+		case 'h': exit(usage(stdout, 0));
+		default: return usage(stderr, 2);
 		}
 	}
-	return prober->path && prober->interval_ms > 0 ? 0 : usage();
+	return prober->path && prober->interval_ms > 0 ? 0 : usage(stderr, 2);
 }
 
 int main(int argc, char **argv)

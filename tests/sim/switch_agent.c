@@ -255,20 +255,35 @@ static void turn(struct agent *agent)
 	netsnmp_check_outstanding_agent_requests();
 }
 
+/* "1.3.6...": numbers only, so that no MIB file is needed. */
+static bool read_oid(const char *text, const char *end, oid *ret, size_t *ret_length)
+{
+	size_t length = 0;
+
+	while (text < end && length < SWITCH_OID_MAX) {
+		char *stop;
+
+		if (*text < '0' || *text > '9')
+			return false;
+		ret[length++] = strtoul(text, &stop, 10);
+		if (stop != end && (*stop != '.' || stop + 1 == end))
+			return false;
+		text = stop == end ? end : stop + 1;
+	}
+	*ret_length = length;
+	return text == end && length >= 2;
+}
+
 static bool read_save(struct agent *agent, const char *text)
 {
 	struct switch_save_object *save = &agent->saves[agent->save_count];
 	const char *equals = strchr(text, '=');
-	char name[256];
+	char *end;
 
-	save->length = SWITCH_OID_MAX;
-	if (agent->save_count == SWITCH_SAVE_MAX || !equals ||
-	    (size_t)(equals - text) >= sizeof(name))
+	if (agent->save_count == SWITCH_SAVE_MAX || !equals)
 		return false;
-	memcpy(name, text, (size_t)(equals - text));
-	name[equals - text] = '\0';
-	save->value = (int)strtol(equals + 1, NULL, 10);
-	if (!read_objid(name, save->name, &save->length))
+	save->value = (int)strtol(equals + 1, &end, 10);
+	if (*end != '\0' || end == equals + 1 || !read_oid(text, equals, save->name, &save->length))
 		return false;
 	agent->save_count++;
 	return true;
