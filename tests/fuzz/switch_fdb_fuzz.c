@@ -16,9 +16,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct switch_fdb_row rows[ROOM] = {{0}}, again[ROOM] = {{0}};
+	struct switch_fdb_row rows[ROOM] = {{0}};
+	struct switch_fdb_row again[ROOM] = {{0}};
 	struct text text = {0};
-	size_t count = 0, count_again = 0;
+	size_t count = 0;
+	size_t count_again = 0;
 	int rc = switch_fdb_read((const char *)data, size, rows, ROOM, &count);
 
 	if (rc != 0 && rc != E_MALFORMED && rc != E_LIMIT)

@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(struct switch_model *model)
 {
-	struct text text = {0}, text_again = {0};
+	struct text text = {0};
+	struct text text_again = {0};
 	struct switch_model again = {0};
 
 	if (switch_model_check(model) != SWITCH_OK)
@@ -41,7 +42,8 @@ static void check(struct switch_model *model)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = fuzz_text(data, size), wrong[64] = "";
+	char *text = fuzz_text(data, size);
+	char wrong[64] = "";
 	struct switch_model model = {0};
 	struct switch_faults faults;
 

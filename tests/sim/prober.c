@@ -76,7 +76,8 @@ static void on_signal(int number)
 static int enter(const char *netns)
 {
 	char path[128];
-	int fd, rc;
+	int fd;
+	int rc;
 
 	(void)text_format(path, sizeof(path), "/run/netns/%s", netns);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -237,7 +238,10 @@ static void send_round(struct prober *prober, size_t from)
 
 static void print_leak(struct prober *prober, const struct prober_frame *frame, size_t to, int tag)
 {
-	char at[CLOCK_TEXT_SIZE], one[64], other[64], seen[16] = "-";
+	char at[CLOCK_TEXT_SIZE];
+	char one[64];
+	char other[64];
+	char seen[16] = "-";
 
 	if (prober->lines++ >= LEAK_LINES)
 		return;
@@ -288,7 +292,8 @@ static void judge(struct prober *prober, const struct prober_frame *frame, size_
 static void hear(struct prober *prober, size_t at)
 {
 	for (unsigned i = 0; i < 256; i++) {
-		uint8_t data[2048], control[256];
+		uint8_t data[2048];
+		uint8_t control[256];
 		struct iovec part = {data, sizeof(data)};
 		struct msghdr message = {.msg_iov = &part,
 					 .msg_iovlen = 1,
@@ -307,7 +312,8 @@ static void hear(struct prober *prober, size_t at)
 static void hear_all(struct prober *prober, int64_t until_ms)
 {
 	struct pollfd fds[PROBER_PROBES];
-	size_t of[PROBER_PROBES], count = 0;
+	size_t of[PROBER_PROBES];
+	size_t count = 0;
 	int64_t left = until_ms - clock_monotonic_ms();
 
 	for (size_t i = 0; i < prober->members.count; i++) {
@@ -329,7 +335,8 @@ static void hear_all(struct prober *prober, int64_t until_ms)
 static void print_sums(const struct prober *prober, const char *word)
 {
 	int64_t now = clock_monotonic_ms();
-	size_t pairs = 0, heard = 0;
+	size_t pairs = 0;
+	size_t heard = 0;
 
 	for (size_t from = 0; from < prober->members.count; from++) {
 		for (size_t to = 0; to < prober->members.count; to++) {
@@ -351,7 +358,9 @@ static void print_sums(const struct prober *prober, const char *word)
 
 static void run(struct prober *prober)
 {
-	int64_t start = clock_monotonic_ms(), round = start, look = start;
+	int64_t start = clock_monotonic_ms();
+	int64_t round = start;
+	int64_t look = start;
 	int64_t report = start + prober->report_ms;
 
 	while (!stopping && !prober->failed) {

@@ -76,7 +76,9 @@ static struct prober_probe *probe_of(struct prober_members *members, const char 
 
 static int read_probe(struct prober_members *members, char *line, int64_t now_ms)
 {
-	const char *name = word_of(&line), *netns = word_of(&line), *interface = word_of(&line);
+	const char *name = word_of(&line);
+	const char *netns = word_of(&line);
+	const char *interface = word_of(&line);
 	char *list = word_of(&line);
 	struct prober_probe *probe;
 	uint64_t tenants;

@@ -116,7 +116,8 @@ static void set(struct agent *agent, netsnmp_agent_request_info *info,
 {
 	struct switch_change *changes = calloc(REQUEST_MAX, sizeof(*changes));
 	netsnmp_request_info *of[REQUEST_MAX] = {requests};
-	size_t count = 0, at = 0;
+	size_t count = 0;
+	size_t at = 0;
 	enum switch_error error = SWITCH_GENERAL;
 
 	switch_device_refresh(&agent->device, 0);
@@ -165,7 +166,8 @@ static netsnmp_handler_registration *serve(struct agent *agent, const char *name
 
 static bool serve_all(struct agent *agent)
 {
-	static const oid bridge[] = {1, 3, 6, 1, 2, 1, 17}, own[] = {SWITCH_OWN_OID};
+	static const oid bridge[] = {1, 3, 6, 1, 2, 1, 17};
+	static const oid own[] = {SWITCH_OWN_OID};
 
 	if (!serve(agent, "bridge", bridge, OID_LENGTH(bridge), DEFAULT_MIB_PRIORITY) ||
 	    !serve(agent, "own", own, OID_LENGTH(own), DEFAULT_MIB_PRIORITY))
@@ -229,7 +231,8 @@ static bool open_agentx(struct agent *agent)
 
 static void turn(struct agent *agent)
 {
-	int numfds = 0, block = 0;
+	int numfds = 0;
+	int block = 0;
 	fd_set fds;
 	struct timeval limit = {0, 250000};
 	int ready;

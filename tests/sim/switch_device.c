@@ -33,7 +33,8 @@ void switch_device_done(struct switch_device *device)
 static void read_faults(struct switch_device *device)
 {
 	struct stat about = {0};
-	char *text = NULL, wrong[64] = "";
+	char *text = NULL;
+	char wrong[64] = "";
 	size_t size = 0;
 
 	if (!device->faults_path)
@@ -303,7 +304,8 @@ enum switch_error switch_device_test(struct switch_device *device,
 static enum switch_error set_now(struct switch_device *device, const struct switch_change *changes,
 				 size_t count)
 {
-	struct switch_model before, scratch;
+	struct switch_model before;
+	struct switch_model scratch;
 	enum switch_error error;
 	size_t at;
 

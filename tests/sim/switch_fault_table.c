@@ -65,7 +65,8 @@ static const struct {
 
 static bool read_number(const char *text, size_t size, uint32_t scale, uint32_t max, uint32_t *ret)
 {
-	char copy[16], *end;
+	char copy[16];
+	char *end;
 	double value;
 
 	if (size == 0 || size >= sizeof(copy))

@@ -133,8 +133,11 @@ static struct place table_at(struct switch_mib *mib, const oid *path, size_t len
 
 static void put_bridge(struct switch_mib *mib, const struct switch_device *device)
 {
-	struct place base = TABLE(mib, 1), ports = TABLE(mib, 1, 4, 1), stp = TABLE(mib, 2, 15, 1);
-	struct place tp = TABLE(mib, 4), address = under(&base, 1);
+	struct place base = TABLE(mib, 1);
+	struct place ports = TABLE(mib, 1, 4, 1);
+	struct place stp = TABLE(mib, 2, 15, 1);
+	struct place tp = TABLE(mib, 4);
+	struct place address = under(&base, 1);
 	const oid zero[] = {0, 0};
 
 	address = under(&address, 0);
@@ -166,7 +169,8 @@ static uint32_t fdb_id_of(const struct switch_device *device, const struct switc
 
 static void put_fdb(struct switch_mib *mib, const struct switch_device *device)
 {
-	struct place old = TABLE(mib, 4, 3, 1), new = TABLE(mib, 7, 1, 2, 2, 1);
+	struct place old = TABLE(mib, 4, 3, 1);
+	struct place new = TABLE(mib, 7, 1, 2, 2, 1);
 	size_t octets = device->faults.fdb == SWITCH_FDB_BROKEN ? 5 : 6;
 
 	for (size_t i = 0; i < device->fdb_count; i++) {
@@ -177,7 +181,8 @@ static void put_fdb(struct switch_mib *mib, const struct switch_device *device)
 		if (device->faults.fdb == SWITCH_FDB_ZERO_MAC)
 			row.mac = (struct mac){{0}};
 		for (oid column = 1; column <= 3; column++) {
-			struct place a = under(&old, column), b = under(&new, column);
+			struct place a = under(&old, column);
+			struct place b = under(&new, column);
 
 			a = under_mac(&a, row.mac, octets);
 			b = under(&b, vlan ? fdb_id_of(device, vlan) : row.vid);
@@ -246,7 +251,8 @@ static void put_current(struct switch_mib *mib, const struct switch_device *devi
 static void put_vlan(struct switch_mib *mib, const struct switch_device *device,
 		     const struct switch_vlan *vlan)
 {
-	struct place entry = TABLE(mib, 7, 1, 4, 3, 1), name = under(&entry, 1);
+	struct place entry = TABLE(mib, 7, 1, 4, 3, 1);
+	struct place name = under(&entry, 1);
 	oid index = vlan->vid + device->faults.index_offset;
 
 	name = under(&name, index);
@@ -265,7 +271,8 @@ static void put_vlan(struct switch_mib *mib, const struct switch_device *device,
 
 static void put_q_bridge(struct switch_mib *mib, const struct switch_device *device)
 {
-	struct place base = TABLE(mib, 7, 1, 1), vlans = TABLE(mib, 7, 1, 4);
+	struct place base = TABLE(mib, 7, 1, 1);
+	struct place vlans = TABLE(mib, 7, 1, 4);
 	struct place ports = TABLE(mib, 7, 1, 4, 5, 1);
 	const struct switch_model *model = &device->running;
 
@@ -323,7 +330,8 @@ static void put_broken_lldp(struct switch_mib *mib, const struct switch_device *
 
 static int compare_rows(const void *a, const void *b)
 {
-	const struct switch_mib_row *x = a, *y = b;
+	const struct switch_mib_row *x = a;
+	const struct switch_mib_row *y = b;
 
 	return snmp_oid_compare(x->name, x->length, y->name, y->length);
 }
@@ -365,7 +373,8 @@ int switch_mib_build(const struct switch_device *device, const struct switch_sav
 const struct switch_mib_row *switch_mib_find(const struct switch_mib *mib, const oid *name,
 					     size_t length, bool next)
 {
-	size_t low = 0, high = mib->count;
+	size_t low = 0;
+	size_t high = mib->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;

@@ -42,7 +42,8 @@ static int copy_rows(const void *rows, size_t count, size_t size, void **ret)
 int switch_model_copy(const struct switch_model *model, struct switch_model *ret)
 {
 	struct switch_model copy = *model;
-	void *vlans, *ports;
+	void *vlans;
+	void *ports;
 
 	if (copy_rows(model->vlans, model->vlan_count, sizeof(*model->vlans), &vlans) != 0)
 		return -ENOMEM;

@@ -153,9 +153,11 @@ static int read_ports(const char *hex, struct switch_portlist *ret)
 
 static int read_vlan(const char *line, struct switch_model *model)
 {
-	char lists[3][2 * SWITCH_PORTLIST_OCTETS + 1], name[2 * SWITCH_NAME_SIZE] = "";
+	char lists[3][2 * SWITCH_PORTLIST_OCTETS + 1];
+	char name[2 * SWITCH_NAME_SIZE] = "";
 	struct switch_vlan *vlan;
-	unsigned vid, status;
+	unsigned vid;
+	unsigned status;
 	char plain[SWITCH_NAME_SIZE] = "";
 	size_t length;
 
@@ -179,7 +181,10 @@ static int read_vlan(const char *line, struct switch_model *model)
 static int read_port(const char *line, struct switch_model *model)
 {
 	struct switch_port *port;
-	unsigned number, pvid, frames, filters;
+	unsigned number;
+	unsigned pvid;
+	unsigned frames;
+	unsigned filters;
 
 	/* NOLINTNEXTLINE(cert-err34-c): numbers out of range are refused below */
 	if (sscanf(line, "port %5u %5u %1u %1u", &number, &pvid, &frames, &filters) != 4)

@@ -86,7 +86,8 @@ static const char *string_of(json_t *row, const char *column)
 
 static const char *map_value(json_t *row, const char *column, const char *key)
 {
-	json_t *pairs = json_array_get(json_object_get(row, column), 1), *pair;
+	json_t *pairs = json_array_get(json_object_get(row, column), 1);
+	json_t *pair;
 	size_t i;
 
 	json_array_foreach(pairs, i, pair)
@@ -114,7 +115,8 @@ static struct switch_tagging tagging_of(json_t *port)
 	struct switch_tagging tagging = {.mode = SWITCH_TRUNK};
 	json_int_t tag = integer_of(port, "tag", -1);
 	const char *mode = string_of(port, "vlan_mode");
-	json_t *trunks = json_object_get(port, "trunks"), *vid;
+	json_t *trunks = json_object_get(port, "trunks");
+	json_t *vid;
 	size_t count = 0;
 
 	for (unsigned i = 0; i < COUNT_OF(switch_mode_words); i++) {
@@ -186,7 +188,7 @@ static void plane_add(const struct switch_ovs *ovs, struct switch_plane *plane, 
 		mac = (struct mac){{0}};
 	if (strcmp(string_of(port, "name"), ovs->bridge) == 0)
 		plane->mac = mac;
-	if (number < 1 || number > SWITCH_PORT_MAX || number == LOCAL_OFPORT)
+	if (number < 1 || number > (json_int_t)SWITCH_PORT_MAX || number == LOCAL_OFPORT)
 		return;
 	*at = (struct switch_plane_port){
 		.number = (uint32_t)number,
@@ -204,7 +206,10 @@ static void plane_add(const struct switch_ovs *ovs, struct switch_plane *plane, 
 int switch_ovs_read(struct switch_ovs *ovs, struct switch_plane *ret)
 {
 	struct switch_plane plane = {0};
-	json_t *ports, *interfaces, *row, *answer = NULL;
+	json_t *ports;
+	json_t *interfaces;
+	json_t *row;
+	json_t *answer = NULL;
 	size_t i;
 	int rc = switch_rpc_call(
 		&ovs->database, "transact",
@@ -297,7 +302,9 @@ static int wait_applied(struct switch_ovs *ovs)
 
 int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *changes, size_t count)
 {
-	json_t *params = json_array(), *answer = NULL, *result;
+	json_t *params = json_array();
+	json_t *answer = NULL;
+	json_t *result;
 	size_t i;
 	int rc;
 
@@ -325,10 +332,14 @@ int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *cha
 
 int switch_ovs_flows(const char *openflow, const char *path, const char *flows)
 {
-	char program[] = "ovs-ofctl", bundle[] = "--bundle", command[] = "replace-flows";
-	char target[128], file[512];
+	char program[] = "ovs-ofctl";
+	char bundle[] = "--bundle";
+	char command[] = "replace-flows";
+	char target[128];
+	char file[512];
 	char *arguments[] = {program, bundle, command, target, file, NULL};
-	int status = -1, rc = file_write_atomic(path, flows, strlen(flows), 0600);
+	int status = -1;
+	int rc = file_write_atomic(path, flows, strlen(flows), 0600);
 	pid_t pid;
 
 	if (rc != 0)
@@ -349,7 +360,8 @@ int switch_ovs_fdb(struct switch_ovs *ovs, struct switch_fdb_row **ret_rows, siz
 	struct switch_fdb_row *rows;
 	json_t *answer = NULL;
 	const char *text;
-	size_t size, room = 0;
+	size_t size;
+	size_t room = 0;
 	int rc = switch_rpc_call(&ovs->control, "fdb/show", json_pack("[s]", ovs->bridge), &answer);
 
 	if (rc != 0)

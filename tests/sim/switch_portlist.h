@@ -9,7 +9,7 @@
 #include "common/base/macros.h"
 
 #define SWITCH_PORTLIST_OCTETS 64
-#define SWITCH_PORT_MAX        (SWITCH_PORTLIST_OCTETS * 8)
+#define SWITCH_PORT_MAX        512 /* 8 per octet */
 
 struct switch_portlist {
 	uint8_t octets[SWITCH_PORTLIST_OCTETS];

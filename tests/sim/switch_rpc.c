@@ -122,7 +122,8 @@ static int receive_message(struct switch_rpc *rpc, json_t **ret)
 static int receive_answer(struct switch_rpc *rpc, json_t **ret_result)
 {
 	for (unsigned i = 0; i < STRAY_MAX; i++) {
-		json_t *message = NULL, *result;
+		json_t *message = NULL;
+		json_t *result;
 		int rc = receive_message(rpc, &message);
 
 		if (rc != 0)

@@ -21,7 +21,8 @@ static struct switch_portlist list_of(const char *ports) /* "1 9" */
 
 static void test_portlist(void **state)
 {
-	struct switch_portlist list = list_of("1 10 512"), read;
+	struct switch_portlist list = list_of("1 10 512");
+	struct switch_portlist read;
 	const uint8_t octets[] = {0x80, 0x40}; /* bit order: port 1 is the highest */
 	uint8_t long_list[70] = {0};
 
@@ -162,7 +163,8 @@ static void test_tagging(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct switch_model model;
 		struct switch_port *port;
-		struct switch_tagging tagging, again;
+		struct switch_tagging tagging;
+		struct switch_tagging again;
 
 		model_of_four(&model);
 		assert_int_equal(apply(&model, SWITCH_CREATE, 200, SWITCH_ROW_CREATE_AND_GO, ""),
@@ -237,8 +239,10 @@ static void test_flows(void **state)
 
 static void test_saved(void **state)
 {
-	struct switch_model model, again;
-	struct text text = {0}, text_again = {0};
+	struct switch_model model;
+	struct switch_model again;
+	struct text text = {0};
+	struct text text_again = {0};
 
 	(void)state;
 	model_of_four(&model);
