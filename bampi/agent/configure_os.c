@@ -236,7 +236,7 @@ static void haas_files(struct os_tree *tree, const struct os_settings *settings)
 
 	folder(tree, "/etc/haas", 0755);
 	if (settings->callback) {
-		text_addf(&content, "%s\n", settings->callback);
+		os_callback_text(settings, &content);
 		file(tree, "/etc/haas/callback", 0600, &content);
 	}
 	if (!settings->user_data)

@@ -69,6 +69,11 @@ const struct conf_row bampid_conf_rows[] = {
 	DEADLINE(STEP_POWER_OFF, "power_off", "120", "switching off (45 s at most in a cancel)"),
 	DEADLINE(STEP_FREE, "free", "60", "certificate and new state"),
 	DEADLINE(STEP_ABANDON, "abandon", "60", "new state after a cancel"),
+	DEADLINE(STEP_ISOLATE, "isolate", "300", "switches: into the provisioning network"),
+	DEADLINE(STEP_ATTACH, "attach", "300", "switches: into the tenant's networks"),
+	DEADLINE(STEP_DETACH, "detach", "300", "switches: off every network, before a release"),
+	DEADLINE(STEP_STOP, "stop", "120", "switching off before a release"),
+	DEADLINE(STEP_PARK, "park", "300", "switches: off every network, after an inspect"),
 };
 /* clang-format on */
 

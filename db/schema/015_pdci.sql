@@ -331,3 +331,36 @@ select p.id, p.name, t.name as tenant, p.tenant_id, p.request, p.wanted, p.state
 	from network n where n.pdci_id = p.id) as networks
 from pdci p join tenant t on t.id = p.tenant_id;
 grant select on pdci_view to portald, bampid;
+
+-- --- what bampid's steps isolate, attach and detach ask and look at ---------------------------------------------------------------------------
+
+alter table node_place add column problem jsonb;   -- why it could not be asked for
+
+-- As node_network_set; what speaks against it is kept as a problem of that node alone, so that one wrong cable stops no batch.
+create function node_place_ask(p_node bigint, p_place text)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_message text;
+	v_hint text;
+begin
+	begin
+		perform node_network_set(p_node, p_place, 'bampid');
+		update node_place set problem = null where node_id = p_node;
+	exception when sqlstate 'HA409' or sqlstate 'HA404' or sqlstate 'HA422' then
+		get stacked diagnostics v_message = message_text, v_hint = pg_exception_hint;
+		insert into node_place (node_id, problem) values (p_node, jsonb_build_object('message', v_message, 'hint', v_hint))
+		on conflict (node_id) do update set problem = excluded.problem;
+	end;
+end
+$$;
+grant execute on function node_place_ask(bigint, text) to bampid;
+
+-- [place, ports of the node that we know, ports not applied yet, networks it is meant for, problem of asking, problem of a port]; null: no switch is ours to configure.
+create function node_place_facts(p_node bigint)
+returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
+	select case when exists (select from switch_endpoint where managed) then (
+		select jsonb_build_array(s.place, s.ports, s.open, (select count(*) from node_network w where w.node_id = p_node),
+					 (select w.problem from node_place w where w.node_id = p_node), s.problem)
+		from node_network_state(p_node) s) end
+$$;
+grant execute on function node_place_facts(bigint) to bampid;

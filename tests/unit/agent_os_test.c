@@ -189,6 +189,11 @@ static void test_bad_settings(void **state)
 		"{\"hostname\":\"a.\"}",
 		"{\"hostname\":7}",
 		"{\"callback\":\"file:///etc/passwd\"}",
+		"{\"callback_from\":\"10.2.0.7\"}",
+		"{\"callback_from\":{\"mac\":\"52:54:00:00:00:01\"}}",
+		"{\"callback_from\":{\"mac\":\"52:54:00:00:00:01\",\"address\":\"10.2.0.7 -e sh/24\"}}",
+		"{\"callback_from\":{\"mac\":\"52:54:00:00:00:01\",\"address\":\"dhcp\"}}",
+		"{\"callback_from\":{\"mac\":\"; sh\",\"address\":\"10.2.0.7/24\"}}",
 		"{\"callback\":\"http://a\\nb\"}",
 		"{\"ssh_keys\":\"one\"}",
 		"{\"ssh_keys\":[\"one\\ntwo\"]}",
@@ -218,6 +223,39 @@ static void test_bad_settings(void **state)
 	}
 }
 
+static void callback_from_is_a_second_line(void **state)
+{
+	static const struct {
+		const char *from, *text;
+	} rows[] = {
+		{"null", "http://a/b\n"},
+		{"{\"mac\":\"52:54:00:00:00:01\",\"address\":\"10.2.0.7/24\",\"gateway\":null}",
+		 "http://a/b\n52:54:00:00:00:01 10.2.0.7/24 -\n"},
+		{"{\"mac\":\"52:54:00:00:00:01\",\"address\":\"10.2.0.7/24\",\"gateway\":\"10.2.0.1\"}",
+		 "http://a/b\n52:54:00:00:00:01 10.2.0.7/24 10.2.0.1\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		CLEANUP(json_decrefp) json_t *object = NULL;
+		CLEANUP(text_done) struct text given = {0};
+		CLEANUP(text_done) struct text text = {0};
+		struct os_settings settings;
+		struct problem problem = {0};
+
+		text_addf(&given,
+			  "{\"hostname\":\"n\",\"disk\":\"vda\",\"root_partition\":1,"
+			  "\"callback\":\"http://a/b\",\"callback_from\":%s}",
+			  rows[i].from);
+		assert_int_equal(json_read(text_get(&given), given.size, JSON_LIMIT_DEFAULT,
+					   &object, &problem),
+				 0);
+		assert_int_equal(os_settings_read(object, &settings, &problem), 0);
+		os_callback_text(&settings, &text);
+		assert_string_equal(text_get(&text), rows[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +264,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unknown_nic, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
 		cmocka_unit_test(test_bad_settings),
+		cmocka_unit_test(callback_from_is_a_second_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,7 @@ static void several_steps_in_one_look(void **state)
 	decide(&facts, &advance);
 	assert_int_equal(advance.state, DEPLOYMENT_WAITING);
 	assert_string_equal(advance.step, "inventory");
-	assert_int_equal(advance.step_index, 2);
+	assert_int_equal(advance.step_index, 3);
 	assert_int_equal(advance.attempt, 1);
 	assert_int_equal(advance.step_started_ms, NOW);
 	assert_int_equal(advance.step_deadline_ms, NOW + 60000);
@@ -134,7 +134,7 @@ static void one_step_where_it_must(void **state)
 
 	(void)state;
 	set_agent(&facts);
-	facts.attempts[2] = 1;
+	facts.attempts[3] = 1;
 	decide(&facts, &advance);
 	assert_string_equal(advance.step, "inventory");
 	assert_int_equal(advance.attempt, 0);
@@ -185,11 +185,11 @@ static void done_goes_on(void **state)
 
 	(void)state;
 	set_agent(&facts);
-	facts.attempts[2] = 1;
-	facts.memo = (struct memo){.tries = 1, .furthest = 3};
+	facts.attempts[3] = 1;
+	facts.memo = (struct memo){.tries = 1, .furthest = 4};
 	decide(&facts, &advance);
 	assert_string_equal(advance.step, "inventory");
-	assert_int_equal(advance.step_index, 2);
+	assert_int_equal(advance.step_index, 3);
 	assert_int_equal(advance.attempt, 0);
 	assert_int_equal(advance.step_started_ms, 0);
 	assert_int_equal(advance.due_ms, NOW);
@@ -215,6 +215,44 @@ static void last_step_ends(void **state)
 	assert_string_equal(advance.events[advance.event_count - 1].kind, "deployment.done");
 }
 
+/* With switches of ours a plan begins and ends at them; without, it does not know of them. */
+static void steps_about_switches_are_passed_over_without_any(void **state)
+{
+	static const struct {
+		enum plan plan;
+		const char *with, *without;
+	} rows[] = {
+		{PLAN_INSPECT, "isolate", "netboot"},    {PLAN_INSTALL, "isolate", "netboot"},
+		{PLAN_REINSTALL, "detach", "netboot"},   {PLAN_RELEASE, "detach", "netboot"},
+		{PLAN_CANCEL, "power_off", "power_off"},
+	};
+	struct facts facts = in_step(PLAN_INSTALL, "verify");
+	struct advance advance;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct plan_row *plan = &plan_table[rows[i].plan];
+
+		assert_string_equal(step_table[plan->steps[plan_pass_over(plan, 0, true)]].name,
+				    rows[i].with);
+		assert_string_equal(step_table[plan->steps[plan_pass_over(plan, 0, false)]].name,
+				    rows[i].without);
+	}
+	set_intent(&facts, INTENT_DISK);
+	set_seen(&facts, SEEN_CALLBACK, 10, TOKEN);
+	facts.node.state = NODE_ACTIVE;
+	facts.network.managed = true;
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_WAITING);
+	assert_string_equal(advance.step, "attach");
+	/* it would have been next, and there is no switch any more */
+	facts = in_step(PLAN_INSTALL, "attach");
+	facts.deployment.step_started_ms = 0;
+	facts.deployment.attempt = 0;
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_DONE);
+}
+
 static void deadline_is_a_failed_attempt(void **state)
 {
 	struct facts facts = in_step(PLAN_INSTALL, "agent");
@@ -231,7 +269,7 @@ static void deadline_is_a_failed_attempt(void **state)
 	assert_int_equal(advance.due_ms, NOW + 1000);
 	assert_int_equal(advance.step_started_ms, 0);
 	assert_int_equal(advance.memo.tries, 1);
-	assert_int_equal(advance.memo.furthest, 1);
+	assert_int_equal(advance.memo.furthest, plan_find(&plan_table[PLAN_INSTALL], "agent"));
 	assert_true(advance.outcome.drop_tasks);
 	assert_string_equal(advance.logs[0].state, "failed");
 	assert_non_null(advance.logs[0].problem);
@@ -256,8 +294,8 @@ static void a_new_attempt_goes_back(void **state)
 	(void)state;
 	facts.deployment.step_started_ms = 0;
 	facts.deployment.attempt = 1;
-	facts.attempts[0] = 1;
-	facts.attempts[3] = 1;
+	facts.attempts[plan_find(&plan_table[PLAN_INSTALL], "netboot")] = 1;
+	facts.attempts[plan_find(&plan_table[PLAN_INSTALL], "write_image")] = 1;
 	decide(&facts, &advance); /* no agent: boot it again */
 	assert_string_equal(advance.step, "netboot");
 	assert_int_equal(advance.attempt, 2);
@@ -411,6 +449,11 @@ static struct facts pick_step(uint32_t *seed)
 static void pick_world(uint32_t *seed, struct facts *facts)
 {
 	facts->node.state = (enum node_state)pick(seed, NODE_STATE_COUNT);
+	facts->network.managed = pick(seed, 2) == 0;
+	facts->network.place = (enum place)(1 + pick(seed, PLACE_COUNT - 1));
+	facts->network.ports = pick(seed, 3);
+	facts->network.open = facts->network.ports ? pick(seed, 2) : 0;
+	facts->network.networks = pick(seed, 2);
 	facts->bmc.state = (enum bmc_work_state)pick(seed, 4);
 	if (facts->bmc.state == BMC_WORK_FAILED)
 		(void)problem_set(&facts->bmc.problem, pick(seed, 2) ? E_TIMEOUT : E_AUTHENTICATION,
@@ -482,6 +525,7 @@ int main(void)
 		cmocka_unit_test(cancel_ends_in_one_look),
 		cmocka_unit_test(done_goes_on),
 		cmocka_unit_test(last_step_ends),
+		cmocka_unit_test(steps_about_switches_are_passed_over_without_any),
 		cmocka_unit_test(deadline_is_a_failed_attempt),
 		cmocka_unit_test(a_new_attempt_goes_back),
 		cmocka_unit_test(destructive_only_once),

@@ -115,6 +115,7 @@ static void done(const struct facts *facts, const struct plan_row *plan, int64_t
 		 struct advance *ret)
 {
 	int index = ret->step_index - plan->base;
+	size_t next;
 
 	log_step(ret, "done", true, NULL);
 	(void)snprintf(tell(ret, "step.done")->message, sizeof(ret->events[0].message),
@@ -126,13 +127,14 @@ static void done(const struct facts *facts, const struct plan_row *plan, int64_t
 		ret->memo.tries = 0;
 		ret->memo.furthest = 0;
 	}
-	if ((size_t)index + 1 == plan->count) {
+	next = plan_pass_over(plan, (size_t)index + 1, facts->network.managed);
+	if (next == plan->count) {
 		end(ret, plan == &plan_table[PLAN_CANCEL] ? DEPLOYMENT_CANCELLED : DEPLOYMENT_DONE,
 		    facts);
 		return;
 	}
-	ret->step = step_table[plan->steps[index + 1]].name;
-	ret->step_index++;
+	ret->step = step_table[plan->steps[next]].name;
+	ret->step_index = plan->base + (int)next;
 	ret->attempt = 0;
 	ret->step_started_ms = 0;
 	ret->step_deadline_ms = 0;
@@ -206,7 +208,8 @@ static void waiting(const struct facts *facts, const struct plan_row *plan, int6
 {
 	struct outcome *outcome = &ret->outcome;
 	bool acted = outcome->bmc_count > 0 || outcome->post != TASK_NONE ||
-		     outcome->event != NODE_EVENT_NONE || outcome->intent != INTENT_KEEP;
+		     outcome->event != NODE_EVENT_NONE || outcome->intent != INTENT_KEEP ||
+		     outcome->place != PLACE_NONE;
 
 	if (now_ms >= ret->step_deadline_ms) {
 		/* What it wishes for now comes too late. */
@@ -339,8 +342,17 @@ void advance_decide(const struct facts *facts, int64_t now_ms, struct advance *r
 	}
 	if (facts->memo.trouble)
 		ret->problem = facts->problem;
-	if (deployment->step_started_ms == 0)
+	if (deployment->step_started_ms == 0) {
 		index = start_index(facts, plan, index, now_ms);
+		index = (int)plan_pass_over(plan, (size_t)index, facts->network.managed);
+	}
+	if ((size_t)index ==
+	    plan->count) { /* it waited for the last switch, and that was taken away */
+		ret->step_index = plan->base + index - 1;
+		ret->step = deployment->step;
+		end(ret, DEPLOYMENT_DONE, facts);
+		return;
+	}
 	ret->step_index = plan->base + index;
 	ret->step = step_table[plan->steps[index]].name;
 	if (deployment->step_started_ms == 0) {

@@ -56,7 +56,8 @@ static const struct db_query claim_query = {"deploy_claim",
 	" (select jsonb_agg(jsonb_build_object('serial', v.serial, 'name', v.name)) from haas.drive v where v.node_id = n.id) end, "
 	"exists (select from haas.certificate f where f.deployment_id = c.id), "
 	"(select f.hash from haas.certificate f order by f.id desc limit 1), "
-	"(select host(s.boot_server) from haas.lease l join haas.subnet s on s.id = l.subnet_id where l.mac = b.mac and l.state = 'bound' order by l.expires_at desc limit 1), "
+	"(select jsonb_build_array(host(s.boot_server), host(l.address) || '/' || masklen(s.prefix), host(s.gateway)) from haas.lease l join haas.subnet s on s.id = l.subnet_id where l.mac = b.mac and l.state = 'bound' order by l.expires_at desc limit 1), "
+	"haas.node_place_facts(n.id), "
 	MS("clock_timestamp()") " "
 	"from claimed c join haas.node n on n.id = c.node_id"
 	" left join haas.nic b on b.node_id = n.id and b.boot"
@@ -73,7 +74,7 @@ enum column {
 	INTENT_TARGET, INTENT_DEPLOYMENT, INTENT_TOKEN, INTENT_NONCE,
 	SEEN,
 	A_ID, A_KIND, A_STATE, A_TOKEN, A_STEP, A_CREATED, A_UPDATED, A_RESULT, A_PROBLEM,
-	PROGRESS, ATTEMPTS, RESULTS, DRIVES, CERTIFIED, CHAIN_HEAD, BOOT_SERVER, NOW,
+	PROGRESS, ATTEMPTS, RESULTS, DRIVES, CERTIFIED, CHAIN_HEAD, BOOT_SERVER, PLACE, NOW,
 };
 
 static const struct db_query next_query = {"deploy_next",
@@ -169,22 +170,28 @@ static int read_json(const PGresult *result, int row, int column, json_t **ret)
 	return text ? json_read(text, strlen(text), JSON_MAX, ret, &ignored) : 0;
 }
 
-/* A jsonb problem; what it lacks stays empty. */
-static void read_problem(const PGresult *result, int row, int column, struct problem *ret)
+/* What it lacks stays empty. */
+static void problem_of_json(const json_t *object, int code, struct problem *ret)
 {
-	CLEANUP(json_decrefp) json_t *object = NULL;
-	const char *message;
+	const char *message = json_string_value(json_object_get(object, "message"));
 	const char *text;
 
-	if (read_json(result, row, column, &object) || !object)
+	if (!object || json_is_null(object))
 		return;
-	message = json_string_value(json_object_get(object, "message"));
-	(void)problem_set(ret, E_PROTOCOL, "%s",
+	(void)problem_set(ret, code, "%s",
 			  message && *message ? message : "a problem without a message");
 	text = json_string_value(json_object_get(object, "detail"));
 	problem_detail(ret, "%s", text ? text : "");
 	text = json_string_value(json_object_get(object, "hint"));
 	problem_hint(ret, "%s", text ? text : "");
+}
+
+static void read_problem(const PGresult *result, int row, int column, struct problem *ret)
+{
+	CLEANUP(json_decrefp) json_t *object = NULL;
+
+	if (read_json(result, row, column, &object) == 0)
+		problem_of_json(object, E_PROTOCOL, ret);
 }
 
 #define WORD(words, result, row, column) \
@@ -306,6 +313,29 @@ static int read_task(const PGresult *result, int row, struct claimed *ret)
 	return read_json(result, row, A_RESULT, &ret->result);
 }
 
+/* As node_place_facts gives it; null at a site without switches of ours. */
+static int read_network(const PGresult *result, int row, struct network_facts *ret)
+{
+	CLEANUP(json_decrefp) json_t *facts = NULL;
+	int rc = read_json(result, row, PLACE, &facts);
+	const char *place = json_string_value(json_array_get(facts, 0));
+	int word;
+
+	if (rc || !facts || json_is_null(facts))
+		return rc;
+	word = enum_value(place_words, PLACE_COUNT, place ? place : "");
+	if (word < 0)
+		return E_MALFORMED;
+	ret->managed = true;
+	ret->place = (enum place)word;
+	ret->ports = (int)json_integer_value(json_array_get(facts, 1));
+	ret->open = (int)json_integer_value(json_array_get(facts, 2));
+	ret->networks = (int)json_integer_value(json_array_get(facts, 3));
+	problem_of_json(json_array_get(facts, 4), E_CONFLICT, &ret->refused);
+	problem_of_json(json_array_get(facts, 5), E_CONFLICT, &ret->problem);
+	return 0;
+}
+
 static int read_attempts(const PGresult *result, int row, const struct deployment_facts *deployment,
 			 int ret[PLAN_STEPS_MAX])
 {
@@ -336,19 +366,34 @@ static int read_results(const PGresult *result, int row, struct claimed *ret)
 	return json_object_set_new(ret->results, "drives", drives) < 0 ? -ENOMEM : 0;
 }
 
+/* How the node reaches us from the NIC that it boots from. */
+static int read_boot(const PGresult *result, int row, unsigned http_port, struct facts *ret)
+{
+	CLEANUP(json_decrefp) json_t *boot = NULL;
+	int rc = read_json(result, row, BOOT_SERVER, &boot);
+	const char *server = json_string_value(json_array_get(boot, 0));
+	const char *address = json_string_value(json_array_get(boot, 1));
+	const char *gateway = json_string_value(json_array_get(boot, 2));
+
+	if (rc || !server)
+		return rc;
+	(void)text_format(ret->boot_url, sizeof(ret->boot_url), "http://%s:%u", server, http_port);
+	(void)text_copy(ret->boot_address, sizeof(ret->boot_address), address ? address : "");
+	(void)text_copy(ret->boot_gateway, sizeof(ret->boot_gateway), gateway ? gateway : "");
+	return 0;
+}
+
 int claimed_read(const PGresult *result, int row, unsigned http_port, struct claimed *ret)
 {
 	struct claimed claimed = {.now_ms = db_int(result, row, NOW, 0)};
-	const char *server = db_text(result, row, BOOT_SERVER, "");
 	int rc = read_deployment(result, row, &claimed);
 
 	claimed.facts.progress_ms = db_int(result, row, PROGRESS, 0);
 	claimed.facts.certified = db_bool(result, row, CERTIFIED);
 	(void)text_copy(claimed.chain_head, sizeof(claimed.chain_head),
 			db_text(result, row, CHAIN_HEAD, CERTIFICATE_FIRST_HASH));
-	if (server[0])
-		(void)text_format(claimed.facts.boot_url, sizeof(claimed.facts.boot_url),
-				  "http://%s:%u", server, http_port);
+	if (rc == 0)
+		rc = read_boot(result, row, http_port, &claimed.facts);
 	if (rc == 0)
 		rc = read_node(result, row, &claimed.facts.node);
 	if (rc == 0)
@@ -359,6 +404,8 @@ int claimed_read(const PGresult *result, int row, unsigned http_port, struct cla
 		rc = read_seen(result, row, claimed.facts.seen);
 	if (rc == 0)
 		rc = read_task(result, row, &claimed);
+	if (rc == 0)
+		rc = read_network(result, row, &claimed.facts.network);
 	if (rc == 0)
 		rc = read_attempts(result, row, &claimed.facts.deployment, claimed.facts.attempts);
 	if (rc == 0)

@@ -16,6 +16,7 @@ enum part {
 	PART_NODE_LOCK,
 	PART_DEPLOYMENT,
 	PART_NODE_EVENT,
+	PART_PLACE,
 	PART_STEP,
 	PART_TASK_DROP,
 	PART_TASK_POST,
@@ -59,6 +60,8 @@ static const struct db_query queries[PART_COUNT] = {
 	[PART_NODE_EVENT] = {"deploy_node_event",
 		"select haas.node_transition(y.node_id, y.event::haas.node_event, 'bampid', y.detail) from ("
 		" select d.node_id, x.event, x.detail" OURS(", event text, detail jsonb") "order by d.node_id offset 0) y", 1},
+	[PART_PLACE] = {"deploy_ask_place",
+		"select haas.node_place_ask(y.node_id, y.place) from (select d.node_id, x.place" OURS(", place text") "order by d.node_id offset 0) y", 1},
 	[PART_STEP] = {"deploy_save_step",
 		"insert into haas.deployment_step (deployment_id, step_index, step, state, attempt, started_at, ended_at, problem) "
 		"select d.id, x.step_index, x.step, x.state, x.attempt, " TIME("x.started_ms") ", case when x.ended then now() end, x.problem"
@@ -278,6 +281,18 @@ static void add_intent(struct batch *batch, const struct save_row *row)
 	}
 }
 
+static void add_place(struct batch *batch, const struct save_row *row)
+{
+	json_t *object;
+
+	if (row->advance->outcome.place == PLACE_NONE)
+		return;
+	add(batch, PART_NODE_LOCK, node_of(row));
+	object = row_of(row);
+	put(batch, object, "place", json_string(place_words[row->advance->outcome.place]));
+	add(batch, PART_PLACE, object);
+}
+
 static void add_inventory(struct batch *batch, const struct save_row *row)
 {
 	const struct outcome *outcome = &row->advance->outcome;
@@ -408,6 +423,7 @@ int deploy_store_save(struct db *db, const struct save_options *options,
 		add_steps(&batch, &rows[i]);
 		add_tasks(&batch, &rows[i]);
 		add_intent(&batch, &rows[i]);
+		add_place(&batch, &rows[i]);
 		add_inventory(&batch, &rows[i]);
 		add_certificate(&batch, &rows[i]);
 		add_events(&batch, &rows[i]);

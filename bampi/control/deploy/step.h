@@ -102,7 +102,18 @@ struct bmc_facts {
 	char last_problem[200]; /* of any call, for evidence; "" = none */
 };
 
-#define PLAN_STEPS_MAX 8
+#define PLAN_STEPS_MAX 12
+
+/* The node's ports at our switches. */
+struct network_facts {
+	bool managed;           /* there are switches that we configure */
+	enum place place;       /* that was asked for last */
+	int ports;              /* of the node that we know of */
+	int open;               /* of these, not yet as wanted */
+	int networks;           /* that it is meant for while a tenant has it */
+	struct problem refused; /* asking for the last place */
+	struct problem problem; /* of a port that is open */
+};
 
 /* How long things may take; from the configuration. */
 struct step_settings {
@@ -130,8 +141,11 @@ struct facts {
 	int attempts[PLAN_STEPS_MAX]; /* per step of the current plan: how often it was begun */
 	char tenant[64];              /* name; "" = the operator */
 	char boot_url[96]; /* "http://10.2.0.1:8080" as the node reaches bootd; "" = not known */
-	bool certified;    /* this deployment's certificate is written */
+	char boot_address[24]; /* "10.2.0.7/24": of its boot NIC there; "" = not known */
+	char boot_gateway[16]; /* "" = none */
+	bool certified;        /* this deployment's certificate is written */
 	struct bmc_facts bmc;
+	struct network_facts network;
 	struct memo memo;
 	struct problem problem; /* recorded with the deployment */
 	char console[256];      /* tail of the serial console, printable; "" = nothing kept */
@@ -177,6 +191,7 @@ struct outcome {
 	json_t *inventory;     /* owned: the node's new inventory */
 	json_t *drives; /* owned: [{serial,name,model,kind,size_bytes,verdict,method,reason}] */
 	bool drives_complete; /* drives that are not in the list are gone */
+	enum place place;     /* PLACE_NONE = leave */
 	bool certify;         /* write the certificate of this deployment */
 	char note[400];       /* an event of its own; "" = none */
 };
@@ -196,6 +211,7 @@ struct step_row {
 	const char *name;
 	step_run_fn run;
 	int attempts;          /* before the deployment fails */
+	bool switched;         /* passed over at a site without switches of ours */
 	bool destructive;      /* its effect cannot be taken back */
 	enum step_id restart;  /* where a new attempt begins; STEP_COUNT = here */
 	bool restart_always;   /* else only when the agent is gone */

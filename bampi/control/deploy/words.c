@@ -19,6 +19,13 @@ const char *const seen_words[SEEN_COUNT] = {
 	[SEEN_IMAGE] = "image",   [SEEN_CALLBACK] = "callback",
 };
 
+const char *const place_words[PLACE_COUNT] = {
+	[PLACE_NONE] = "",
+	[PLACE_PARKING] = "parking",
+	[PLACE_PROVISIONING] = "provisioning",
+	[PLACE_TENANT] = "tenant",
+};
+
 const char *const task_kind_words[TASK_KIND_COUNT] = {
 	[TASK_NONE] = "",
 	[TASK_INVENTORY] = "inventory",

@@ -21,6 +21,11 @@ enum step_id {
 	STEP_POWER_OFF,
 	STEP_FREE,
 	STEP_ABANDON,
+	STEP_ISOLATE,
+	STEP_ATTACH,
+	STEP_DETACH,
+	STEP_STOP,
+	STEP_PARK,
 	STEP_COUNT
 };
 
@@ -57,10 +62,14 @@ enum task_kind {
 	TASK_KIND_COUNT
 };
 
+/* Where a node's ports are meant to lead (node_place.place). */
+enum place { PLACE_NONE, PLACE_PARKING, PLACE_PROVISIONING, PLACE_TENANT, PLACE_COUNT };
+
 enum task_state { TASK_QUEUED, TASK_TAKEN, TASK_DONE, TASK_FAILED, TASK_DROPPED, TASK_STATE_COUNT };
 
 extern const char *const plan_words[PLAN_COUNT];
 extern const char *const node_event_words[NODE_EVENT_COUNT];
 extern const char *const seen_words[SEEN_COUNT];
+extern const char *const place_words[PLACE_COUNT];
 extern const char *const task_kind_words[TASK_KIND_COUNT];
 extern const char *const task_state_words[TASK_STATE_COUNT];

@@ -15,6 +15,8 @@ void step_abandon(const struct facts *facts, int64_t now_ms, struct outcome *ret
 {
 	(void)now_ms;
 	ret->memo = facts->memo;
+	/* Asked for, not waited for: a switch that is away does not keep a cancelled deployment. */
+	ret->place = facts->network.managed ? PLACE_PARKING : PLACE_NONE;
 	/* Fired once, in the transaction that ends the deployment: what the node says to it (a
 	 * refusal is an event row) is the end of it either way. */
 	if (!settled(facts) && !facts->memo.fired)

@@ -23,6 +23,7 @@ void step_free(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 	}
 	ret->intent = INTENT_REMOVE;
 	ret->certify = !facts->certified;
+	ret->place = facts->network.managed ? PLACE_PARKING : PLACE_NONE;
 	ret->event = NODE_EVENT_SCRUBBED;
 	ret->memo.fired = true;
 	outcome_wait(ret, now_ms, E_TIMEOUT, "node %s did not become free", facts->node.name);

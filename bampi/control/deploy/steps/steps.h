@@ -14,6 +14,9 @@ void step_scrub(const struct facts *facts, int64_t now_ms, struct outcome *ret);
 void step_verify_scrubbed(const struct facts *facts, int64_t now_ms, struct outcome *ret);
 void step_power_off(const struct facts *facts, int64_t now_ms, struct outcome *ret);
 void step_free(const struct facts *facts, int64_t now_ms, struct outcome *ret);
+void step_isolate(const struct facts *facts, int64_t now_ms, struct outcome *ret);
+void step_attach(const struct facts *facts, int64_t now_ms, struct outcome *ret);
+void step_park(const struct facts *facts, int64_t now_ms, struct outcome *ret);
 void step_abandon(const struct facts *facts, int64_t now_ms, struct outcome *ret);
 
 /* A task for the agent, carried through: posts `kind` when there is none of this step worth waiting

@@ -1,0 +1,97 @@
+// links: control_deploy control_bmc control_image control_inventory common_http common_io
+// common_base
+/* The steps about switches, case by case. */
+#include "common/base/error.h"
+#include "common/base/macros.h"
+
+#include "bampi/control/deploy/steps/steps.h"
+#include "tests/unit/deploy_facts.h"
+
+static const struct problem wrong_cable = {.code = E_CONFLICT,
+					   .message = "eth0 was found at leaf2:p4"};
+static const struct problem dead_switch = {.code = E_CONFLICT, .message = "leaf1 does not answer"};
+
+/* clang-format off */
+static const struct {
+	const char *what;
+	step_run_fn run;
+	bool asked; /* in this attempt */
+	struct network_facts network;
+	enum verdict verdict;
+	enum place place;    /* asked for by this look */
+	const char *message; /* part of; NULL = any */
+} rows[] = {
+	{"no switch of ours", step_isolate, false, {.managed = false}, STEP_DONE, PLACE_NONE, NULL},
+	{"asks first, even where it is already", step_isolate, false, {.managed = true, .place = PLACE_PROVISIONING, .ports = 1}, STEP_WAITING, PLACE_PROVISIONING, NULL},
+	{"asks for the tenant's", step_attach, false, {.managed = true, .place = PLACE_PROVISIONING, .ports = 1}, STEP_WAITING, PLACE_TENANT, NULL},
+	{"asks for none", step_park, false, {.managed = true, .place = PLACE_TENANT, .ports = 1}, STEP_WAITING, PLACE_PARKING, NULL},
+	{"waits for the switch", step_isolate, true, {.managed = true, .place = PLACE_PROVISIONING, .ports = 2, .open = 1}, STEP_WAITING, PLACE_NONE, "1 of 2 ports of node n4 are not yet in the provisioning network"},
+	{"says what the switch says", step_isolate, true, {.managed = true, .place = PLACE_PROVISIONING, .ports = 2, .open = 1, .problem = dead_switch}, STEP_WAITING, PLACE_NONE, "leaf1 does not answer"},
+	{"is there", step_isolate, true, {.managed = true, .place = PLACE_PROVISIONING, .ports = 2}, STEP_DONE, PLACE_NONE, NULL},
+	{"somebody else asked for another place", step_isolate, true, {.managed = true, .place = PLACE_TENANT, .ports = 2}, STEP_WAITING, PLACE_NONE, NULL},
+	{"was refused", step_isolate, true, {.managed = true, .place = PLACE_PARKING, .ports = 1, .refused = wrong_cable}, STEP_FAILED, PLACE_NONE, "eth0 was found at leaf2:p4"},
+	{"was refused before, asks again", step_isolate, false, {.managed = true, .place = PLACE_PARKING, .ports = 1, .refused = wrong_cable}, STEP_WAITING, PLACE_PROVISIONING, NULL},
+	{"a node on no switch of ours is installed all the same", step_isolate, true, {.managed = true, .place = PLACE_PROVISIONING}, STEP_DONE, PLACE_NONE, NULL},
+	{"but not given to a tenant who wants networks", step_attach, true, {.managed = true, .place = PLACE_TENANT, .networks = 1}, STEP_FAILED, PLACE_NONE, "the ports of node n4 are not known"},
+	{"and to one who wants none, it is", step_attach, true, {.managed = true, .place = PLACE_TENANT}, STEP_DONE, PLACE_NONE, NULL},
+	{"off every network", step_park, true, {.managed = true, .place = PLACE_PARKING, .ports = 3}, STEP_DONE, PLACE_NONE, NULL},
+};
+/* clang-format on */
+
+static void each_case(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct facts facts = test_facts(PLAN_INSTALL);
+		struct outcome outcome = {0};
+
+		facts.network = rows[i].network;
+		facts.memo.fired = rows[i].asked;
+		rows[i].run(&facts, NOW, &outcome);
+		if (outcome.verdict != rows[i].verdict || outcome.place != rows[i].place)
+			fail_msg("%s: verdict %d, place %d", rows[i].what, outcome.verdict,
+				 outcome.place);
+		if (rows[i].message && !strstr(outcome.problem.message, rows[i].message))
+			fail_msg("%s: \"%s\"", rows[i].what, outcome.problem.message);
+		if (outcome.verdict == STEP_FAILED)
+			assert_true(problem_is_set(&outcome.problem));
+		assert_true(outcome.place == PLACE_NONE || outcome.memo.fired);
+		outcome_done(&outcome);
+	}
+}
+
+/* A node that leaves its deployment leaves its networks too; nobody waits for that. */
+static void the_end_parks(void **state)
+{
+	static const struct {
+		step_run_fn run;
+		enum node_state node;
+	} ends[] = {
+		{step_free, NODE_SCRUBBING},
+		{step_abandon, NODE_RESERVED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ends); i++) {
+		for (int managed = 0; managed < 2; managed++) {
+			struct facts facts = test_facts(PLAN_RELEASE);
+			struct outcome outcome = {0};
+
+			facts.node.state = ends[i].node;
+			facts.network.managed = managed;
+			ends[i].run(&facts, NOW, &outcome);
+			assert_int_equal(outcome.place, managed ? PLACE_PARKING : PLACE_NONE);
+			outcome_done(&outcome);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_case),
+		cmocka_unit_test(the_end_parks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
