@@ -164,9 +164,8 @@ fabric_manage() { # NAMESPACE ADDRESS
 
 switch_config() { # NAME: what its daemons read
 	local name=$1 d=$dir/switch/$1 word oid=1.3.6.1.4.1.8072.3.2.10
-	# lldpd is another user, and meets the others in what is its own /run; above it, the folders are closed.
-	mkdir -p "$d/run/lldpd" "$d/snmp"
-	chmod 0755 "$d/run" "$d/run/lldpd"
+	mkdir -p "$d/snmp"
+	lldpd_config "$d" "$name"
 	: >"$d/faults"
 	for word in ${options[$name]:-}; do
 		case $word in
@@ -193,15 +192,6 @@ switch_config() { # NAME: what its daemons read
 		rwuser haas authPriv
 		rwuser haas256 authPriv
 	END
-	printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$name" >"$d/run/hosts"
-	cat >"$d/run/lldpd.conf" <<-END
-		configure system hostname $name
-		configure system description "lab switch $name"
-		configure lldp tx-interval 2
-		configure lldp portidsubtype ifname
-		configure system ip management pattern 10.255.*
-	END
-	chmod 0644 "$d/run/lldpd.conf" "$d/run/hosts"
 }
 
 switch_ovs() { # NAME: Open vSwitch with its ports; access ports parked, trunks with what the topology says, or with nothing
@@ -248,19 +238,35 @@ switch_agent() { # NAME: returns when it is known to snmpd
 	}
 }
 
-switch_lldpd() { # NAME
-	local name=$1 d=$dir/switch/$1 list
-	# shellcheck disable=SC2086
-	list=$(printf '%s,' ${ports[$name]:-none})
-	# Its own /etc/hosts: a look-up of the host name would block it for 12 s. Its own /run: the paths are compiled in.
-	# shellcheck disable=SC2016
-	setsid unshare -m -u sh -c 'hostname "$1"; mount --bind "$2/run" /run; mount --bind /run/hosts /etc/hosts
-		exec lldpd -u /run/lldpd.sock -x -X /run/agentx -I "$3" -C "$3" -O /run/lldpd.conf' _ "$name" "$d" "${list%,}" \
-		>"$d/lldpd.log" 2>&1 </dev/null
+lldpd_config() { # FOLDER NAME: its own /etc/hosts (a look-up of the host name would block it for 12 s), its own /run (compiled in)
+	local d=$1 name=$2
+	# lldpd is another user, and meets the others in what is its own /run; above it, the folders are closed.
+	mkdir -p "$d/run/lldpd"
+	chmod 0755 "$d/run" "$d/run/lldpd"
+	printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$name" >"$d/run/hosts"
+	cat >"$d/run/lldpd.conf" <<-END
+		configure system hostname $name
+		configure system description "lab ${role[$name]:-node} $name"
+		configure lldp tx-interval 2
+		configure lldp portidsubtype ifname
+		configure system ip management pattern 10.255.*
+	END
+	chmod 0644 "$d/run/lldpd.conf" "$d/run/hosts"
 }
 
-# Ports have no address and say nothing by themselves: the kernel would answer ARP for the management address on each of them, to anybody
-# in any VLAN.
+lldpd_start() { # FOLDER NAME PORTS [OPTION...], in its namespace; PORTS with commas
+	# shellcheck disable=SC2016
+	setsid unshare -m -u sh -c 'hostname "$1"; mount --bind "$2/run" /run; mount --bind /run/hosts /etc/hosts; ports=$3; shift 3
+		exec lldpd -u /run/lldpd.sock -I "$ports" -C "$ports" -O /run/lldpd.conf "$@"' _ "$2" "$1" "${@:3}" >"$1/lldpd.log" 2>&1 </dev/null
+}
+
+switch_lldpd() { # NAME
+	local list
+	# shellcheck disable=SC2086
+	list=$(printf '%s,' ${ports[$1]:-none})
+	lldpd_start "$dir/switch/$1" "$1" "${list%,}" -x -X /run/agentx
+}
+
 switch_start() { # NAME: runs in the switch's namespace
 	local name=$1 port
 	{
@@ -280,7 +286,7 @@ fabric_in() { # NAMESPACE FUNCTION NAME: this program's own functions, inside of
 	shift
 	ip netns exec "$prefix-$where" env FABRIC_INSIDE=1 bash -euo pipefail -c "$(declare -f wait_for fail "${parts[@]}"); $(declare -p "${facts[@]}" 2>/dev/null); \"\$@\"" _ "$@"
 }
-parts=(switch_start switch_ovs switch_snmpd switch_agent switch_lldpd)
+parts=(switch_start switch_ovs switch_snmpd switch_agent switch_lldpd lldpd_start)
 facts=(dir agent address ports access trunk)
 
 fabric_switches() { # all at once
@@ -314,6 +320,10 @@ fabric_nodes() { # NIC I of node nK has 10.(77+I).0.K: one subnet for all, so th
 				i=$((i + 1))
 			done
 		} | ip -n "$prefix-$name" -batch -
+		[ -z "$lldp" ] || {
+			lldpd_config "$dir/node/$name" "$name"
+			fabric_in "$name" lldpd_start "$dir/node/$name" "$name" "eth*"
+		}
 	done
 }
 

@@ -138,25 +138,39 @@ static void test_pvid_manners(void **state)
 	}
 }
 
+struct members {
+	const char *egress_1, *untagged_1, *egress_200, *untagged_200;
+};
+
+static void model_of_two(struct switch_model *model, const struct members *members)
+{
+	model_of_four(model);
+	assert_int_equal(apply(model, SWITCH_CREATE, 200, SWITCH_ROW_CREATE_AND_GO, ""), 0);
+	switch_model_vlan(model, 1)->egress = list_of(members->egress_1);
+	switch_model_vlan(model, 1)->untagged = list_of(members->untagged_1);
+	switch_model_vlan(model, 200)->egress = list_of(members->egress_200);
+	switch_model_vlan(model, 200)->untagged = list_of(members->untagged_200);
+}
+
 /* The data plane of port 2, from its memberships; what is imported from there gives the same. */
 static void test_tagging(void **state)
 {
 	static const struct {
-		const char *egress_1, *untagged_1, *egress_200, *untagged_200;
+		struct members members;
 		uint16_t pvid;
 		uint8_t frames;
 		enum switch_mode mode;
 		uint16_t tag;
 		bool carries_1, carries_200, is_dead;
 	} rows[] = {
-		{"2", "2", "", "", 1, 1, SWITCH_ACCESS, 1, false, false, false},
-		{"", "", "2", "2", 200, 1, SWITCH_ACCESS, 200, false, false, false},
-		{"2", "2", "2", "", 1, 1, SWITCH_NATIVE_UNTAGGED, 1, true, true, false},
-		{"2", "", "2", "", 1, 1, SWITCH_NATIVE_TAGGED, 1, true, true, false},
-		{"2", "", "2", "", 1, 2, SWITCH_TRUNK, 0, true, true, false},
-		{"", "", "2", "", 1, 1, SWITCH_TRUNK, 0, false, true, false},
-		{"", "", "2", "2", 1, 1, SWITCH_TRUNK, 0, false, false, true},
-		{"", "", "", "", 1, 1, SWITCH_TRUNK, 0, false, false, true},
+		{{"2", "2", "", ""}, 1, 1, SWITCH_ACCESS, 1, false, false, false},
+		{{"", "", "2", "2"}, 200, 1, SWITCH_ACCESS, 200, false, false, false},
+		{{"2", "2", "2", ""}, 1, 1, SWITCH_NATIVE_UNTAGGED, 1, true, true, false},
+		{{"2", "", "2", ""}, 1, 1, SWITCH_NATIVE_TAGGED, 1, true, true, false},
+		{{"2", "", "2", ""}, 1, 2, SWITCH_TRUNK, 0, true, true, false},
+		{{"", "", "2", ""}, 1, 1, SWITCH_TRUNK, 0, false, true, false},
+		{{"", "", "2", "2"}, 1, 1, SWITCH_TRUNK, 0, false, false, true},
+		{{"", "", "", ""}, 1, 1, SWITCH_TRUNK, 0, false, false, true},
 	};
 
 	(void)state;
@@ -166,13 +180,7 @@ static void test_tagging(void **state)
 		struct switch_tagging tagging;
 		struct switch_tagging again;
 
-		model_of_four(&model);
-		assert_int_equal(apply(&model, SWITCH_CREATE, 200, SWITCH_ROW_CREATE_AND_GO, ""),
-				 0);
-		switch_model_vlan(&model, 1)->egress = list_of(rows[i].egress_1);
-		switch_model_vlan(&model, 1)->untagged = list_of(rows[i].untagged_1);
-		switch_model_vlan(&model, 200)->egress = list_of(rows[i].egress_200);
-		switch_model_vlan(&model, 200)->untagged = list_of(rows[i].untagged_200);
+		model_of_two(&model, &rows[i].members);
 		port = switch_model_port(&model, 2);
 		port->pvid = rows[i].pvid;
 		port->frames = rows[i].frames;
@@ -194,21 +202,27 @@ static void test_flows(void **state)
 {
 	static const char plain[] = "priority=0,actions=NORMAL\n";
 	static const struct {
-		const char *egress_1, *untagged_1, *egress_200, *untagged_200;
+		struct members members;
 		uint16_t pvid_of_2;
 		bool filters;
 		const char *rules;
 	} rows[] = {
-		{"1 2 3", "1 2 3", "3", "", 1, true, ""},
-		{"1", "1", "2 3", "2", 200, true, ""},
+		{{"1 2 3", "1 2 3", "3", ""}, 1, true, ""},
+		{{"1", "1", "2 3", "2"}, 200, true, ""},
 		/* Port 2 sends both VLANs bare and takes in 200: what is in VLAN 1 goes there too.
 		 */
-		{"1 2", "1 2", "2 3", "2", 200, true,
+		{{"1 2", "1 2", "2 3", "2"},
+		 200,
+		 true,
 		 "priority=10,in_port=1,vlan_tci=0x0000/0x1000,actions=clone(output:2),NORMAL\n"},
-		{"1 2", "1 2", "2 3", "2", 1, true,
+		{{"1 2", "1 2", "2 3", "2"},
+		 1,
+		 true,
 		 "priority=10,in_port=3,dl_vlan=200,actions=clone(strip_vlan,output:2),NORMAL\n"},
 		/* Port 2 is in VLAN 1 and its frames go into 200: nobody filters them. */
-		{"1 2", "1 2", "3", "", 200, false,
+		{{"1 2", "1 2", "3", ""},
+		 200,
+		 false,
 		 "priority=10,in_port=1,vlan_tci=0x0000/0x1000,actions=clone(output:2),NORMAL\n"
 		 "priority=10,in_port=2,vlan_tci=0x0000/0x1000,actions=clone(push_vlan:0x8100,"
 		 "set_field:4296->vlan_vid,output:3)\n"
@@ -220,13 +234,7 @@ static void test_flows(void **state)
 		struct switch_model model;
 		struct text text = {0};
 
-		model_of_four(&model);
-		assert_int_equal(apply(&model, SWITCH_CREATE, 200, SWITCH_ROW_CREATE_AND_GO, ""),
-				 0);
-		switch_model_vlan(&model, 1)->egress = list_of(rows[i].egress_1);
-		switch_model_vlan(&model, 1)->untagged = list_of(rows[i].untagged_1);
-		switch_model_vlan(&model, 200)->egress = list_of(rows[i].egress_200);
-		switch_model_vlan(&model, 200)->untagged = list_of(rows[i].untagged_200);
+		model_of_two(&model, &rows[i].members);
 		switch_model_port(&model, 2)->pvid = rows[i].pvid_of_2;
 		switch_model_port(&model, 2)->filters = rows[i].filters;
 		switch_model_flows(&model, &text);
