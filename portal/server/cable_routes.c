@@ -10,6 +10,7 @@
 
 #include "portal/server/cable_store.h"
 #include "portal/server/exchange.h"
+#include "portal/server/fabric_store.h"
 #include "portal/server/member_check.h"
 
 #define PROPOSALS_MAX 4
@@ -116,8 +117,9 @@ static void switch_put(struct exchange *exchange)
 			  text_of(exchange, "base", NULL), number_of(exchange, "port_low", 1, low),
 			  number_of(exchange, "port_high", 1024, high),
 			  text_of(exchange, "moved", "answer"),
-			  text_of(exchange, "swapped", "answer"), exchange->actor}}},
-		1);
+			  text_of(exchange, "swapped", "answer"), exchange->actor}},
+			{&store_switch_managed, {name}}},
+		2);
 }
 
 static void port_put(struct exchange *exchange)

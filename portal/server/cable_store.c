@@ -1,10 +1,7 @@
 #include "portal/server/cable_store.h"
 
+#include "portal/server/fabric_text.h"
 #include "portal/server/store_text.h"
-
-#define SWITCH_ITEM                                                                                           \
-	"jsonb_build_object('name', s.name, 'ports', s.ports, 'base', host(s.base), 'port_low', s.port_low, " \
-	"'port_high', s.port_high, 'moved', s.moved, 'swapped', s.swapped, 'created_at', s.created_at)"
 
 #define PORT_ITEM \
 	"jsonb_build_object('switch', v.switch, 'port', v.port, 'node', v.node, 'address', v.address, 'seen', v.seen)"
@@ -38,24 +35,22 @@
 
 const struct db_query store_switch_list = {
 	"switch_list",
-	STORE_PAGE("s.name", SWITCH_ITEM, "haas.switch s where ($2::text is null or s.name > $2)",
-		   "s.name"),
+	STORE_PAGE("v.name", SWITCH_ITEM,
+		   "haas.switch_view v where ($2::text is null or v.name > $2)", "v.name"),
 	2};
 
 const struct db_query store_switch_get = {
-	"switch_get", "select (" SWITCH_ITEM ")::text from haas.switch s where s.name = $1", 1};
+	"switch_get", "select (" SWITCH_ITEM ")::text from haas.switch_view v where v.name = $1",
+	1};
 
 const struct db_query store_switch_put = {
 	"switch_put",
-	STORE_ANSWER_WITH(
-		"s as (insert into haas.switch (name, ports, base, port_low, port_high, moved, swapped) "
-		"values ($1, $2, $3::inet, $4::int, $5::int, $6, $7) on conflict (name) do update set ports = excluded.ports, "
-		"base = excluded.base, port_low = excluded.port_low, port_high = excluded.port_high, moved = excluded.moved, "
-		"swapped = excluded.swapped returning *), "
-		"told as (select haas.event_add($8, 'switch.placed', 'switch', s.name, null, 'switch placed', " SWITCH_ITEM
-		"), pg_notify('address', '') from s) ",
-		"select 200 as status, null as location, null::bigint as version, " SWITCH_ITEM
-		" as body from told, s"),
+	"with s as (insert into haas.switch (name, ports, base, port_low, port_high, moved, swapped) "
+	"values ($1, $2, $3::inet, $4::int, $5::int, $6, $7) on conflict (name) do update set ports = excluded.ports, "
+	"base = excluded.base, port_low = excluded.port_low, port_high = excluded.port_high, moved = excluded.moved, "
+	"swapped = excluded.swapped returning *) "
+	"select haas.event_add($8, 'switch.placed', 'switch', s.name, null, 'switch placed', to_jsonb(s) - 'id'), "
+	"pg_notify('address', '') from s",
 	8};
 
 const struct db_query store_switch_delete = {

@@ -8,6 +8,7 @@
 #include "common/base/json_text.h"
 #include "common/http/client.h"
 
+#include "portal/server/daemon_call.h"
 #include "portal/server/node_store.h"
 
 #define SILENCE_MS  45000 /* bampid says something each 15 s */
@@ -97,34 +98,6 @@ static void end_stream(struct console_relay *relay, const struct problem *proble
 	text_done(&text);
 }
 
-static void answer_unreachable(struct exchange *exchange, int rc, const struct problem *cause)
-{
-	struct problem problem = {0};
-	bool late = rc == E_TIMEOUT;
-
-	(void)problem_set(&problem, rc,
-			  late ? "bampid did not answer in time" : "bampid cannot be reached");
-	problem_detail(&problem, "%s", cause ? cause->message : error_text(rc));
-	problem_hint(&problem, "is it running? systemctl status bampid");
-	exchange_problem(exchange, late ? 504 : 503, &problem);
-}
-
-/* What bampid refused is for the client to read: the same status and problem. */
-static void answer_refusal(struct exchange *exchange, const struct http_response *response)
-{
-	const char *type = response->header(response, "Content-Type");
-	struct problem problem = {0};
-
-	if (response->status >= 400 && response->status < 600 && type &&
-	    strcmp(type, "application/problem+json") == 0 && response->body) {
-		exchange_answer(exchange, response->status, response->body);
-		return;
-	}
-	(void)problem_set(&problem, E_PROTOCOL, "bampid answered %d", response->status);
-	problem_hint(&problem, "the log of bampid has more");
-	exchange_problem(exchange, 502, &problem);
-}
-
 static void on_done(void *context, int rc, const struct http_response *response,
 		    const struct problem *problem)
 {
@@ -136,13 +109,13 @@ static void on_done(void *context, int rc, const struct http_response *response,
 	if (relay->streaming)
 		end_stream(relay, problem ? problem : &none);
 	else if (rc != 0)
-		answer_unreachable(relay->exchange, rc, problem);
+		daemon_unreachable(relay->exchange, "bampid", rc, problem);
 	else if (good && response->status == 200 && response->body)
 		exchange_answer(relay->exchange, 200, response->body);
 	else if (good)
 		exchange_answer(relay->exchange, 204, NULL);
 	else
-		answer_refusal(relay->exchange, response);
+		daemon_refused(relay->exchange, "bampid", response);
 	loop_timer_arm(relay->end, 0);
 }
 
@@ -192,7 +165,7 @@ static void relay_start(struct exchange *exchange, const PGresult *result,
 	rc = exchange->portal->counters.consoles < RELAYS_MAX ? relay_new(exchange, &relay)
 							      : E_UNAVAILABLE;
 	if (rc != 0) {
-		answer_unreachable(exchange, rc, NULL);
+		daemon_unreachable(exchange, "bampid", rc, NULL);
 		return;
 	}
 	(void)text_format(target, sizeof(target), "/nodes/%s/console/%s",
@@ -203,7 +176,7 @@ static void relay_start(struct exchange *exchange, const PGresult *result,
 	own.context = relay;
 	rc = http_client_call(relay->client, &own, &relay->call);
 	if (rc != 0) {
-		answer_unreachable(exchange, rc, NULL);
+		daemon_unreachable(exchange, "bampid", rc, NULL);
 		loop_timer_arm(relay->end, 0);
 	}
 }

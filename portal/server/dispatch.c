@@ -87,9 +87,9 @@ static int check_tenant(struct exchange *exchange, struct problem *problem)
  * names nothing: 404. */
 static int check_path(struct exchange *exchange, struct problem *problem)
 {
-	static const char *const ids[] = {"deployment", "job", "certificate", "circuit"};
+	static const char *const ids[] = {"deployment", "job", "certificate", "circuit", "alert"};
 	static const char *const names[] = {"node",    "tenant", "subnet", "image",
-					    "version", "switch", "rule"};
+					    "version", "switch", "rule",   "fabric"};
 	const char *pattern = exchange->route->pattern;
 	struct mac mac;
 	uint32_t address;

@@ -14,6 +14,7 @@
 
 #include "portal/server/access.h"
 #include "portal/server/console.h"
+#include "portal/server/daemon_call.h"
 #include "portal/server/event_stream.h"
 #include "portal/server/exchange.h"
 #include "portal/server/image_keys.h"
@@ -185,6 +186,7 @@ void portal_stop(void *state)
 	struct portal *portal = state;
 
 	console_end_all(portal);
+	daemon_call_end_all(portal);
 	worker_free(portal->worker);
 	db_free(portal->db); /* calls back what is in flight: answers go out as 503 */
 	db_free(portal->reads);

@@ -17,6 +17,7 @@
 
 struct access_cache;
 struct console_relay;
+struct daemon_call;
 struct event_stream;
 struct image_keys;
 struct upload_set;
@@ -57,6 +58,7 @@ struct portal {
 	struct image_keys *image_keys;
 	struct upload_set *uploads;
 	struct console_relay *consoles; /* a list of the open ones */
+	struct daemon_call *calls;      /* to daemons, under way */
 	struct portal_counters counters;
 };
 

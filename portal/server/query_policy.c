@@ -8,6 +8,7 @@
 #include "common/base/hex.h"
 #include "common/base/text.h"
 #include "common/net/ipv4.h"
+#include "common/net/mac.h"
 
 #define LIMIT_MAX    1000
 #define DIGITS_MAX   18 /* of a bigint, whatever they are */
@@ -123,6 +124,16 @@ static int check_position(const struct query_row *row, const char *value, char *
 	return copy(value, ret);
 }
 
+static int check_mac(const struct query_row *row, const char *value, char **ret,
+		     struct problem *problem)
+{
+	char text[MAC_TEXT_SIZE];
+	struct mac mac;
+
+	return mac_parse(value, &mac) == 0 ? copy(mac_text(mac, text), ret)
+					   : refuse(row, problem, "a MAC, 52:54:00:00:00:17");
+}
+
 static int check_address(const struct query_row *row, const char *value, char **ret,
 			 struct problem *problem)
 {
@@ -161,6 +172,7 @@ int query_check(const struct query_row *row, const char *value, char **ret, stru
 	case QUERY_CURSOR_TEXT:
 	case QUERY_CURSOR_ID: return check_cursor(row, value, ret, problem);
 	case QUERY_ADDRESS: return check_address(row, value, ret, problem);
+	case QUERY_MAC: return check_mac(row, value, ret, problem);
 	case QUERY_POSITION: return check_position(row, value, ret, problem);
 	}
 	return refuse(row, problem, "nothing");

@@ -38,6 +38,7 @@ enum query_kind {
 			      page before */
 	QUERY_CURSOR_ID,
 	QUERY_ADDRESS,  /* IPv4 */
+	QUERY_MAC,      /* in any spelling; handed on with colons */
 	QUERY_POSITION, /* of the event stream, "xid-id" */
 };
 
@@ -77,6 +78,7 @@ extern const struct route deployment_routes[];
 extern const struct route image_routes[];
 extern const struct route address_routes[];
 extern const struct route cable_routes[];
+extern const struct route fabric_routes[];
 extern const struct route record_routes[];
 extern const struct route server_routes[];
 

@@ -21,3 +21,9 @@ extern const char *const image_state_words[];
 extern const char *const job_state_words[];
 extern const char *const order_words[];
 extern const char *const cable_answer_words[]; /* switch.moved, switch.swapped */
+extern const char *const fabric_repair_words[];
+extern const char *const switch_role_words[];
+extern const char *const snmp_auth_words[];
+extern const char *const snmp_priv_words[];
+extern const char *const link_state_words[];
+extern const char *const alert_state_words[];

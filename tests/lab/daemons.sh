@@ -109,6 +109,9 @@ daemons_answer() {
 	for name in "${daemon_names[@]}"; do
 		is_alive "$state/run/$name.pid" || return 1
 	done
-	keys=$(psql -qXAt -h "$conninfo_host" -U haas -d haas -c "select count(*) from haas.daemon_key" 2>/dev/null)
-	[ "$keys" = 2 ] && [ -S "$state/run/portald.sock" ] && HAAS_SOCKET=$state/run/portald.sock "$bin/haasctl" node list >/dev/null 2>&1
+	keys=$(psql -qXAt -h "$conninfo_host" -U haas -d haas -c "select daemon from haas.daemon_key" 2>/dev/null) || return 1
+	for name in "${daemon_names[@]}"; do
+		case $name in bampid | peregrined) grep -qx "$name" <<<"$keys" || return 1 ;; esac
+	done
+	[ -S "$state/run/portald.sock" ] && HAAS_SOCKET=$state/run/portald.sock "$bin/haasctl" node list >/dev/null 2>&1
 }

@@ -162,6 +162,8 @@ static void test_queries(void **state)
 		{{.name = "q", .kind = QUERY_CURSOR_TEXT}, "6e00", NULL},
 		{{.name = "q", .kind = QUERY_CURSOR_ID}, "3137", "17"},
 		{{.name = "q", .kind = QUERY_CURSOR_ID}, "6e31", NULL},
+		{{.name = "q", .kind = QUERY_MAC}, "5254.0000.0017", "52:54:00:00:00:17"},
+		{{.name = "q", .kind = QUERY_MAC}, "52:54:00:00:00", NULL},
 		{{.name = "q", .kind = QUERY_POSITION}, "12-34", "12-34"},
 		{{.name = "q", .kind = QUERY_POSITION}, "12-", NULL},
 		{{.name = "q", .kind = QUERY_POSITION}, "12-34x", NULL},

@@ -1,0 +1,26 @@
+/* What only a daemon can answer: asked on its socket, its answer or refusal handed on. The exchange
+ * stays until the daemon has answered, although the client may go. */
+#pragma once
+
+#include <stdint.h>
+
+#include "common/http/client.h"
+
+#include "portal/server/exchange.h"
+
+struct daemon_ask {
+	const char *daemon; /* "peregrined" */
+	const char *socket; /* its path */
+	int64_t timeout_ms;
+};
+
+/* Asks what the client asked, below /api/v1, with its JSON body, and answers with what comes. */
+void daemon_pass_on(struct exchange *exchange, const struct daemon_ask *ask);
+void daemon_call_end_all(struct portal *portal);
+
+/* 503 or 504: it cannot be reached, or did not answer in time. `cause` may be NULL. */
+void daemon_unreachable(struct exchange *exchange, const char *daemon, int rc,
+			const struct problem *cause);
+/* What the daemon refused is for the client to read: the same status and problem. */
+void daemon_refused(struct exchange *exchange, const char *daemon,
+		    const struct http_response *response);
