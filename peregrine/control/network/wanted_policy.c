@@ -155,14 +155,21 @@ static int want_trees(const struct fabric_model *model, const port_state observe
 	struct vlan_set *sites = calloc(model->switch_count + 1, sizeof(*sites));
 	int rc = carried && sites ? 0 : -ENOMEM;
 
+	/* A port that has to stay as it is for now keeps the way to where it should be, too. */
 	for (uint32_t i = 0; rc == 0 && i < model->port_count; i++) {
 		const struct fabric_port *port = &model->ports[i];
-		struct vlan_set all;
+		struct port_vlans meant = {0};
+		struct vlan_set all = {0};
 
-		if (port->role != PORT_EDGE || !wanted->ports[port->carrier])
+		if (port->role != PORT_EDGE)
 			continue;
-		all = port_vlans_all(wanted->ports[port->carrier]);
+		if (wanted->ports[port->carrier])
+			all = port_vlans_all(wanted->ports[port->carrier]);
 		sites[port->at] = vlan_set_union(&sites[port->at], &all);
+		if (edge_vlans(model, i, &meant) == WANTED_OK) {
+			all = port_vlans_all(&meant);
+			sites[port->at] = vlan_set_union(&sites[port->at], &all);
+		}
 	}
 	for (uint32_t i = 0; rc == 0 && i < model->network_count; i++)
 		rc = tree_carry(model, observed, i, sites, carried, &wanted->split);

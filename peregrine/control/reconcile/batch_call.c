@@ -1,0 +1,401 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+
+#include "peregrine/control/reconcile/batch_private.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+static void call_free(struct batch_call *call)
+{
+	free(call->change);
+	free(call->edits);
+	free(call->results);
+	free(call->ports);
+	free(call);
+}
+
+static struct batch_call *call_new(struct batch *batch, uint32_t party)
+{
+	struct batch_call *call = calloc(1, sizeof(*call));
+	size_t room = 1;
+
+	if (!call)
+		return NULL;
+	for (size_t i = 0; i < batch->plan.count; i++)
+		room += batch->plan.edits[i].at == batch->parties[party].at;
+	call->batch = batch;
+	call->party = party;
+	call->change = calloc(room, sizeof(*call->change));
+	call->edits = calloc(room, sizeof(*call->edits));
+	call->results = calloc(room, sizeof(*call->results));
+	call->ports = calloc(room, sizeof(*call->ports));
+	if (call->change && call->edits && call->results && call->ports)
+		return call;
+	call_free(call);
+	return NULL;
+}
+
+static struct known_switch *known_of(const struct batch *batch, uint32_t party)
+{
+	uint32_t at = batch->parties[party].at;
+
+	return book_find(batch->options.book, batch->scene.model.switches[at].id);
+}
+
+static void call_ended(struct batch *batch)
+{
+	if (--batch->pending == 0)
+		batch_turn(batch);
+}
+
+/* Was never started: as if the switch had not answered, a moment later. */
+static void not_started(struct batch *batch, uint32_t party, int rc)
+{
+	struct problem problem = {0};
+
+	(void)problem_set(&problem, rc, "the switch could not be asked: %s", error_text(rc));
+	batch->parties[party].away = true;
+	batch_say(batch, party, &problem);
+	batch->pending++;
+	batch->unstarted++;
+	loop_timer_arm(batch->turn, 0);
+}
+
+/* --- changes --------------------------------------------------------- */
+
+static const enum change_state state_of[] = {
+	[EDIT_NOT_TRIED] = CHANGE_PLANNED,
+	[EDIT_TAKEN] = CHANGE_TAKEN,
+	[EDIT_REFUSED] = CHANGE_REFUSED,
+	[EDIT_UNKNOWN] = CHANGE_UNKNOWN,
+};
+
+/* A port that was refused is to blame itself; anything else is the switch's. */
+static void blame_edit(struct batch *batch, uint32_t party, size_t i, const struct problem *problem)
+{
+	const struct plan_edit *edit = &batch->plan.edits[i];
+	struct known_switch *known = known_of(batch, party);
+	struct known_port *port =
+		known && edit->port != MODEL_NONE ? known_port_named(known, edit->edit.port) : NULL;
+	int64_t now_ms = clock_monotonic_ms();
+	uint32_t intent;
+
+	if (!port) {
+		if (known)
+			known_failed(known, problem, now_ms);
+		return;
+	}
+	intent = batch->scene.intent_of[edit->port];
+	known_port_failed(port,
+			  intent == MODEL_NONE ? 0 : batch->scene.intents[intent].wanted_version,
+			  problem, now_ms);
+}
+
+static void blame(struct batch *batch, const struct batch_call *call, const struct problem *problem,
+		  int64_t now_ms)
+{
+	struct known_switch *known = known_of(batch, call->party);
+
+	for (size_t i = 0; i < call->count; i++) {
+		if (call->results[i] != EDIT_REFUSED)
+			continue;
+		blame_edit(batch, call->party, call->change[i], problem);
+		return;
+	}
+	if (known)
+		known_failed(known, problem, now_ms);
+}
+
+static void on_changed(void *context, int rc, struct switch_reading *reading,
+		       const struct problem *problem)
+{
+	struct batch_call *call = context;
+	struct batch *batch = call->batch;
+	struct party *party = &batch->parties[call->party];
+	struct problem half = {0};
+	bool whole = rc == 0;
+
+	(void)reading;
+	for (size_t i = 0; i < call->count; i++) {
+		struct change *change = &batch->changes[call->change[i]];
+
+		whole &= call->results[i] == EDIT_TAKEN;
+		if (call->results[i] != EDIT_NOT_TRIED || rc == 0)
+			change->state = state_of[call->results[i]];
+		/* Not tried, says one that answers; from one that does not, nobody knows. */
+		else if (rc == E_TIMEOUT || rc == E_PROTOCOL)
+			change->state = CHANGE_UNKNOWN;
+		else
+			change->state = CHANGE_PLANNED;
+		party->unsure |= change->state == CHANGE_UNKNOWN;
+	}
+	if (!whole) {
+		if (!problem) {
+			(void)problem_set(&half, E_PROTOCOL, "the switch did a part of it only");
+			problem = &half;
+		}
+		blame(batch, call, problem, clock_monotonic_ms());
+		batch_say(batch, call->party, problem);
+	}
+	call_free(call);
+	call_ended(batch);
+}
+
+static void on_undone(void *context, int rc, struct switch_reading *reading,
+		      const struct problem *problem)
+{
+	struct batch_call *call = context;
+	struct batch *batch = call->batch;
+	struct party *party = &batch->parties[call->party];
+
+	(void)reading;
+	(void)problem;
+	for (size_t i = 0; i < call->count; i++) {
+		struct change *change = &batch->changes[call->change[i]];
+
+		if (rc == 0 && call->results[i] == EDIT_TAKEN) {
+			change->state = CHANGE_UNDONE;
+			batch->options.stats->edits_undone++;
+		} else {
+			change->state = CHANGE_UNKNOWN;
+			party->not_undone = true;
+		}
+	}
+	if (rc == E_TIMEOUT || rc == E_UNAVAILABLE)
+		party->away = true;
+	call_free(call);
+	call_ended(batch);
+}
+
+static void start_change(struct batch *batch, struct batch_call *call, switch_call_fn fn)
+{
+	uint32_t at = batch->parties[call->party].at;
+	const struct switch_request request = {.op = SWITCH_CHANGE,
+					       .edits = call->edits,
+					       .edit_count = call->count,
+					       .results = call->results};
+	uint32_t party = call->party;
+	int rc;
+
+	batch->options.stats->calls++;
+	batch->options.stats->edits_sent += call->count;
+	rc = batch->options.access.call(batch->options.access.context,
+					batch->scene.model.switches[at].id, &request,
+					clock_monotonic_ms() + batch->options.call_ms, fn, call);
+	if (rc) {
+		call_free(call);
+		not_started(batch, party, rc);
+		return;
+	}
+	batch->pending++;
+}
+
+void batch_send(struct batch *batch, uint32_t party, change_chosen_fn chosen, bool undo)
+{
+	struct batch_call *call = call_new(batch, party);
+	size_t count = batch->plan.count;
+
+	if (!call) {
+		not_started(batch, party, -ENOMEM);
+		return;
+	}
+	for (size_t k = 0; k < count; k++) {
+		size_t i = undo ? count - 1 - k : k;
+		const struct plan_edit *edit = &batch->plan.edits[i];
+
+		if (edit->at != batch->parties[party].at || !chosen(batch, i))
+			continue;
+		call->edits[call->count] = undo ? switch_edit_undo(&edit->edit) : edit->edit;
+		call->change[call->count++] = i;
+		if (!undo)
+			batch->changes[i].state = CHANGE_SENT;
+	}
+	if (call->count == 0) {
+		call_free(call);
+		return;
+	}
+	start_change(batch, call, undo ? on_undone : on_changed);
+}
+
+static void on_parked(void *context, int rc, struct switch_reading *reading,
+		      const struct problem *problem)
+{
+	struct batch_call *call = context;
+	struct batch *batch = call->batch;
+
+	(void)reading;
+	(void)problem;
+	for (size_t i = 0; rc == 0 && i < call->count; i++) {
+		uint32_t at = batch->parties[call->party].at;
+
+		if (call->results[i] == EDIT_TAKEN)
+			text_addf(&batch->parked, "%s%s:%s", batch->parked.size ? ", " : "",
+				  batch->scene.model.switches[at].name, call->edits[i].port);
+	}
+	call_free(call);
+	call_ended(batch);
+}
+
+/* Its edge ports that could not be set back: better nowhere than somewhere. */
+void batch_park(struct batch *batch, uint32_t party)
+{
+	struct batch_call *call = call_new(batch, party);
+
+	for (size_t i = 0; call && i < batch->plan.count; i++) {
+		const struct plan_edit *edit = &batch->plan.edits[i];
+		struct switch_edit *park = &call->edits[call->count];
+
+		if (edit->at != batch->parties[party].at || edit->port == MODEL_NONE ||
+		    batch->changes[i].state != CHANGE_UNKNOWN ||
+		    batch->scene.model.ports[edit->port].role != PORT_EDGE)
+			continue;
+		*park = edit->edit;
+		park->before = edit->edit.after;
+		park->after = (struct port_vlans){.native = batch->scene.model.parking};
+		call->change[call->count++] = i;
+	}
+	if (call && call->count > 0)
+		start_change(batch, call, on_parked);
+	else if (call)
+		call_free(call);
+}
+
+/* --- readings -------------------------------------------------------- */
+
+static bool shows(const struct switch_reading *reading, const struct switch_edit *edit,
+		  const struct port_vlans *vlans)
+{
+	const struct switch_port *port;
+
+	if (edit->kind == EDIT_PORT) {
+		port = switch_reading_port_named(reading, edit->port);
+		return port && port->has_vlans && port_vlans_equal(&port->vlans, vlans);
+	}
+	for (size_t i = 0; i < reading->vlan_count; i++) {
+		if (reading->vlans[i].id == edit->vlan)
+			return edit->kind == EDIT_VLAN_CREATE;
+	}
+	return edit->kind == EDIT_VLAN_DELETE;
+}
+
+/* Back after the last stage: every edit has to show. */
+static void compare(struct batch *batch, uint32_t party, const struct switch_reading *reading)
+{
+	for (size_t i = 0; i < batch->plan.count; i++) {
+		const struct plan_edit *edit = &batch->plan.edits[i];
+		struct problem problem = {0};
+
+		if (edit->at != batch->parties[party].at)
+			continue;
+		if (!batch->changes[i].last || shows(reading, &edit->edit, &edit->edit.after)) {
+			batch->changes[i].state = CHANGE_APPLIED;
+			continue;
+		}
+		(void)problem_set(&problem, E_PROTOCOL,
+				  "the switch took a change and does not show it");
+		problem_detail(&problem, "%s %s",
+			       edit->edit.kind == EDIT_PORT ? "port" : "VLAN table",
+			       edit->edit.kind == EDIT_PORT ? edit->edit.port : "");
+		problem_hint(&problem, "haasctl switch diff shows what it has now");
+		blame_edit(batch, party, i, &problem);
+		batch_say(batch, party, &problem);
+	}
+}
+
+/* Of a switch that gave no answer: what of it has been done? Half done is done: undoing states the
+ * whole membership. */
+static void find_out(struct batch *batch, uint32_t party, const struct switch_reading *reading)
+{
+	for (size_t i = 0; i < batch->plan.count; i++) {
+		const struct plan_edit *edit = &batch->plan.edits[i];
+		struct change *change = &batch->changes[i];
+
+		if (edit->at != batch->parties[party].at || change->state != CHANGE_UNKNOWN)
+			continue;
+		if (edit->edit.kind == EDIT_PORT)
+			change->state = shows(reading, &edit->edit, &edit->edit.before)
+						? CHANGE_PLANNED
+						: CHANGE_TAKEN;
+		else
+			change->state =
+				shows(reading, &edit->edit, NULL) ? CHANGE_TAKEN : CHANGE_PLANNED;
+	}
+	batch->parties[party].unsure = false;
+}
+
+/* Undone is what shows what was there before. */
+static void compare_undone(struct batch *batch, uint32_t party,
+			   const struct switch_reading *reading)
+{
+	for (size_t i = 0; i < batch->plan.count; i++) {
+		const struct plan_edit *edit = &batch->plan.edits[i];
+
+		if (edit->at == batch->parties[party].at && edit->port != MODEL_NONE &&
+		    batch->changes[i].first && batch->changes[i].state == CHANGE_UNDONE &&
+		    !shows(reading, &edit->edit, &edit->edit.before))
+			batch->changes[i].state = CHANGE_UNKNOWN;
+	}
+}
+
+static void on_read(void *context, int rc, struct switch_reading *reading,
+		    const struct problem *problem)
+{
+	struct batch_call *call = context;
+	struct batch *batch = call->batch;
+	struct party *party = &batch->parties[call->party];
+	struct known_switch *known = known_of(batch, call->party);
+
+	if (rc == 0 && known && known_merge(known, reading))
+		known->stale = true;
+	if (rc == 0 && batch->step == STEP_READING)
+		compare(batch, call->party, reading);
+	else if (rc == 0 && batch->step == STEP_LOOKING)
+		find_out(batch, call->party, reading);
+	else if (rc == 0)
+		compare_undone(batch, call->party, reading);
+	if (rc) {
+		party->away = true;
+		if (known)
+			known_failed(known, problem, clock_monotonic_ms());
+		if (batch->step == STEP_READING)
+			batch_say(batch, call->party, problem);
+	}
+	if (reading)
+		switch_reading_done(reading);
+	call_free(call);
+	call_ended(batch);
+}
+
+void batch_read(struct batch *batch, uint32_t party)
+{
+	struct batch_call *call = call_new(batch, party);
+	uint32_t at = batch->parties[party].at;
+	struct switch_request request = {.op = SWITCH_READ, .parts = PART_PORTS | PART_VLANS};
+	size_t count = 0;
+	int rc;
+
+	if (!call) {
+		not_started(batch, party, -ENOMEM);
+		return;
+	}
+	for (size_t i = 0; i < batch->plan.count; i++) {
+		if (batch->plan.edits[i].at == at && batch->plan.edits[i].port != MODEL_NONE &&
+		    batch->changes[i].last)
+			call->ports[count++] = batch->plan.edits[i].edit.port;
+	}
+	request.only_ports = call->ports;
+	batch->options.stats->readings++;
+	rc = batch->options.access.call(
+		batch->options.access.context, batch->scene.model.switches[at].id, &request,
+		clock_monotonic_ms() + batch->options.read_ms, on_read, call);
+	if (rc) {
+		call_free(call);
+		not_started(batch, party, rc);
+		return;
+	}
+	batch->pending++;
+}

@@ -1,0 +1,89 @@
+/* What batch.c (stages, journal, outcome), batch_call.c (calls to switches) and batch_undo.c share.
+ */
+#pragma once
+
+#include "peregrine/control/reconcile/batch.h"
+
+enum change_state {
+	CHANGE_PLANNED,
+	CHANGE_SENT,
+	CHANGE_TAKEN,
+	CHANGE_REFUSED,
+	CHANGE_UNKNOWN,
+	CHANGE_APPLIED,
+	CHANGE_UNDONE,
+	CHANGE_STATE_COUNT
+};
+
+struct change {
+	int64_t id;
+	enum change_state state;
+	bool first, last; /* of the plan's edits of that port; of a VLAN both */
+};
+
+/* One switch of the batch. */
+struct party {
+	uint32_t at; /* in the scene's model */
+	bool away;   /* does not answer: neither asked nor undone any more */
+	bool failed; /* its problem is why the batch is undone */
+	bool unsure; /* an edit of it is CHANGE_UNKNOWN */
+	bool not_undone;
+	struct problem problem;
+};
+
+enum batch_step {
+	STEP_SENDING,
+	STEP_READING, /* back, after the last stage */
+	STEP_LOOKING, /* at switches that gave no answer, before undoing */
+	STEP_UNDOING,
+	STEP_PARKING,
+	STEP_CHECKING, /* reading what was undone */
+	STEP_ENDED,
+};
+
+struct batch {
+	struct batch_options options;
+	struct scene scene;
+	struct wanted wanted;
+	struct plan plan;
+	struct change *changes; /* as plan.edits */
+	struct party *parties;
+	uint32_t party_count;
+	int64_t id;
+	enum batch_step step;
+	int stage; /* being sent or undone */
+	unsigned pending;
+	unsigned unstarted; /* of them calls that could not even be started */
+	bool lost, trouble;
+	struct problem problem;
+	struct text parked;
+	struct loop_timer *turn;
+};
+
+/* A call under way; frees itself. `edits` and `ports` lie behind it. */
+struct batch_call {
+	struct batch *batch;
+	uint32_t party;
+	size_t count;
+	size_t *change; /* index into batch->changes, per edit */
+	struct switch_edit *edits;
+	enum edit_result *results;
+	const char **ports; /* of a reading; NULL-ended */
+};
+
+/* --- batch_call.c: each returns with batch->pending grown, or not when there was nothing to do ---
+ */
+
+/* Sends the edits of one party that `chosen` picks, in order, or inverse and in reverse order. */
+typedef bool (*change_chosen_fn)(const struct batch *batch, size_t i);
+void batch_send(struct batch *batch, uint32_t party, change_chosen_fn chosen, bool undo);
+void batch_park(struct batch *batch, uint32_t party);
+void batch_read(struct batch *batch, uint32_t party);
+
+/* --- batch.c --- */
+void batch_turn(struct batch *batch); /* all calls of a step have ended */
+void batch_say(struct batch *batch, uint32_t party, const struct problem *problem);
+
+/* --- batch_undo.c --- */
+void batch_undo_begin(struct batch *batch);
+void batch_undo_turn(struct batch *batch);

@@ -1,0 +1,227 @@
+#include "peregrine/control/reconcile/intent_store.h"
+
+#include <stdio.h>
+
+#define NUMBER_SIZE 24
+
+/* clang-format off */
+static const struct db_query load_query = {"intent_load",
+	"select jsonb_build_object("
+	"'now_ms', floor(extract(epoch from clock_timestamp()) * 1000)::bigint,"
+	"'fabrics', (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'name', name, 'low', vlan_low, 'high', vlan_high, 'parking', parking_vlan,"
+	"  'quarantine_s', quarantine_s, 'repair', repair = 'repair') order by id), '[]') from haas.fabric),"
+	"'switches', (select coalesce(jsonb_agg(jsonb_build_object('id', e.switch_id, 'name', s.name, 'fabric', e.fabric_id, 'spine', e.role = 'spine',"
+	"  'managed', e.managed, 'family', coalesce(nullif(e.family, ''), o.family, '')) order by e.switch_id), '[]')"
+	"  from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id left join haas.switch_observed o on o.switch_id = e.switch_id),"
+	"'links', (select coalesce(jsonb_agg(jsonb_build_array(a_switch, a_port, b_switch, b_port, state) order by id), '[]') from haas.link),"
+	"'networks', (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'name', name, 'tenant', tenant_id, 'present', wanted = 'present') order by id), '[]')"
+	"  from haas.network),"
+	"'vlans', (select coalesce(jsonb_agg(jsonb_build_array(fabric_id, vlan, network_id, state, floor(extract(epoch from until) * 1000)::bigint)"
+	"  order by fabric_id, vlan), '[]') from haas.network_vlan),"
+	"'ports', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, port, wanted_version, applied_version, applied_trunk, applied_native, applied_tagged,"
+	"  problem ->> 'message') order by switch_id, port), '[]') from haas.port_intent),"
+	"'attachments', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, port, network_id, mode) order by switch_id, port, network_id), '[]')"
+	"  from haas.attachment))", 0};
+
+/* An owner's earlier life cannot be at work any more; anybody else's claim has to run out. */
+static const struct db_query claim_query = {"fabric_claim",
+	"insert into haas.fabric_claim as c (fabric_id, owner, until) values ($1::bigint, $2, now() + $3::bigint * interval '1 ms') "
+	"on conflict (fabric_id) do update set owner = excluded.owner, until = excluded.until,"
+	" generation = c.generation + (c.owner <> excluded.owner or $4::boolean)::int "
+	"where c.until <= now() or c.owner = excluded.owner returning generation", 4};
+
+static const struct db_query unfinished_query = {"change_unfinished",
+	"select b.id, c.id, c.switch_id, c.edit, c.state from haas.change_batch b left join haas.change c on c.batch_id = b.id"
+	" where b.fabric_id = $1::bigint and b.state not in ('done', 'undone', 'failed') order by b.id, c.id", 1};
+
+#define OURS \
+	"with ours as (update haas.fabric_claim set until = now() + $4::bigint * interval '1 ms'" \
+	" where fabric_id = $1::bigint and owner = $2 and generation = $3::bigint returning fabric_id)"
+
+static const struct db_query close_query = {"change_close",
+	OURS ", rows as (select x.* from ours, jsonb_to_recordset($5::jsonb) as x (batch bigint, state text, problem jsonb, changes jsonb)),"
+	" b as (update haas.change_batch t set state = r.state, problem = r.problem, ended_at = now() from rows r where t.id = r.batch returning t.id),"
+	" c as (update haas.change t set state = y.state, ended_at = now() from rows r, jsonb_to_recordset(r.changes) as y (id bigint, state text)"
+	"  where t.id = y.id returning t.id) "
+	"select (select count(*) from b), (select count(*) from c) from ours", 5};
+
+static const struct db_query numbers_query = {"network_numbers",
+	OURS ", rows as (select x.* from ours, jsonb_to_recordset($5::jsonb) as x (op text, vlan integer, network bigint, rest_s bigint)),"
+	" made as (insert into haas.network_vlan (fabric_id, vlan, network_id, state) select $1::bigint, vlan, network, 'used' from rows where op = 'assign'"
+	"  returning vlan, network_id),"
+	" noted as (insert into haas.vlan_history (fabric_id, vlan, network_id, network, tenant_id, valid_from)"
+	"  select $1::bigint, m.vlan, n.id, n.name, n.tenant_id, now() from made m join haas.network n on n.id = m.network_id returning vlan),"
+	" given as (update haas.network_vlan t set state = 'quarantine', network_id = null, until = now() + r.rest_s * interval '1 s' from rows r"
+	"  where r.op = 'release' and t.fabric_id = $1::bigint and t.vlan = r.vlan and t.state = 'used' returning t.vlan),"
+	" ended as (update haas.vlan_history h set valid_to = now() from given g where h.fabric_id = $1::bigint and h.vlan = g.vlan and h.valid_to is null"
+	"  returning h.vlan),"
+	" freed as (delete from haas.network_vlan t using rows r where r.op = 'rested' and t.fabric_id = $1::bigint and t.vlan = r.vlan"
+	"  and t.state = 'quarantine' returning t.vlan) "
+	"select (select count(*) from made) + (select count(*) from given) + (select count(*) from freed) + 0 * (select count(*) from noted)"
+	" + 0 * (select count(*) from ended) from ours", 5};
+
+/* When its last number is given back, in every fabric, the row goes. A statement of its own: what the one before wrote is seen by it. */
+static const struct db_query gone_query = {"network_gone",
+	OURS ", g as (delete from haas.network n using ours where n.wanted = 'absent'"
+	"  and not exists (select from haas.network_vlan v where v.network_id = n.id)"
+	"  and not exists (select from haas.attachment a where a.network_id = n.id) returning n.id, n.name, n.tenant_id) "
+	"select count(haas.event_add('peregrined', 'network.gone', 'network', name, tenant_id, 'on no switch any more', jsonb_build_object('network', id))) from g", 4};
+
+static const struct db_query journal_query = {"change_journal",
+	OURS ", b as (insert into haas.change_batch (fabric_id, reason, state, owner, generation) select fabric_id, $5, 'creating', $2, $3::bigint from ours returning id),"
+	" c as (insert into haas.change (batch_id, switch_id, phase, edit, state)"
+	"  select b.id, x.switch, x.phase, x.edit, 'planned' from b, rows from (jsonb_to_recordset($6::jsonb) as (switch bigint, phase integer, edit jsonb))"
+	"   with ordinality as x (switch, phase, edit, place) order by x.place returning id) "
+	"select b.id, (select array_agg(id order by id) from c) from b", 6};
+
+static const struct db_query phase_query = {"change_phase",
+	OURS ", b as (update haas.change_batch t set state = $7 from ours where t.id = $5::bigint returning t.id),"
+	" c as (update haas.change t set state = 'sent', sent_at = now() from b where t.batch_id = b.id and t.phase = $6::integer returning t.id) "
+	"select count(*), (select count(*) from c) from b having count(*) > 0", 7};
+
+static const struct db_query save_query = {"change_save",
+	OURS ", r as (select $5::jsonb as r from ours),"
+	" b as (update haas.change_batch t set state = r.r ->> 'state', problem = nullif(r.r -> 'problem', 'null'), ended_at = now() from r"
+	"  where t.id = (r.r ->> 'batch')::bigint returning t.id),"
+	" c as (update haas.change t set state = x.state, problem = x.problem, ended_at = now()"
+	"  from r, jsonb_to_recordset(r.r -> 'changes') as x (id bigint, state text, problem jsonb) where t.id = x.id returning t.id),"
+	" p as (update haas.port_intent t set applied_version = x.version, applied_trunk = x.trunk, applied_native = x.native, applied_tagged = x.tagged,"
+	"  applied_at = now(), problem = case when t.wanted_version = x.version then null else t.problem end"
+	"  from r, jsonb_to_recordset(r.r -> 'ports') as x (switch bigint, port text, version bigint, trunk boolean, native integer, tagged text)"
+	"  where t.switch_id = x.switch and t.port = x.port and t.wanted_version >= x.version returning t.switch_id, t.port),"
+	" f as (update haas.port_intent t set problem = x.problem"
+	"  from r, jsonb_to_recordset(r.r -> 'faults') as x (switch bigint, port text, version bigint, problem jsonb)"
+	"  where t.switch_id = x.switch and t.port = x.port and t.wanted_version = x.version and not exists (select from p where p.switch_id = t.switch_id"
+	"   and p.port = t.port) returning t.port),"
+	" a as (select x.* from r, jsonb_to_recordset(r.r -> 'alerts') as x (op text, key text, kind text, severity text, subject_kind text, subject text,"
+	"  message text, detail jsonb)),"
+	" up as (insert into haas.alert as t (key, kind, severity, subject_kind, subject, message, detail)"
+	"  select key, kind, severity, subject_kind, subject, message, coalesce(detail, '{}') from a where op = 'raise'"
+	"  on conflict (key) where cleared_at is null do update set seen_at = now(), message = excluded.message, detail = excluded.detail,"
+	"   severity = excluded.severity returning t.id),"
+	" down as (update haas.alert t set cleared_at = now() from a where a.op = 'clear' and t.key = a.key and t.cleared_at is null returning t.id),"
+	" e as (select haas.event_add('peregrined', x.kind, x.subject_kind, x.subject, x.tenant, x.message, x.detail) as id"
+	"  from r, jsonb_to_recordset(r.r -> 'events') as x (kind text, subject_kind text, subject text, tenant bigint, message text, detail jsonb)) "
+	"select (select count(*) from b), (select count(*) from c), (select count(*) from p), (select count(*) from f), (select count(*) from up),"
+	" (select count(*) from down), (select count(id) from e) from ours", 5};
+
+static const struct db_query notify_query = {"applied_notify", "select pg_notify('event', '')", 0};
+/* clang-format on */
+
+struct key_text {
+	char fabric[NUMBER_SIZE], generation[NUMBER_SIZE], claim[NUMBER_SIZE];
+};
+
+static void key_texts(const struct claim_key *key, struct key_text *ret)
+{
+	(void)snprintf(ret->fabric, NUMBER_SIZE, "%lld", (long long)key->fabric_id);
+	(void)snprintf(ret->generation, NUMBER_SIZE, "%lld", (long long)key->generation);
+	(void)snprintf(ret->claim, NUMBER_SIZE, "%lu", (unsigned long)key->claim_ms);
+}
+
+int intent_store_load(struct db *db, db_result_fn fn, void *context)
+{
+	return db_submit(db, &load_query, NULL, fn, context);
+}
+
+int intent_store_claim(struct db *db, const struct claim_ask *ask, db_result_fn fn, void *context)
+{
+	const struct claim_key key = {.fabric_id = ask->fabric_id, .claim_ms = ask->claim_ms};
+	struct key_text texts;
+
+	key_texts(&key, &texts);
+
+	const char *params[] = {texts.fabric, ask->owner, texts.claim,
+				ask->fresh ? "true" : "false"};
+
+	return db_submit(db, &claim_query, params, fn, context);
+}
+
+int intent_store_unfinished(struct db *db, int64_t fabric_id, db_result_fn fn, void *context)
+{
+	const struct claim_key key = {.fabric_id = fabric_id};
+	struct key_text texts;
+
+	key_texts(&key, &texts);
+
+	const char *params[] = {texts.fabric};
+
+	return db_submit(db, &unfinished_query, params, fn, context);
+}
+
+static int submit_rows(struct db *db, const struct db_query *query, const struct claim_key *key,
+		       const char *rows, db_result_fn fn, void *context)
+{
+	struct key_text texts;
+
+	key_texts(key, &texts);
+
+	const char *params[] = {texts.fabric, key->owner, texts.generation, texts.claim, rows};
+
+	return db_submit(db, query, params, fn, context);
+}
+
+int intent_store_close(struct db *db, const struct claim_key *key, const char *rows,
+		       db_result_fn fn, void *context)
+{
+	return submit_rows(db, &close_query, key, rows, fn, context);
+}
+
+int intent_store_numbers(struct db *db, const struct claim_key *key, const char *rows,
+			 db_result_fn fn, void *context)
+{
+	struct key_text texts;
+
+	key_texts(key, &texts);
+
+	const char *params[] = {texts.fabric, key->owner, texts.generation, texts.claim, rows};
+	const struct db_call calls[] = {{&numbers_query, params, fn, context},
+					{&gone_query, params, NULL, NULL},
+					{&notify_query, NULL, NULL, NULL}};
+
+	return db_submit_all(db, calls, 3);
+}
+
+int intent_store_journal(struct db *db, const struct claim_key *key, const char *reason,
+			 const char *changes, db_result_fn fn, void *context)
+{
+	struct key_text texts;
+
+	key_texts(key, &texts);
+
+	const char *params[] = {texts.fabric, key->owner, texts.generation,
+				texts.claim,  reason,     changes};
+
+	return db_submit(db, &journal_query, params, fn, context);
+}
+
+int intent_store_phase(struct db *db, const struct claim_key *key, int64_t batch_id, int phase,
+		       const char *state, db_result_fn fn, void *context)
+{
+	struct key_text texts;
+	char batch[NUMBER_SIZE];
+	char number[NUMBER_SIZE];
+
+	key_texts(key, &texts);
+	(void)snprintf(batch, sizeof(batch), "%lld", (long long)batch_id);
+	(void)snprintf(number, sizeof(number), "%d", phase);
+
+	const char *params[] = {texts.fabric, key->owner, texts.generation, texts.claim, batch,
+				number,       state};
+
+	return db_submit(db, &phase_query, params, fn, context);
+}
+
+int intent_store_save(struct db *db, const struct claim_key *key, const char *result,
+		      db_result_fn fn, void *context)
+{
+	struct key_text texts;
+
+	key_texts(key, &texts);
+
+	const char *params[] = {texts.fabric, key->owner, texts.generation, texts.claim, result};
+	const struct db_call calls[] = {{&save_query, params, fn, context},
+					{&notify_query, NULL, NULL, NULL}};
+
+	return db_submit_all(db, calls, 2);
+}

@@ -1,0 +1,196 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/io/log.h"
+
+#include "peregrine/control/reconcile/reconcile_private.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+enum { READINGS_AT_ONCE = 128 };
+
+/* One reading, look or save of ours under way. */
+struct asking {
+	struct reconcile *reconcile;
+	int64_t switch_id;
+	int64_t since_ms;
+};
+
+/* While a batch of its fabric is under way, what was read may be older than what was changed. */
+static bool in_batch(const struct reconcile *reconcile, int64_t switch_id)
+{
+	for (size_t i = 0; i < reconcile->fabric_count; i++) {
+		const struct batch *batch = reconcile->fabrics[i]->batch;
+		const struct scene *scene = batch ? batch_scene(batch) : NULL;
+
+		for (uint32_t s = 0; scene && s < scene->model.switch_count; s++) {
+			if (scene->model.switches[s].id == switch_id)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void take(struct reconcile *reconcile, struct known_switch *known,
+		 const struct switch_reading *reading, int64_t since_ms)
+{
+	const unsigned whole = PART_PORTS | PART_VLANS;
+	int64_t now_ms = clock_monotonic_ms();
+	bool changed = false;
+
+	/* The next chores make the next pass, one for all that was read meanwhile. */
+	if (known->failures > 0)
+		known->changed = true;
+	known_answered(known);
+	if ((reading->parts & whole) != whole) {
+		if ((reading->parts & PART_IDENTITY) && known->read &&
+		    known_look(known, &reading->identity))
+			known->stale = true;
+		return;
+	}
+	if (in_batch(reconcile, known->id)) {
+		known->stale = true;
+		return;
+	}
+	if (known->read && since_ms < known->read_at_ms)
+		return;
+	known->next_full_ms = now_ms + reconcile->options.full_read_ms;
+	known->changed |= known->stale;
+	if (known_take(known, reading, since_ms, &changed))
+		known->stale = true;
+}
+
+void reconcile_note(struct reconcile *reconcile, int64_t switch_id,
+		    const struct switch_reading *reading, int64_t since_ms)
+{
+	struct known_switch *known = book_find(&reconcile->book, switch_id);
+
+	if (!known || !known->wanted)
+		return;
+	take(reconcile, known, reading, since_ms);
+}
+
+static void on_read(void *context, int rc, struct switch_reading *reading,
+		    const struct problem *problem)
+{
+	struct asking *asking = context;
+	struct reconcile *reconcile = asking->reconcile;
+	struct known_switch *known = book_find(&reconcile->book, asking->switch_id);
+
+	reconcile->readings--;
+	if (known) {
+		bool well = known->failures == 0;
+
+		known->reading = false;
+		if (rc == 0) {
+			take(reconcile, known, reading, asking->since_ms);
+		} else {
+			known_failed(known, problem, clock_monotonic_ms());
+			known->changed |= well;
+		}
+	}
+	if (reading)
+		switch_reading_done(reading);
+	free(asking);
+}
+
+static void ask(struct reconcile *reconcile, struct known_switch *known, bool full, int64_t now_ms)
+{
+	const struct switch_request request = {
+		.op = SWITCH_READ,
+		.parts = full ? PART_IDENTITY | PART_PORTS | PART_VLANS : PART_IDENTITY};
+	struct asking *asking = malloc(sizeof(*asking));
+	struct problem problem = {0};
+	int rc = -ENOMEM;
+
+	known->next_look_ms = now_ms + reconcile->options.look_ms;
+	if (asking) {
+		*asking = (struct asking){
+			.reconcile = reconcile, .switch_id = known->id, .since_ms = now_ms};
+		rc = reconcile->options.access.call(reconcile->options.access.context, known->id,
+						    &request, now_ms + reconcile->options.read_ms,
+						    on_read, asking);
+	}
+	if (rc) {
+		free(asking);
+		(void)problem_set(&problem, rc, "the switch cannot be asked: %s", error_text(rc));
+		known_failed(known, &problem, now_ms);
+		return;
+	}
+	known->reading = true;
+	reconcile->readings++;
+	reconcile->stats.readings += full;
+	reconcile->stats.calls++;
+}
+
+void reconcile_read_due(struct reconcile *reconcile)
+{
+	int64_t now_ms = clock_monotonic_ms();
+
+	for (uint32_t i = 0; i < reconcile->book.count; i++) {
+		struct known_switch *known = &reconcile->book.switches[i];
+		bool full = !known->read || known->stale ||
+			    (known->next_full_ms <= now_ms && !reconcile->options.no_looks);
+		bool look = known->next_look_ms <= now_ms && !reconcile->options.no_looks;
+
+		if (!known->wanted || known->reading || known->retry_ms > now_ms ||
+		    (!full && !look) || reconcile->readings >= READINGS_AT_ONCE ||
+		    (full && in_batch(reconcile, known->id)))
+			continue;
+		ask(reconcile, known, full, now_ms);
+	}
+}
+
+bool reconcile_fabric_read(const struct reconcile *reconcile, int64_t fabric_id)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(reconcile->rows, "switches"), i, row)
+	{
+		const struct known_switch *known =
+			book_find(&reconcile->book, json_integer_value(json_object_get(row, "id")));
+
+		if (json_integer_value(json_object_get(row, "fabric")) != fabric_id || !known)
+			continue;
+		if ((!known->read || known->stale) && known->failures == 0)
+			return false;
+	}
+	return true;
+}
+
+static void on_saved(void *context, int rc, struct switch_reading *reading,
+		     const struct problem *problem)
+{
+	struct asking *asking = context;
+	const struct known_switch *known = book_find(&asking->reconcile->book, asking->switch_id);
+
+	(void)reading;
+	/* A switch that keeps no configuration of its own has nothing to save. */
+	if (rc && rc != E_UNSUPPORTED && known) {
+		char subject[80];
+
+		(void)text_format(subject, sizeof(subject), "switch %s", known->name);
+		log_problem(LOG_LEVEL_WARN, subject, problem);
+	}
+	free(asking);
+}
+
+/* Nobody waits for it: a save that is lost shows as drift after the next reboot, and is repaired.
+ */
+void reconcile_save(struct reconcile *reconcile, int64_t switch_id)
+{
+	const struct switch_request request = {.op = SWITCH_SAVE};
+	struct asking *asking = malloc(sizeof(*asking));
+
+	if (!asking)
+		return;
+	*asking = (struct asking){.reconcile = reconcile, .switch_id = switch_id};
+	reconcile->stats.calls++;
+	if (reconcile->options.access.call(reconcile->options.access.context, switch_id, &request,
+					   clock_monotonic_ms() + reconcile->options.call_ms,
+					   on_saved, asking))
+		free(asking);
+}

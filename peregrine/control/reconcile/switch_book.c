@@ -1,0 +1,278 @@
+#include "peregrine/control/reconcile/switch_book.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+LEAKS_LEFT_TO_SANITIZER
+
+enum { RETRY_FIRST_MS = 1000, RETRY_LAST_MS = 60000 };
+
+/* --- the book -------------------------------------------------------- */
+
+static uint32_t place_of(const struct switch_book *book, int64_t id)
+{
+	uint32_t low = 0;
+	uint32_t high = book->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (book->switches[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct known_switch *book_find(const struct switch_book *book, int64_t id)
+{
+	uint32_t place = place_of(book, id);
+
+	return place < book->count && book->switches[place].id == id ? &book->switches[place]
+								     : NULL;
+}
+
+struct known_switch *book_named(const struct switch_book *book, const char *name)
+{
+	for (uint32_t i = 0; i < book->count; i++) {
+		if (book->switches[i].wanted && strcmp(book->switches[i].name, name) == 0)
+			return &book->switches[i];
+	}
+	return NULL;
+}
+
+struct known_switch *book_get(struct switch_book *book, int64_t id, const char *name)
+{
+	uint32_t place = place_of(book, id);
+	struct known_switch *known;
+
+	if (place == book->count || book->switches[place].id != id) {
+		struct known_switch *switches =
+			realloc(book->switches, (book->count + 1) * sizeof(*switches));
+
+		if (!switches)
+			return NULL;
+		book->switches = switches;
+		memmove(&switches[place + 1], &switches[place],
+			(book->count - place) * sizeof(*switches));
+		switches[place] = (struct known_switch){.id = id};
+		book->count++;
+	}
+	known = &book->switches[place];
+	(void)text_copy(known->name, sizeof(known->name), name);
+	return known;
+}
+
+static void ports_free(struct known_port *ports, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		free(ports[i].problem);
+	free(ports);
+}
+
+void book_done(struct switch_book *book)
+{
+	for (uint32_t i = 0; i < book->count; i++) {
+		ports_free(book->switches[i].ports, book->switches[i].port_count);
+		state_pool_done(&book->switches[i].pool);
+	}
+	free(book->switches);
+	*book = (struct switch_book){0};
+}
+
+/* --- readings -------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct known_port *)a)->name, ((const struct known_port *)b)->name);
+}
+
+struct known_port *known_port_named(const struct known_switch *known, const char *name)
+{
+	uint32_t low = 0;
+	uint32_t high = known->port_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		int order = strcmp(known->ports[middle].name, name);
+
+		if (order == 0)
+			return &known->ports[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static struct vlan_set table_of(const struct switch_reading *reading)
+{
+	struct vlan_set vlans = {0};
+
+	for (size_t i = 0; i < reading->vlan_count; i++)
+		vlan_set_add(&vlans, reading->vlans[i].id);
+	return vlans;
+}
+
+static bool same_state(port_state a, port_state b)
+{
+	return a == b || (a && b && port_vlans_equal(a, b));
+}
+
+/* What is remembered of a port that failed goes on with it. */
+static bool take_over(const struct known_switch *known, struct known_port *port)
+{
+	struct known_port *old = known_port_named(known, port->name);
+
+	if (!old)
+		return true;
+	port->retry_ms = old->retry_ms;
+	port->retry_version = old->retry_version;
+	port->failures = old->failures;
+	port->problem = TAKE(old->problem);
+	return old->up != port->up || !same_state(old->vlans, port->vlans);
+}
+
+static void find_lags(const struct switch_reading *reading, struct known_port *ports,
+		      uint32_t count)
+{
+	const struct known_switch view = {.ports = ports, .port_count = count};
+
+	for (size_t i = 0; i < reading->port_count; i++) {
+		const struct switch_port *from = &reading->ports[i];
+		const struct switch_port *lag =
+			from->lag ? switch_reading_port(reading, from->lag) : NULL;
+		struct known_port *port = known_port_named(&view, from->name);
+		struct known_port *carrier = lag ? known_port_named(&view, lag->name) : NULL;
+
+		if (port && carrier)
+			port->lag = (uint32_t)(carrier - ports);
+	}
+}
+
+int known_take(struct known_switch *known, const struct switch_reading *reading, int64_t since_ms,
+	       bool *changed)
+{
+	uint32_t count = (uint32_t)reading->port_count;
+	struct known_port *ports = calloc(count + 1, sizeof(*ports));
+	struct vlan_set vlans = table_of(reading);
+	struct state_pool pool = {0};
+	bool differs = !known->read || count != known->port_count ||
+		       !vlan_set_equal(&vlans, &known->vlans);
+
+	if (!ports)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct switch_port *from = &reading->ports[i];
+
+		(void)text_copy(ports[i].name, sizeof(ports[i].name), from->name);
+		ports[i].up = from->up;
+		ports[i].lag = MODEL_NONE;
+		if (!from->has_vlans)
+			continue;
+		ports[i].vlans = state_pool_add(&pool, &from->vlans, NULL);
+		if (!ports[i].vlans) {
+			free(ports);
+			state_pool_done(&pool);
+			return -ENOMEM;
+		}
+	}
+	qsort(ports, count, sizeof(*ports), by_name);
+	find_lags(reading, ports, count);
+	for (uint32_t i = 0; i < count; i++)
+		differs |= take_over(known, &ports[i]);
+	ports_free(known->ports, known->port_count);
+	state_pool_done(&known->pool);
+	known->ports = ports;
+	known->port_count = count;
+	known->pool = pool;
+	known->vlans = vlans;
+	known->read = true;
+	known->stale = false;
+	known->read_at_ms = since_ms;
+	if (reading->parts & PART_IDENTITY) {
+		known->uptime_ms = reading->identity.uptime_ms;
+		known->vlan_changes = reading->identity.vlan_changes;
+	}
+	known->changed |= differs;
+	*changed = differs;
+	return 0;
+}
+
+int known_merge(struct known_switch *known, const struct switch_reading *reading)
+{
+	if (reading->parts & PART_VLANS)
+		known->vlans = table_of(reading);
+	for (size_t i = 0; i < reading->port_count; i++) {
+		const struct switch_port *from = &reading->ports[i];
+		struct known_port *port = known_port_named(known, from->name);
+		port_state next;
+
+		if (!port || !from->has_vlans)
+			continue;
+		next = state_pool_add(&known->pool, &from->vlans, port->vlans);
+		if (!next)
+			return -ENOMEM;
+		port->vlans = next;
+		port->up = from->up;
+	}
+	return 0;
+}
+
+bool known_look(struct known_switch *known, const struct switch_identity *identity)
+{
+	bool differs = identity->uptime_ms < known->uptime_ms ||
+		       identity->vlan_changes != known->vlan_changes;
+
+	known->uptime_ms = identity->uptime_ms;
+	known->vlan_changes = identity->vlan_changes;
+	return differs;
+}
+
+/* --- failures -------------------------------------------------------- */
+
+static int64_t pause_ms(unsigned failures)
+{
+	int64_t pause = RETRY_FIRST_MS;
+
+	for (unsigned i = 1; i < failures && pause < RETRY_LAST_MS; i++)
+		pause *= 2;
+	return pause < RETRY_LAST_MS ? pause : RETRY_LAST_MS;
+}
+
+void known_failed(struct known_switch *known, const struct problem *problem, int64_t now_ms)
+{
+	known->failures++;
+	known->retry_ms = now_ms + pause_ms(known->failures);
+	known->problem = *problem;
+	known->stale = true;
+}
+
+void known_answered(struct known_switch *known)
+{
+	known->failures = 0;
+	known->retry_ms = 0;
+	known->problem = (struct problem){0};
+}
+
+void known_port_failed(struct known_port *port, int64_t version, const struct problem *problem,
+		       int64_t now_ms)
+{
+	port->failures = port->retry_version == version ? port->failures + 1 : 1;
+	port->retry_version = version;
+	port->retry_ms = now_ms + pause_ms(port->failures);
+	if (!port->problem)
+		port->problem = malloc(sizeof(*port->problem));
+	if (port->problem)
+		*port->problem = *problem;
+}
+
+void known_port_well(struct known_port *port)
+{
+	port->failures = 0;
+	port->retry_ms = 0;
+	free(TAKE(port->problem));
+}

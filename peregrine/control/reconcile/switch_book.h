@@ -1,0 +1,71 @@
+/* What the engine knows of each switch, in memory: its ports' memberships as last read, whether it
+ * answers, and when to ask again. Lost with the process: it is read anew. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "peregrine/control/network/fabric_model.h"
+
+struct known_port {
+	char name[64];
+	bool up;
+	uint32_t lag; /* index of its aggregate; MODEL_NONE */
+	port_state vlans;
+	/* A port that could not be set is left alone until then, unless it is wanted otherwise. */
+	int64_t retry_ms, retry_version;
+	unsigned failures;
+	struct problem *problem; /* of its last failure */
+};
+
+struct known_switch {
+	int64_t id;
+	char name[64];
+	bool wanted;              /* in the intent that was read last */
+	bool read;                /* at least once */
+	bool stale;               /* read it whole before anything else */
+	bool insist;              /* somebody asked for repair */
+	struct known_port *ports; /* by name */
+	uint32_t port_count;
+	struct vlan_set vlans;
+	struct state_pool pool;
+	uint64_t uptime_ms, vlan_changes;
+	int64_t read_at_ms; /* clock_monotonic_ms when the last full reading began */
+	int64_t next_look_ms, next_full_ms;
+	bool reading;      /* a reading of ours is under way */
+	unsigned failures; /* in a row */
+	int64_t retry_ms;  /* left alone until then */
+	struct problem problem;
+	bool changed; /* since the last plan */
+};
+
+struct switch_book {
+	struct known_switch *switches; /* by id */
+	uint32_t count;
+};
+
+/* Borrowed until the next add. NULL when there is none. */
+struct known_switch *book_find(const struct switch_book *book, int64_t id);
+struct known_switch *book_named(const struct switch_book *book, const char *name);
+/* Makes it when it is not there. NULL: no memory. */
+struct known_switch *book_get(struct switch_book *book, int64_t id, const char *name);
+void book_done(struct switch_book *book);
+
+struct known_port *known_port_named(const struct known_switch *known, const char *name);
+
+/* Takes a full reading (PART_PORTS | PART_VLANS of all ports). *changed: anything is different.
+ * -ENOMEM leaves what was known. */
+MUST_USE int known_take(struct known_switch *known, const struct switch_reading *reading,
+			int64_t since_ms, bool *changed);
+/* Takes what a reading says of some ports and of the VLAN table. */
+MUST_USE int known_merge(struct known_switch *known, const struct switch_reading *reading);
+/* Identity alone. True: somebody changed something, or it rebooted. */
+bool known_look(struct known_switch *known, const struct switch_identity *identity);
+
+/* It failed: left alone for 1 s, 2 s, ... 60 s. */
+void known_failed(struct known_switch *known, const struct problem *problem, int64_t now_ms);
+void known_answered(struct known_switch *known);
+void known_port_failed(struct known_port *port, int64_t version, const struct problem *problem,
+		       int64_t now_ms);
+void known_port_well(struct known_port *port);
