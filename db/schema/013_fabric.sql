@@ -119,7 +119,7 @@ create table nic_location (
 	switch_id bigint not null references switch on delete cascade,
 	port text not null,
 	certainty integer not null check (certainty between 0 and 100),
-	sources text[] not null,               -- 'fdb', 'lldp', 'agent', 'option82'
+	sources text[] not null,               -- 'fdb', 'lldp', 'agent', 'option82'; 'earlier': silent, but its port kept its link
 	vlan integer,                          -- that the FDB shows it in
 	since timestamptz not null,
 	seen_at timestamptz not null
@@ -304,12 +304,13 @@ returns integer language plpgsql set search_path = haas, pg_temp set client_min_
 declare
 	v_events integer;
 begin
-	create temporary table if not exists incoming_place (mac macaddr, switch_id bigint, port text, certainty integer, sources text[], vlan integer)
+	create temporary table if not exists incoming_place (mac macaddr, switch_id bigint, port text, certainty integer, sources text[], vlan integer, seen_at timestamptz)
 		on commit delete rows;
 	truncate incoming_place;
 	insert into incoming_place
-	select distinct on (x.mac) x.mac, x.switch_id, x.port, x.certainty, array(select jsonb_array_elements_text(x.sources)), x.vlan
-	from jsonb_to_recordset(p_rows) as x (mac macaddr, switch_id bigint, port text, certainty integer, sources jsonb, vlan integer)
+	select distinct on (x.mac) x.mac, x.switch_id, x.port, x.certainty, array(select jsonb_array_elements_text(x.sources)), x.vlan,
+	       coalesce(to_timestamp(x.seen_us / 1e6), now())
+	from jsonb_to_recordset(p_rows) as x (mac macaddr, switch_id bigint, port text, certainty integer, sources jsonb, vlan integer, seen_us bigint)
 	join switch s on s.id = x.switch_id order by x.mac;
 	with told as (
 		select event_add('peregrined', case when o.mac is null then 'nic.located' else 'nic.moved' end, 'node', d.name, d.tenant_id,
@@ -321,13 +322,13 @@ begin
 		where o.mac is null or (o.switch_id, o.port) is distinct from (n.switch_id, n.port))
 	select count(*) into v_events from told;
 	insert into nic_location as o (mac, switch_id, port, certainty, sources, vlan, since, seen_at)
-	select mac, switch_id, port, certainty, sources, vlan, now(), now() from incoming_place order by mac
+	select mac, switch_id, port, certainty, sources, vlan, now(), seen_at from incoming_place order by mac
 	on conflict (mac) do update set switch_id = excluded.switch_id, port = excluded.port, certainty = excluded.certainty, sources = excluded.sources,
-		vlan = excluded.vlan, seen_at = now(),
+		vlan = coalesce(excluded.vlan, o.vlan), seen_at = greatest(o.seen_at, excluded.seen_at),
 		since = case when o.switch_id = excluded.switch_id and o.port = excluded.port then o.since else now() end
-	where o.seen_at < now() - make_interval(secs => p_seen_s)
+	where o.seen_at < excluded.seen_at - make_interval(secs => p_seen_s)
 	   or (o.switch_id, o.port, o.certainty, o.sources, o.vlan)
-	      is distinct from (excluded.switch_id, excluded.port, excluded.certainty, excluded.sources, excluded.vlan);
+	      is distinct from (excluded.switch_id, excluded.port, excluded.certainty, excluded.sources, coalesce(excluded.vlan, o.vlan));
 	delete from nic_location o where o.seen_at < now() - interval '1 day' and not exists (select from nic x where x.mac = o.mac)
 		and not exists (select from incoming_place n where n.mac = o.mac);
 	return v_events;

@@ -61,8 +61,21 @@ static int get_before(struct haasctl *haasctl, const struct command_input *input
 /* --- switch --- */
 
 static const struct output_column switch_columns[] = {
-	COLUMN("name"),      COLUMN("base"),  COLUMN("ports"),   NUMBER("port_low"),
-	NUMBER("port_high"), COLUMN("moved"), COLUMN("swapped"), WIDE("created_at"),
+	COLUMN("name"),
+	TITLED("management.fabric", "FABRIC"),
+	TITLED("management.role", "ROLE"),
+	TITLED("management.address", "ADDRESS"),
+	TITLED("observed.family", "FAMILY"),
+	COLUMN("state"),
+	TITLED_NUMBER("observed.up", "UP"),
+	COLUMN("base"),
+	WIDE("ports"),
+	WIDE_NUMBER("port_low"),
+	WIDE_NUMBER("port_high"),
+	WIDE("moved"),
+	WIDE("swapped"),
+	TITLED_WIDE("observed.read_at", "READ_AT"),
+	WIDE("created_at"),
 };
 
 static int switch_list(void *context, const struct command_input *input)
@@ -415,8 +428,8 @@ static const struct option_row rule_options[] = {
 };
 
 static const struct command commands[] = {
-	{"switch", "list", "", "switches whose ports give addresses", OPTIONS(page_options), 0, 0,
-	 switch_list},
+	{"switch", "list", "", "switches: those we speak to, and those whose ports give addresses",
+	 OPTIONS(page_options), 0, 0, switch_list},
 	{"switch", "set", "SWITCH", "declare a switch, or change what the options name",
 	 OPTIONS(switch_options), 1, 1, switch_set},
 	{"switch", "delete", "SWITCH...", "forget switches and their ports", NO_OPTIONS, 1, 1000,

@@ -28,12 +28,13 @@ static const struct completion_row completions[] = {
 	{"JOB", "job list -c id --limit 50"}, {"TENANT", "tenant list -c name"},
 	{"SUBNET", "subnet list -c name"},    {"MAC", "reservation list -c mac"},
 	{"SWITCH", "switch list -c name"},    {"CIRCUIT", "circuit unknown -c id"},
+	{"FABRIC", "fabric list -c name"},    {"ALERT", "alert list -c id"},
 	{"RULE", "circuit list -c name"},     {"FAMILY", "circuit families -c name"}};
 
 static const struct command_group *const groups[] = {
-	&node_group,   &bmc_group,         &health_group, &deployment_group,
-	&image_group,  &image_sign_group,  &site_group,   &cable_group,
-	&record_group, &certificate_group, &db_group};
+	&node_group,       &bmc_group,         &health_group, &deployment_group, &image_group,
+	&image_sign_group, &site_group,        &cable_group,  &fabric_group,     &switch_group,
+	&record_group,     &certificate_group, &db_group};
 
 /* Did all of stdout arrive? A reader that left early (| head) is no error to talk about. */
 static int close_output(int status)

@@ -452,7 +452,7 @@ static void a_moved_cable(void **state)
 	/* It was at s1:4; the old entry ages for minutes while the new one is there. */
 	learns(lab, 1, 3, 1);
 	learns(lab, 2, 0, 1);
-	lab->priors[0] = (struct fabric_prior){nic_mac(1), {1, 3}, 0};
+	lab->priors[0] = (struct fabric_prior){nic_mac(1), {1, 3}, 0, NOW - MIN};
 	lab->facts.prior_count = 1;
 	place_is(lab, 1, 2, 0, 60, PLACE_FDB);
 	assert_false(has_conflict(lab, "nic.two_ports"));
@@ -466,6 +466,31 @@ static void a_moved_cable(void **state)
 	conclude(lab);
 	assert_true(has_conflict(lab, "nic.flapping"));
 	assert_int_equal(fabric_place_find(&lab->conclusion, nic_mac(1))->certainty, 40);
+}
+
+static void silence_is_no_absence(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->priors[0] = (struct fabric_prior){nic_mac(1), {1, 3}, 0, NOW - 60 * MIN};
+	lab->facts.prior_count = 1;
+	place_is(lab, 1, 1, 3, 55, PLACE_EARLIER);
+	assert_int_equal(fabric_place_find(&lab->conclusion, nic_mac(1))->seen_us, NOW - 60 * MIN);
+	/* Seen there: nothing to remember. Seen elsewhere: it has moved. */
+	learns(lab, 1, 3, 1);
+	place_is(lab, 1, 1, 3, 80, PLACE_FDB);
+	lab->readings[1].fdb_count = 0;
+	learns(lab, 2, 0, 1);
+	place_is(lab, 1, 2, 0, 80, PLACE_FDB);
+	/* Another one of ours is in its port now. */
+	lab->readings[2].fdb_count = 0;
+	learns(lab, 1, 3, 2);
+	place_is(lab, 1, -1, 0, 0, 0);
+	lab->readings[1].fdb_count = 0;
+	/* The port lost its link: nobody knows. */
+	lab->readings[2].fdb_count = 0;
+	lab->ports[1][3].up = false;
+	place_is(lab, 1, -1, 0, 0, 0);
 }
 
 static void names_in_many_spellings(void **state)
@@ -606,6 +631,7 @@ int main(void)
 		TEST(sources_agree),
 		TEST(fresh_lldp_beats_fdb_old_does_not),
 		TEST(a_moved_cable),
+		TEST(silence_is_no_absence),
 		TEST(names_in_many_spellings),
 		TEST(the_plan_for_nodes),
 		TEST(the_plan_for_links),

@@ -48,7 +48,8 @@ struct port_ref {
 struct fabric_prior {
 	struct mac mac;
 	struct port_ref at;
-	unsigned moves; /* within the last FABRIC_MOVES_US */
+	unsigned moves;  /* within the last FABRIC_MOVES_US */
+	int64_t seen_us; /* by anything but memory */
 };
 #define FABRIC_MOVES_US ((int64_t)600 * 1000000)
 
@@ -88,7 +89,8 @@ enum place_source {
 	PLACE_FDB = 1 << 0,
 	PLACE_LLDP = 1 << 1,
 	PLACE_AGENT = 1 << 2,
-	PLACE_OPTION82 = 1 << 3
+	PLACE_OPTION82 = 1 << 3,
+	PLACE_EARLIER = 1 << 4 /* it is silent now, and its port kept its link */
 };
 
 /* Where a MAC is plugged in. */

@@ -6,17 +6,13 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "common/base/enum_text.h"
 #include "common/base/error.h"
-#include "common/base/json_text.h"
 #include "common/base/text.h"
-#include "common/db/array.h"
 #include "common/io/log.h"
 
-#include "peregrine/control/fabric/discovery_private.h"
+#include "peregrine/control/fabric/conclude_private.h"
 #include "peregrine/control/fabric/link_policy.h"
 #include "peregrine/control/fabric/place_policy.h"
-#include "peregrine/control/fabric/wiring_policy.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -26,8 +22,6 @@ LEAKS_LEFT_TO_SANITIZER
 #define FACTS_OLD_MS 10000 /* option 82 and inventories come without a word */
 #define MEMORY_US    ((int64_t)86400 * 1000000)
 
-enum table { TABLE_OBSERVED, TABLE_PORTS, TABLE_LINKS, TABLE_PLACES, TABLE_ALERTS, TABLE_COUNT };
-
 /* What the write under way will have written, when it is through. */
 struct pending {
 	struct discovery *discovery;
@@ -36,20 +30,6 @@ struct pending {
 	int64_t events;
 	bool sent[TABLE_COUNT];
 	char digest[TABLE_COUNT][DIGEST_TEXT_SIZE];
-};
-
-/* Everything of one conclusion. */
-struct work {
-	struct discovery *discovery;
-	struct sight **sights;
-	struct fabric_source *sources;
-	struct fabric_prior *priors;
-	struct fabric_facts facts;
-	struct fabric_conclusion conclusion;
-	struct wiring_found wiring;
-	struct text rows[TABLE_COUNT];
-	struct text port_switches, link_switches;
-	int64_t now_us, now_ms;
 };
 
 /* --- facts -------------------------------------------------------------------- */
@@ -124,7 +104,7 @@ static void on_places(void *context, int rc, const PGresult *result, const struc
 			continue;
 		memory->switch_id = db_int(result, i, 1, 0);
 		(void)text_copy(memory->port, sizeof(memory->port), db_text(result, i, 2, ""));
-		memory->seen_us = clock_wall_us();
+		memory->seen_us = db_int(result, i, 3, clock_wall_us());
 	}
 	discovery->memory_loaded = rc == 0;
 	facts_one(discovery, rc, problem);
@@ -214,6 +194,7 @@ static void gather_priors(struct work *work)
 			memory->moves = 0;
 		prior->mac = memory->mac;
 		prior->moves = memory->moves;
+		prior->seen_us = memory->seen_us;
 		if (find_ref(work, memory->switch_id, memory->port, &prior->at))
 			work->facts.prior_count++;
 	}
@@ -297,7 +278,8 @@ static void keep_places(struct work *work)
 		}
 		memory->switch_id = switch_id;
 		(void)text_copy(memory->port, sizeof(memory->port), port);
-		memory->seen_us = work->now_us;
+		if (place->sources != PLACE_EARLIER)
+			memory->seen_us = work->now_us;
 	}
 	HASH_ITER(hh, discovery->memory, memory, next)
 	{
@@ -306,266 +288,6 @@ static void keep_places(struct work *work)
 		HASH_DEL(discovery->memory, memory);
 		free(memory);
 	}
-}
-
-/* --- rows ------------------------------------------------------------------------------ */
-
-static void add_problem(struct text *json, const struct problem *problem)
-{
-	if (!problem_is_set(problem)) {
-		json_null(json, "problem");
-		return;
-	}
-	json_begin_object(json, "problem");
-	json_string(json, "message", problem->message);
-	json_string(json, "detail", problem->detail);
-	json_string(json, "hint", problem->hint);
-	json_string(json, "code", error_word(problem->code));
-	json_end_object(json);
-}
-
-static void row_observed(struct text *json, const struct sight *sight)
-{
-	const struct switch_identity *identity = &sight->identity;
-
-	json_begin_object(json, NULL);
-	json_int(json, "switch_id", sight->row.id);
-	json_bool(json, "reachable", sight->reachable);
-	add_problem(json, &sight->problem);
-	json_int(json, "asked_us", sight->asked_us);
-	if (sight->reachable || sight->has_reading) {
-		json_string(json, "family", identity->family);
-		json_string(json, "object_id", identity->object_id);
-		json_string(json, "text", identity->text);
-		json_string(json, "system", identity->system);
-		json_string(json, "chassis", identity->chassis);
-		json_int(json, "uptime_ms", (int64_t)identity->uptime_ms);
-		json_int(json, "vlan_changes", (int64_t)identity->vlan_changes);
-	}
-	if (sight->has_reading) {
-		json_begin_array(json, "vlans");
-		for (size_t i = 0; i < sight->reading.vlan_count; i++)
-			json_int(json, NULL, sight->reading.vlans[i].id);
-		json_end_array(json);
-		json_int(json, "requests", sight->reading.requests);
-		json_int(json, "odd", sight->reading.odd);
-		json_string(json, "odd_text", sight->reading.odd_text);
-		json_int(json, "read_us", sight->reading_us);
-	}
-	json_end_object(json);
-}
-
-static const char *const stp_words[] = {"unknown",   "disabled", "blocking",
-					"listening", "learning", "forwarding"};
-
-static void row_port(struct text *json, const struct sight *sight, size_t index)
-{
-	const struct switch_port *port = &sight->reading.ports[index];
-	const struct switch_port *lag =
-		port->lag ? switch_reading_port(&sight->reading, port->lag) : NULL;
-	CLEANUP(text_done) struct text tagged = {0};
-	struct mac mac;
-	char text[MAC_TEXT_SIZE];
-
-	memcpy(mac.bytes, port->mac, sizeof(mac.bytes));
-	vlan_set_text(&port->vlans.tagged, &tagged);
-	json_begin_object(json, NULL);
-	json_int(json, "switch_id", sight->row.id);
-	json_string(json, "name", port->name);
-	json_int(json, "if_index", port->if_index);
-	json_int(json, "base_port", port->base_port);
-	json_string(json, "alias", port->alias);
-	json_string(json, "mac", mac_is_zero(mac) ? NULL : mac_text(mac, text));
-	json_bool(json, "admin_up", port->admin_up);
-	json_bool(json, "up", port->up);
-	json_int(json, "speed_bps", (int64_t)port->speed_bps);
-	json_string(json, "lag", lag ? lag->name : "");
-	json_bool(json, "is_lag", port->is_lag);
-	json_string(json, "stp", enum_text(stp_words, COUNT_OF(stp_words), (int)port->stp));
-	json_string(json, "kind",
-		    enum_text(port_kind_words, PORT_KIND_COUNT,
-			      sight->kinds ? sight->kinds[index] : PORT_UNKNOWN));
-	if (port->has_vlans) {
-		json_bool(json, "trunk", port->vlans.trunk);
-		if (port->vlans.native)
-			json_int(json, "native_vlan", port->vlans.native);
-		json_string(json, "tagged_vlans", text_get(&tagged));
-	}
-	json_end_object(json);
-}
-
-/* Ports of switches where one differs from what was written, or was not marked as seen lately. */
-static void rows_ports(struct work *work)
-{
-	struct discovery *discovery = work->discovery;
-
-	array_begin(&work->port_switches);
-	for (size_t i = 0; i < work->facts.source_count; i++) {
-		struct sight *sight = work->sights[i];
-		CLEANUP(text_done) struct text rows = {0};
-		char digest[DIGEST_TEXT_SIZE];
-
-		if (!sight->has_reading)
-			continue;
-		for (size_t port = 0; port < sight->reading.port_count; port++)
-			row_port(&rows, sight, port);
-		digest_text(text_get(&rows), rows.size, digest);
-		if (strcmp(digest, sight->ports_digest) == 0 &&
-		    work->now_ms - sight->ports_ms < discovery->options.seen_ms)
-			continue;
-		(void)text_copy(sight->ports_digest, sizeof(sight->ports_digest), digest);
-		sight->ports_ms = work->now_ms;
-		array_add_int(&work->port_switches, sight->row.id);
-		if (work->rows[TABLE_PORTS].size > 1 && rows.size > 0)
-			text_add(&work->rows[TABLE_PORTS], ",");
-		text_add(&work->rows[TABLE_PORTS], text_get(&rows));
-	}
-	array_end(&work->port_switches);
-}
-
-static void rows_links(struct work *work)
-{
-	struct text *json = &work->rows[TABLE_LINKS];
-
-	array_begin(&work->link_switches);
-	for (size_t i = 0; i < work->facts.source_count; i++) {
-		if (work->sources[i].reading)
-			array_add_int(&work->link_switches, work->sources[i].id);
-	}
-	array_end(&work->link_switches);
-	for (size_t i = 0; i < work->conclusion.link_count; i++) {
-		const struct fabric_link *link = &work->conclusion.links[i];
-
-		json_begin_object(json, NULL);
-		json_int(json, "a_switch", work->sources[link->a.source].id);
-		json_string(json, "a_port", fabric_port(&work->facts, link->a)->name);
-		json_int(json, "b_switch", work->sources[link->b.source].id);
-		json_string(json, "b_port", fabric_port(&work->facts, link->b)->name);
-		json_string(json, "state",
-			    enum_text(link_state_words, LINK_STATE_COUNT, (int)link->state));
-		json_int(json, "certainty", link->certainty);
-		json_begin_object(json, "evidence");
-		json_string(json, "by", link->evidence);
-		json_bool(json, "lag", link->lag);
-		if (link->lag)
-			json_int(json, "members", link->members);
-		json_end_object(json);
-		json_end_object(json);
-	}
-}
-
-static const struct {
-	enum place_source source;
-	const char *word;
-} source_words[] = {{PLACE_FDB, "fdb"},
-		    {PLACE_LLDP, "lldp"},
-		    {PLACE_AGENT, "agent"},
-		    {PLACE_OPTION82, "option82"}};
-
-static void rows_places(struct work *work)
-{
-	struct text *json = &work->rows[TABLE_PLACES];
-
-	for (size_t i = 0; i < work->conclusion.place_count; i++) {
-		const struct fabric_place *place = &work->conclusion.places[i];
-		char mac[MAC_TEXT_SIZE];
-
-		json_begin_object(json, NULL);
-		json_string(json, "mac", mac_text(place->mac, mac));
-		json_int(json, "switch_id", work->sources[place->at.source].id);
-		json_string(json, "port", fabric_port(&work->facts, place->at)->name);
-		json_int(json, "certainty", place->certainty);
-		json_begin_array(json, "sources");
-		for (size_t word = 0; word < COUNT_OF(source_words); word++) {
-			if (place->sources & source_words[word].source)
-				json_string(json, NULL, source_words[word].word);
-		}
-		json_end_array(json);
-		if (place->vlan)
-			json_int(json, "vlan", place->vlan);
-		json_end_object(json);
-	}
-}
-
-struct alert_row {
-	const char *kind, *severity, *subject_kind, *subject, *message, *hint;
-};
-
-static void row_alert(struct text *json, const struct alert_row *row)
-{
-	CLEANUP(text_done) struct text key = {0};
-
-	text_addf(&key, "%s:%s", row->kind, row->subject);
-	json_begin_object(json, NULL);
-	json_string(json, "key", text_get(&key));
-	json_string(json, "kind", row->kind);
-	json_string(json, "severity", row->severity);
-	json_string(json, "subject_kind", row->subject_kind);
-	json_string(json, "subject", row->subject);
-	json_string(json, "message", row->message);
-	json_string(json, "hint", row->hint);
-	json_end_object(json);
-}
-
-static void rows_conflicts(struct work *work)
-{
-	for (size_t i = 0; i < work->conclusion.conflict_count; i++) {
-		const struct fabric_conflict *conflict = &work->conclusion.conflicts[i];
-		const char *name = work->sources[conflict->at.source].name;
-		bool is_port = conflict->at.port != UINT32_MAX;
-		char subject[160];
-
-		(void)text_format(subject, sizeof(subject), is_port ? "%s:%s" : "%s%s", name,
-				  is_port ? fabric_port(&work->facts, conflict->at)->name : "");
-		row_alert(&work->rows[TABLE_ALERTS],
-			  &(struct alert_row){conflict->kind,
-					      conflict->warning ? "warning" : "info",
-					      is_port ? "port" : "switch", subject,
-					      conflict->message, conflict->hint});
-	}
-}
-
-static void rows_alerts(struct work *work)
-{
-	struct text *json = &work->rows[TABLE_ALERTS];
-
-	rows_conflicts(work);
-	for (size_t i = 0; i < work->wiring.count; i++) {
-		const struct wiring_difference *item = &work->wiring.items[i];
-		char subject[160];
-
-		(void)text_format(subject, sizeof(subject), "%s:%s", item->switch_name, item->port);
-		row_alert(json, &(struct alert_row){item->kind, item->warning ? "warning" : "info",
-						    "port", subject, item->message, item->hint});
-	}
-	for (size_t i = 0; i < work->facts.source_count; i++) {
-		const struct sight *sight = work->sights[i];
-
-		if (!sight->asked || sight->reachable)
-			continue;
-		row_alert(json,
-			  &(struct alert_row){"switch.unreachable", "warning", "switch",
-					      sight->row.name, sight->problem.message,
-					      sight->problem.hint[0] ? sight->problem.hint
-								     : sight->problem.detail});
-	}
-}
-
-static void make_rows(struct work *work)
-{
-	for (int table = 0; table < TABLE_COUNT; table++)
-		json_begin_array(&work->rows[table], NULL);
-	for (size_t i = 0; i < work->facts.source_count; i++) {
-		if (work->sights[i]->unobserved)
-			row_observed(&work->rows[TABLE_OBSERVED], work->sights[i]);
-		work->sights[i]->unobserved = false;
-	}
-	rows_ports(work);
-	rows_links(work);
-	rows_places(work);
-	rows_alerts(work);
-	for (int table = 0; table < TABLE_COUNT; table++)
-		json_end_array(&work->rows[table]);
 }
 
 /* --- writing --------------------------------------------------------------------------- */
@@ -727,7 +449,7 @@ static void conclude_now(struct discovery *discovery)
 		discovery->stats.links = work.conclusion.link_count;
 		discovery->stats.places = work.conclusion.place_count;
 		discovery->stats.problems = work.conclusion.conflict_count + work.wiring.count;
-		make_rows(&work);
+		conclude_rows(&work);
 		write_rows(&work);
 	} else {
 		log_error(SUBJECT, "no memory for a conclusion");

@@ -21,7 +21,7 @@ const struct db_query fabric_store_wiring = {"fabric_wiring",
 	" left join haas.node n on n.id = w.node_id left join haas.switch p on p.id = w.peer_switch_id order by w.switch_id, w.port", 0};
 
 const struct db_query fabric_store_places = {"fabric_places",
-	"select mac, switch_id, port from haas.nic_location", 0};
+	"select mac, switch_id, port, (extract(epoch from seen_at) * 1e6)::bigint from haas.nic_location", 0};
 
 const struct db_query fabric_store_observed = {"fabric_observed", "select haas.switch_observed_put($1::jsonb)", 1};
 const struct db_query fabric_store_ports = {"fabric_ports", "select haas.port_observed_put($1::bigint[], $2::jsonb, $3::int)", 3};

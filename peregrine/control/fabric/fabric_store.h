@@ -37,7 +37,7 @@ struct fact_rows {
 void fact_rows_done(struct fact_rows *rows);
 
 extern const struct db_query fabric_store_nics, fabric_store_sightings, fabric_store_wiring;
-/* (mac, switch_id, port): where MACs were concluded to be before we started */
+/* (mac, switch_id, port, seen_us): where MACs were concluded to be before we started */
 extern const struct db_query fabric_store_places;
 /* Each takes its rows from a result and replaces what was there. -ENOMEM. */
 MUST_USE int fabric_rows_nics(const PGresult *result, struct fact_rows *ret);

@@ -18,10 +18,9 @@ static const struct {
 	unsigned fresh, old;
 	int64_t fresh_us;
 } worth[] = {
-	{PLACE_LLDP, 95, 60, 10 * MINUTE_US},
-	{PLACE_AGENT, 95, 60, 10 * MINUTE_US},
-	{PLACE_FDB, 80, 45, 10 * MINUTE_US},
-	{PLACE_OPTION82, 70, 40, 1440 * MINUTE_US},
+	{PLACE_LLDP, 95, 60, 10 * MINUTE_US}, {PLACE_AGENT, 95, 60, 10 * MINUTE_US},
+	{PLACE_FDB, 80, 45, 10 * MINUTE_US},  {PLACE_OPTION82, 70, 40, 1440 * MINUTE_US},
+	{PLACE_EARLIER, 55, 55, 0},
 };
 
 /* One thing that says where a MAC is. */
@@ -173,6 +172,55 @@ static int hints_of_sightings(struct work *work)
 	return rc;
 }
 
+/* Is a NIC of ours seen at this port now? hints[0..seen) are sorted by their place. */
+static int compare_places(const void *left, const void *right)
+{
+	const struct hint *a = left;
+	const struct hint *b = right;
+
+	if (a->at.source != b->at.source)
+		return a->at.source < b->at.source ? -1 : 1;
+	return a->at.port < b->at.port ? -1 : a->at.port > b->at.port;
+}
+
+static bool is_taken(const struct work *work, const struct fabric_prior *prior, size_t seen)
+{
+	const struct hint key = {.at = prior->at};
+	const struct hint *found =
+		seen ? bsearch(&key, work->hints, seen, sizeof(key), compare_places) : NULL;
+
+	while (found && found > work->hints && compare_places(found - 1, &key) == 0)
+		found--;
+	for (; found && found < work->hints + seen && compare_places(found, &key) == 0; found++) {
+		if (found->score >= SURE && found->key != mac_key(prior->mac) &&
+		    fabric_nic_find(work->facts, found->mac))
+			return true;
+	}
+	return false;
+}
+
+/* An FDB forgets within minutes who says nothing; a cable does not move while its port has a link
+ * and nobody else of ours is there. */
+static int hints_of_priors(struct work *work)
+{
+	size_t seen = work->hint_count;
+	int rc = 0;
+
+	if (seen > 0)
+		qsort(work->hints, seen, sizeof(*work->hints), compare_places);
+	for (size_t i = 0; i < work->facts->prior_count && rc == 0; i++) {
+		const struct fabric_prior *prior = &work->facts->priors[i];
+		const struct hint hint = {
+			.mac = prior->mac, .at = prior->at, .source = 4, .seen_us = prior->seen_us};
+
+		if (fabric_port(work->facts, prior->at)->up &&
+		    work->ret->kinds[prior->at.source][prior->at.port] != PORT_UPLINK &&
+		    fabric_nic_find(work->facts, prior->mac) && !is_taken(work, prior, seen))
+			rc = hint_add(work, &hint);
+	}
+	return rc;
+}
+
 /* --- one MAC ------------------------------------------------------------------- */
 
 static int compare_hints(const void *left, const void *right)
@@ -215,6 +263,8 @@ static struct fabric_place place_at(const struct hint hints[], size_t count)
 	for (size_t i = 0; i < count; i++) {
 		enum place_source source = worth[hints[i].source].source;
 
+		if (source == PLACE_EARLIER && place.sources)
+			continue; /* it is seen there now: nothing to remember */
 		kinds += !(place.sources & source);
 		place.sources |= source;
 		if (hints[i].score > place.certainty)
@@ -333,6 +383,8 @@ int place_policy_conclude(const struct fabric_facts *facts, int64_t now_us,
 		rc = hints_of_agents(&work);
 	if (rc == 0)
 		rc = hints_of_sightings(&work);
+	if (rc == 0)
+		rc = hints_of_priors(&work);
 	if (work.hint_count > 0)
 		qsort(work.hints, work.hint_count, sizeof(*work.hints), compare_hints);
 	for (size_t i = 0; i < work.hint_count && rc == 0;) {

@@ -1,5 +1,6 @@
 /* Where each MAC is plugged in: the node's own LLDP, what the agent heard, the FDB of edge ports,
- * option 82. An uplink sees every MAC and says nothing. Fresh LLDP beats FDB; the FDB of now beats
+ * option 82; and where it was, while that port keeps its link. An uplink sees every MAC and says
+ * nothing. Fresh LLDP beats FDB; the FDB of now beats
  * what an agent heard long ago. A MAC that was here and is now there, too, has moved (the old entry
  * ages); one that goes back and forth is a conflict:
  *

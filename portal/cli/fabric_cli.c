@@ -1,0 +1,396 @@
+/* haasctl fabric, nic, link, alert: what is plugged in where, and what is wrong with it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/json_text.h"
+#include "common/net/mac.h"
+
+#include "portal/cli/listing.h"
+
+/* --- fabric --- */
+
+static const struct output_column fabric_columns[] = {
+	COLUMN("name"),
+	NUMBER("vlan_low"),
+	NUMBER("vlan_high"),
+	TITLED_NUMBER("parking_vlan", "PARKING"),
+	NUMBER("switches"),
+	NUMBER("silent"),
+	NUMBER("links"),
+	COLUMN("repair"),
+	WIDE_NUMBER("quarantine_s"),
+	WIDE("created_at"),
+};
+
+static int fabric_list(void *context, const struct command_input *input)
+{
+	return listing_pages(context, input, "/fabrics", 0, COLUMNS(fabric_columns));
+}
+
+static int add_number(struct text *body, const struct command_input *input, const char *option,
+		      const char *key)
+{
+	const char *word = command_option(input, option);
+	int64_t number = 0;
+	int status = word ? haasctl_number(option, word, &number) : EXIT_OK;
+
+	if (word && status == EXIT_OK)
+		json_int(body, key, number);
+	return status;
+}
+
+/* "100-199" */
+static int add_range(struct text *body, const char *word)
+{
+	char *end = NULL;
+	long low = word ? strtol(word, &end, 10) : 0;
+	long high;
+
+	if (!word)
+		return EXIT_OK;
+	if (end == word || *end != '-')
+		return haasctl_usage("--vlans %s is no range like 100-199", word);
+	word = end + 1;
+	high = strtol(word, &end, 10);
+	if (end == word || *end)
+		return haasctl_usage("--vlans ...%s is no range like 100-199", word);
+	json_int(body, "vlan_low", low);
+	json_int(body, "vlan_high", high);
+	return EXIT_OK;
+}
+
+static int fabric_set(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	const char *repair = command_option(input, "--foreign");
+	const char *quarantine = command_option(input, "--quarantine");
+	int64_t seconds = quarantine ? haasctl_duration_s(quarantine) : 0;
+
+	if (seconds < 0)
+		return haasctl_usage("--quarantine %s is no time like 90s, 30m, 2h", quarantine);
+	haasctl_path(&target, "/fabrics/", input->words[0], "");
+	json_begin_object(&body, NULL);
+	int status = add_range(&body, command_option(input, "--vlans"));
+	if (status == EXIT_OK)
+		status = add_number(&body, input, "--parking", "parking_vlan");
+	if (quarantine)
+		json_int(&body, "quarantine_s", seconds);
+	if (repair)
+		json_string(&body, "repair", repair);
+	json_end_object(&body);
+	return status == EXIT_OK ? haasctl_do(context, input,
+					      &(struct haasctl_call){.method = "PUT",
+								     .target = text_get(&target),
+								     .body = text_get(&body)})
+				 : status;
+}
+
+static int fabric_delete(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+
+	haasctl_path(&target, "/fabrics/", input->words[0], "");
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
+}
+
+/* "leaf1:up1 = spine1:dn1" as one cell. */
+static json_t *link_rows(const json_t *links)
+{
+	json_t *rows = json_array();
+	const json_t *link;
+	size_t i;
+
+	json_array_foreach(links, i, link)
+	{
+		CLEANUP(text_done) struct text cable = {0};
+
+		text_addf(&cable, "%s:%s - %s:%s", haasctl_word(link, "a_switch"),
+			  haasctl_word(link, "a_port"), haasctl_word(link, "b_switch"),
+			  haasctl_word(link, "b_port"));
+		(void)json_array_append_new(
+			rows, json_pack("{s:s, s:s, s:O, s:s, s:s, s:s}", "cable", text_get(&cable),
+					"state", haasctl_word(link, "state"), "certainty",
+					json_object_get(link, "certainty"), "evidence",
+					haasctl_word(link, "evidence"), "since",
+					haasctl_word(link, "since"), "seen_at",
+					haasctl_word(link, "seen_at")));
+	}
+	return rows;
+}
+
+static const struct output_column link_columns[] = {
+	COLUMN("cable"),          COLUMN("state"), TITLED_NUMBER("certainty", "SURE"),
+	TITLED("evidence", "BY"), WIDE("since"),   WIDE("seen_at"),
+};
+
+static void print_alerts(const json_t *alerts)
+{
+	const json_t *alert;
+	size_t i;
+
+	if (json_array_size(alerts) == 0) {
+		printf("\nnothing is wrong\n");
+		return;
+	}
+	printf("\n%zu to look at:\n", json_array_size(alerts));
+	json_array_foreach(alerts, i, alert)
+	{
+		printf("  %s %s (%s%s%s)\n    %s\n", haasctl_word(alert, "subject"),
+		       haasctl_word(alert, "kind"), haasctl_word(alert, "severity"),
+		       haasctl_word(alert, "acknowledged_by")[0] ? ", seen by " : "",
+		       haasctl_word(alert, "acknowledged_by"), haasctl_word(alert, "message"));
+		if (haasctl_word(alert, "hint")[0])
+			printf("    to do: %s\n", haasctl_word(alert, "hint"));
+	}
+}
+
+static int fabric_show(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		COLUMN("name"),
+		TITLED("management.role", "ROLE"),
+		TITLED("management.address", "ADDRESS"),
+		TITLED("observed.family", "FAMILY"),
+		COLUMN("state"),
+		TITLED_NUMBER("observed.up", "UP"),
+		TITLED_NUMBER("observed.uplinks", "UPLINKS"),
+		TITLED_WIDE("observed.read_at", "READ_AT"),
+		TITLED_WIDE("observed.text", "TEXT"),
+	};
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+
+	haasctl_path(&target, "/fabrics/", input->words[0], "");
+	int status = haasctl_get(context, input, text_get(&target), &reply);
+	if (status != EXIT_OK || listing_json(input, reply.json))
+		return status;
+	const json_t *switches = json_object_get(reply.json, "switch_list");
+	CLEANUP(json_decrefp) json_t *links = link_rows(json_object_get(reply.json, "link_list"));
+	if (!listing_for_people(input) || command_option(input, "--columns"))
+		return listing_rows(input, switches, COLUMNS(columns));
+	printf("fabric %s: VLANs %" JSON_INTEGER_FORMAT "-%" JSON_INTEGER_FORMAT
+	       " are ours, free ports are in %" JSON_INTEGER_FORMAT "; foreign changes: %s\n\n",
+	       haasctl_word(reply.json, "name"),
+	       json_integer_value(json_object_get(reply.json, "vlan_low")),
+	       json_integer_value(json_object_get(reply.json, "vlan_high")),
+	       json_integer_value(json_object_get(reply.json, "parking_vlan")),
+	       haasctl_word(reply.json, "repair"));
+	status = listing_rows(input, switches, COLUMNS(columns));
+	printf("\n");
+	if (status == EXIT_OK)
+		status = listing_rows(input, links, COLUMNS(link_columns));
+	print_alerts(json_object_get(reply.json, "alert_list"));
+	return status;
+}
+
+static int link_list(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		COLUMN("a_switch"),       COLUMN("a_port"), COLUMN("b_switch"),
+		COLUMN("b_port"),         COLUMN("state"),  TITLED_NUMBER("certainty", "SURE"),
+		TITLED("since", "SINCE"), WIDE("evidence"), WIDE("lag"),
+		WIDE_NUMBER("members"),   WIDE("fabric"),   WIDE("seen_at"),
+		WIDE_NUMBER("id"),
+	};
+	CLEANUP(text_done) struct text target = {0};
+
+	text_add(&target, "/links");
+	haasctl_query(&target, input, "--fabric", "fabric");
+	haasctl_query(&target, input, "--switch", "switch");
+	haasctl_query(&target, input, "--state", "state");
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+}
+
+/* --- nic --- */
+
+static const struct output_column location_columns[] = {
+	COLUMN("node"),    COLUMN("nic"),
+	COLUMN("mac"),     COLUMN("switch"),
+	COLUMN("port"),    TITLED_NUMBER("certainty", "SURE"),
+	COLUMN("sources"), TITLED_WIDE("vlan", "VLAN"),
+	WIDE("kind"),      WIDE("up"),
+	WIDE("alias"),     WIDE("since"),
+	WIDE("seen_at"),
+};
+
+static int nic_list(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+
+	text_add(&target, "/locations");
+	haasctl_query(&target, input, "--node", "node");
+	haasctl_query(&target, input, "--switch", "switch");
+	haasctl_query(&target, input, "--port", "port");
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(location_columns));
+}
+
+/* MAC, NODE or NODE:NIC. */
+static void location_target(struct text *target, const char *word)
+{
+	char mac_word[MAC_TEXT_SIZE];
+	struct mac mac;
+	char node[64];
+	size_t length = strcspn(word, ":");
+
+	text_add(target, "/locations?");
+	if (mac_parse(word, &mac) == 0) {
+		text_addf(target, "mac=%s", mac_text(mac, mac_word));
+		return;
+	}
+	(void)text_format(node, sizeof(node), "%.*s", (int)(length < 63 ? length : 63), word);
+	text_add(target, "node=");
+	haasctl_escape(target, node);
+	if (word[length] == ':') {
+		text_add(target, "&nic=");
+		haasctl_escape(target, word + length + 1);
+	}
+}
+
+static int blink(struct haasctl *haasctl, const struct command_input *input, const json_t *place,
+		 int64_t seconds)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+
+	haasctl_path(&target, "/switches/", haasctl_word(place, "switch"), "/locate");
+	json_begin_object(&body, NULL);
+	json_string(&body, "port", haasctl_word(place, "port"));
+	json_int(&body, "seconds", seconds);
+	json_end_object(&body);
+	int status = haasctl_post(haasctl, input, text_get(&target), &body, &reply);
+	if (status == EXIT_OK)
+		fprintf(stderr, "port %s of switch %s blinks for %lld s\n",
+			haasctl_word(place, "port"), haasctl_word(place, "switch"),
+			(long long)seconds);
+	return status;
+}
+
+static int nic_locate(void *context, const struct command_input *input)
+{
+	const char *word = command_option(input, "--blink");
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	int64_t seconds = word ? haasctl_duration_s(word) : 0;
+	const json_t *items;
+
+	if (seconds < 0 || seconds > 600)
+		return haasctl_usage("--blink %s is no time up to 600s", word);
+	location_target(&target, input->words[0]);
+	int status = haasctl_get(context, input, text_get(&target), &reply);
+	if (status != EXIT_OK)
+		return status;
+	items = json_object_get(reply.json, "items");
+	status = listing_rows(input, items, COLUMNS(location_columns));
+	if (status == EXIT_OK && json_array_size(items) == 0) {
+		fprintf(stderr,
+			"haasctl: %s was seen at no port\n"
+			"  hint: haasctl switch read SWITCH reads a switch at once\n",
+			input->words[0]);
+		return EXIT_NOT_FOUND;
+	}
+	if (status == EXIT_OK && word)
+		status = blink(context, input, json_array_get(items, 0), seconds);
+	return status;
+}
+
+/* --- alert --- */
+
+static int alert_list(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		NUMBER("id"),       COLUMN("severity"),   COLUMN("subject"),
+		COLUMN("kind"),     COLUMN("raised_at"),  TITLED("acknowledged_by", "SEEN_BY"),
+		WIDE("message"),    WIDE("hint"),         WIDE("seen_at"),
+		WIDE("cleared_at"), WIDE("subject_kind"), WIDE("acknowledged_at"),
+	};
+	CLEANUP(text_done) struct text target = {0};
+
+	text_addf(&target, "/alerts?state=%s", command_option(input, "--all") ? "all" : "open");
+	haasctl_query(&target, input, "--kind", "kind");
+	haasctl_query(&target, input, "--subject", "subject");
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+}
+
+static int alert_show(void *context, const struct command_input *input)
+{
+	static const char *const order[] = {"id",      "kind", "severity",  "subject",
+					    "message", "hint", "raised_at", NULL};
+	static const struct output_column columns[] = {
+		COLUMN("id"), COLUMN("kind"), COLUMN("subject"), COLUMN("message"), COLUMN("hint")};
+	CLEANUP(text_done) struct text target = {0};
+
+	haasctl_path(&target, "/alerts/", input->words[0], "");
+	return listing_show(context, input, text_get(&target),
+			    &(struct show){order, COLUMNS(columns)});
+}
+
+static int alert_acknowledge(void *context, const struct command_input *input)
+{
+	struct tally tally = {0};
+
+	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
+		CLEANUP(text_done) struct text target = {0};
+
+		haasctl_path(&target, "/alerts/", input->words[i], "/acknowledge");
+		tally_add(&tally, haasctl_do(context, input,
+					     &(struct haasctl_call){.method = "POST",
+								    .target = text_get(&target)}));
+	}
+	return tally_status(&tally);
+}
+
+static const struct option_row fabric_options[] = {
+	{"--vlans", 0, OPTION_VALUE, "LOW-HIGH",
+	 "the VLANs that are ours: nothing else is touched"},
+	{"--parking", 0, OPTION_VALUE, "VLAN", "of a free port; outside of them"},
+	{"--quarantine", 0, OPTION_VALUE, "TIME", "before a returned VLAN is used again, 10m"},
+	{"--foreign", 0, OPTION_VALUE, "repair|report", "what a foreign change of ours gets"},
+};
+static const struct option_row link_options[] = {
+	{"--fabric", 0, OPTION_VALUE, "FABRIC", "only of this fabric"},
+	{"--switch", 0, OPTION_VALUE, "SWITCH", "only at this switch"},
+	{"--state", 0, OPTION_VALUE, "confirmed|claimed|conflict|gone", "only these"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+static const struct option_row nic_list_options[] = {
+	{"--node", 0, OPTION_VALUE, "NODE", "only of this node"},
+	{"--switch", 0, OPTION_VALUE, "SWITCH", "only at this switch"},
+	{"--port", 0, OPTION_VALUE, "PORT", "only at this port"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+static const struct option_row locate_options[] = {
+	{"--blink", 0, OPTION_VALUE, "TIME", "blink the LED of the port so long, where it can"},
+};
+static const struct option_row alert_options[] = {
+	{"--all", 0, OPTION_FLAG, NULL, "those that are over, too"},
+	{"--kind", 0, OPTION_VALUE, "KIND", "wiring.miscabled, or a pattern: wiring.*"},
+	{"--subject", 0, OPTION_VALUE, "SUBJECT", "of this switch, port (SWITCH:PORT) or node"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+
+static const struct command commands[] = {
+	{"fabric", "list", "", "fabrics and how many switches they have", NO_OPTIONS, 0, 0,
+	 fabric_list},
+	{"fabric", "create", "FABRIC", "declare a fabric, or change what the options name",
+	 OPTIONS(fabric_options), 1, 1, fabric_set},
+	{"fabric", "show", "FABRIC", "its switches, the cables between them, what is wrong",
+	 NO_OPTIONS, 1, 1, fabric_show},
+	{"fabric", "delete", "FABRIC", "forget a fabric without switches", NO_OPTIONS, 1, 1,
+	 fabric_delete},
+	{"link", "list", "", "cables between switches as found", OPTIONS(link_options), 0, 0,
+	 link_list},
+	{"nic", "list", "", "where MACs are plugged in", OPTIONS(nic_list_options), 0, 0, nic_list},
+	{"nic", "locate", "NIC", "where a MAC, NODE or NODE:NIC is: switch, port, says who, how certain",
+	 OPTIONS(locate_options), 1, 1, nic_locate},
+	{"alert", "list", "", "what a person should look at", OPTIONS(alert_options), 0, 0,
+	 alert_list},
+	{"alert", "show", "ALERT", "one of them, with what to do", NO_OPTIONS, 1, 1, alert_show},
+	{"alert", "ack", "ALERT...", "say that somebody looks after it", NO_OPTIONS, 1, 1000,
+	 alert_acknowledge},
+};
+const struct command_group fabric_group = {commands, COUNT_OF(commands)};
