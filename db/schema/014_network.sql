@@ -87,7 +87,7 @@ create table change_batch (
 	fabric_id bigint not null references fabric,
 	reason text not null,                  -- 'intent', 'drift', 'operator'
 	state text not null check (state in ('creating', 'attaching', 'deleting', 'verifying', 'done', 'undoing', 'undone', 'failed')),
-	owner text not null,
+	owner text not null,                   -- of the fabric's claim then, and its generation
 	generation bigint not null default 1,
 	problem jsonb,
 	created_at timestamptz not null default now(),
@@ -101,7 +101,7 @@ create table change (
 	id bigint generated always as identity primary key,
 	batch_id bigint not null references change_batch on delete cascade,
 	switch_id bigint not null references switch on delete cascade,
-	phase integer not null,                -- 1 create, 2 attach, 3 delete
+	phase integer not null,                -- 1 create, 2 cut, 3 attach, 4 trim and delete
 	edit jsonb not null,                   -- kind, vlan, vlan_name, port, before, after
 	state text not null check (state in ('planned', 'sent', 'taken', 'applied', 'refused', 'undone', 'unknown')),
 	problem jsonb,
@@ -179,7 +179,7 @@ declare
 	n network%rowtype;
 	v_port text;
 begin
-	select * into n from network where id = p_network for update;
+	select * into n from network where id = p_network for no key update;
 	if not found or not in_scope(n.tenant_id) then
 		raise exception 'network % does not exist', p_network using errcode = 'HA404', hint = 'haasctl network list';
 	end if;
@@ -256,7 +256,7 @@ begin
 	end if;
 	insert into port_intent (switch_id, port, wanted_version) values (p_switch, p_port, 1) on conflict (switch_id, port) do nothing;
 	v_new := found;
-	perform from port_intent where switch_id = p_switch and port = p_port for update;
+	perform from port_intent where switch_id = p_switch and port = p_port for no key update;
 	if not v_new and not exists (
 		(select a.network_id, a.mode from attachment a where a.switch_id = p_switch and a.port = p_port
 		 except select * from unnest(p_networks, p_modes))
@@ -304,7 +304,7 @@ declare
 	v_networks bigint[];
 	v_modes text[];
 begin
-	perform from port_intent where switch_id = v_switch and port = p_port for update;
+	perform from port_intent where switch_id = v_switch and port = p_port for no key update;
 	select coalesce(array_agg(network_id order by id), '{}'), coalesce(array_agg(mode order by id), '{}') into v_networks, v_modes
 	from attachment where switch_id = v_switch and port = p_port and network_id <> p_network;
 	return port_networks_apply(v_switch, p_port, v_networks || p_network, v_modes || p_mode, p_actor);
@@ -320,7 +320,7 @@ declare
 	v_networks bigint[];
 	v_modes text[];
 begin
-	perform from port_intent where switch_id = v_switch and port = p_port for update;
+	perform from port_intent where switch_id = v_switch and port = p_port for no key update;
 	if not exists (select from attachment where switch_id = v_switch and port = p_port and network_id = p_network) then
 		raise exception 'port %:% is not in that network', p_switch, p_port using errcode = 'HA404';
 	end if;
@@ -343,7 +343,7 @@ returns void language plpgsql security definer set search_path = haas, pg_temp a
 declare
 	v_switch bigint := switch_id_of(p_switch);
 begin
-	perform from port_intent where switch_id = v_switch and port = p_port for update;
+	perform from port_intent where switch_id = v_switch and port = p_port for no key update;
 	if exists (select from attachment where switch_id = v_switch and port = p_port) then
 		raise exception 'port %:% is in a network', p_switch, p_port using errcode = 'HA409', hint = 'detach it first';
 	end if;
@@ -395,7 +395,7 @@ declare
 	v_modes text[];
 	r record;
 begin
-	select * into v_node from node where id = p_node for share;
+	select * into v_node from node where id = p_node for no key update;
 	if not found then
 		raise exception 'node % does not exist', p_node using errcode = 'HA404';
 	end if;
@@ -453,7 +453,7 @@ declare
 	v_node node%rowtype;
 	v_bad record;
 begin
-	select * into v_node from node where id = p_node for update;
+	select * into v_node from node where id = p_node for no key update;
 	if not found or not in_scope(v_node.tenant_id) then
 		raise exception 'node % does not exist', p_node using errcode = 'HA404';
 	end if;

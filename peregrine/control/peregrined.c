@@ -34,6 +34,8 @@ static void on_db_state(void *context, bool connected)
 		return;
 	switches_db_state(peregrined->switches, connected);
 	discovery_db_state(peregrined->discovery, connected);
+	if (peregrined->reconcile)
+		reconcile_db_state(peregrined->reconcile, connected);
 }
 
 static void on_notify(void *context, const char *channel)
@@ -44,6 +46,16 @@ static void on_notify(void *context, const char *channel)
 		switches_wake(peregrined->switches);
 	if (strcmp(channel, "network") != 0)
 		discovery_wake(peregrined->discovery);
+	if (peregrined->reconcile && strcmp(channel, "inventory") != 0)
+		reconcile_wake(peregrined->reconcile);
+}
+
+static void on_reading(void *context, int64_t switch_id, const struct switch_reading *reading,
+		       int64_t since_ms)
+{
+	const struct peregrined *peregrined = context;
+
+	reconcile_note(peregrined->reconcile, switch_id, reading, since_ms);
 }
 
 static void on_switch(void *context, int64_t switch_id, const struct switch_row *row)
@@ -74,6 +86,15 @@ static void name_of(const struct peregrined_conf *conf, char *ret, size_t room)
 		(void)text_copy(ret, room, conf->name);
 	else
 		(void)text_format(ret, room, "%s:%d", host, (int)getpid());
+}
+
+/* Without the process: after kill -9 the same owner goes on at once. */
+static void owner_of(const struct peregrined_conf *conf, char *ret, size_t room)
+{
+	char host[64] = "";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	(void)text_copy(ret, room, conf->name[0] ? conf->name : host);
 }
 
 static int start_queue(struct peregrined *peregrined)
@@ -121,6 +142,20 @@ static int start_discovery(struct peregrined *peregrined)
 	return discovery_new(peregrined->loop, &options, &peregrined->discovery);
 }
 
+/* Discovery looks at the switches anyway, and hands over what it reads. */
+static int start_reconcile(struct peregrined *peregrined)
+{
+	const struct reconcile_options options = {.db = peregrined->db,
+						  .access = peregrined_access(peregrined),
+						  .owner = peregrined->owner,
+						  .no_looks = true};
+	int rc = reconcile_new(peregrined->loop, &options, &peregrined->reconcile);
+
+	if (rc == 0)
+		discovery_listen(peregrined->discovery, on_reading, peregrined);
+	return rc;
+}
+
 static int start_parts(struct peregrined *peregrined, struct problem *problem)
 {
 	const struct db_options db = {
@@ -140,6 +175,8 @@ static int start_parts(struct peregrined *peregrined, struct problem *problem)
 		rc = start_switches(peregrined, problem);
 	if (rc == 0)
 		rc = start_discovery(peregrined);
+	if (rc == 0)
+		rc = start_reconcile(peregrined);
 	if (rc && !problem_is_set(problem))
 		(void)problem_set(problem, rc, "peregrined cannot start: %s", error_text(rc));
 	return rc;
@@ -161,6 +198,7 @@ int peregrined_start(struct loop *loop, const void *values, void **ret_state,
 	peregrined->loop = loop;
 	peregrined->conf = conf;
 	name_of(conf, peregrined->name, sizeof(peregrined->name));
+	owner_of(conf, peregrined->owner, sizeof(peregrined->owner));
 	/* The socket may stand where only root may make one; everything else is ours as the user we
 	 * become. */
 	rc = peregrined_serve(peregrined, problem);
@@ -184,6 +222,7 @@ void peregrined_reload(void *state)
 
 	switches_wake(peregrined->switches);
 	discovery_wake(peregrined->discovery);
+	reconcile_wake(peregrined->reconcile);
 }
 
 /* The connection goes first: whoever waits for a row hears of it while all parts still stand. */
@@ -195,10 +234,13 @@ void peregrined_stop(void *state)
 		return;
 	peregrined_serve_end(peregrined);
 	http_server_free(peregrined->server);
+	if (peregrined->reconcile)
+		reconcile_db_state(peregrined->reconcile, false);
 	db_free(peregrined->db);
 	switches_free(peregrined->switches);
 	discovery_free(peregrined->discovery);
 	switch_queue_free(peregrined->queue);
+	reconcile_free(peregrined->reconcile); /* the queue has answered what it asked */
 	snmp_client_free(peregrined->snmp);
 	worker_free(peregrined->worker);
 	free(peregrined);

@@ -9,6 +9,7 @@
 #include "peregrine/control/driver/switch_queue.h"
 #include "peregrine/control/fabric/discovery.h"
 #include "peregrine/control/peregrined.h"
+#include "peregrine/control/reconcile/reconcile.h"
 #include "peregrine/control/switches.h"
 
 struct snmp_client;
@@ -25,9 +26,14 @@ struct peregrined {
 	struct switch_queue *queue;
 	struct switches *switches;
 	struct discovery *discovery;
+	struct reconcile *reconcile;
+	char owner[128]; /* of the fabrics that it works on; a restart keeps it */
 	struct http_server *server;
 	struct waiting *waiting; /* requests whose answer a switch has to give */
 };
+
+/* The reconcile engine's way to switches: the queue, before all regular looks. */
+struct switch_access peregrined_access(struct peregrined *peregrined);
 
 /* Binds the socket. */
 MUST_USE int peregrined_serve(struct peregrined *peregrined, struct problem *problem);

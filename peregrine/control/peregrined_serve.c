@@ -32,6 +32,7 @@ struct waiting {
 struct numbers {
 	struct switch_queue_stats queue;
 	struct discovery_stats discovery;
+	struct reconcile_stats reconcile;
 	uint64_t database_up;
 };
 
@@ -58,6 +59,17 @@ static const struct metric_row metric_rows[] = {
 	{"haas_fabric_links",                   METRIC_GAUGE,   NULL, AT(discovery.links),         "cables between switches"},
 	{"haas_fabric_places",                  METRIC_GAUGE,   NULL, AT(discovery.places),        "MACs whose port is known"},
 	{"haas_fabric_problems",                METRIC_GAUGE,   NULL, AT(discovery.problems),      "conflicts and differences from the plan"},
+	{"haas_reconcile_cycles_total",         METRIC_COUNTER, NULL, AT(reconcile.cycles),        "times that wanted and observed were compared"},
+	{"haas_reconcile_batches_total",        METRIC_COUNTER, NULL, AT(reconcile.batches),       "batches of changes begun"},
+	{"haas_reconcile_applied_total",        METRIC_COUNTER, NULL, AT(reconcile.applied),       "of them those that were read back as wanted"},
+	{"haas_reconcile_undone_total",         METRIC_COUNTER, NULL, AT(reconcile.undone),        "of them those that were taken back"},
+	{"haas_reconcile_failed_total",         METRIC_COUNTER, NULL, AT(reconcile.failed),        "of them those that could not be taken back"},
+	{"haas_reconcile_edits_total",          METRIC_COUNTER, NULL, AT(reconcile.edits_sent),    "edits sent to switches"},
+	{"haas_reconcile_proofs_total",         METRIC_COUNTER, NULL, AT(reconcile.proofs),        "states of a fabric that were to be proven isolated"},
+	{"haas_reconcile_failed_proofs_total",  METRIC_COUNTER, NULL, AT(reconcile.proofs_failed), "of them those that were not, so nothing was sent"},
+	{"haas_reconcile_drifts_total",         METRIC_COUNTER, NULL, AT(reconcile.drifts),        "switches that somebody else changed"},
+	{"haas_reconcile_repaired_total",       METRIC_COUNTER, NULL, AT(reconcile.repaired),      "of them those that are as applied again"},
+	{"haas_reconcile_lost_claims_total",    METRIC_COUNTER, NULL, AT(reconcile.lost_claims),   "times that a fabric went to another, or PostgreSQL away"},
 	{"haas_database_up",                    METRIC_GAUGE,   NULL, AT(database_up),             "1 = PostgreSQL is there"},
 };
 /* clang-format on */
@@ -67,6 +79,7 @@ static void get_metrics(void *context, struct http_request *request)
 	struct peregrined *peregrined = context;
 	CLEANUP(text_done) struct text body = {0};
 	struct numbers numbers = {.discovery = *discovery_stats(peregrined->discovery),
+				  .reconcile = *reconcile_stats(peregrined->reconcile),
 				  .database_up = db_connected(peregrined->db)};
 
 	switch_queue_stats(peregrined->queue, &numbers.queue);
@@ -316,6 +329,41 @@ static void get_switch(void *context, struct http_request *request)
 	http_answer_json(request, 200, &json);
 }
 
+/* --- what differs, and its repair ---------------------------------------------------------- */
+
+static void get_diff(void *context, struct http_request *request)
+{
+	const struct peregrined *peregrined = context;
+	CLEANUP(text_done) struct text json = {0};
+	struct problem problem = {0};
+	int rc = reconcile_diff(peregrined->reconcile, http_request_param(request, "switch"), &json,
+				&problem);
+
+	if (rc && !problem_is_set(&problem))
+		(void)problem_set(&problem, rc, "nothing can be compared: %s", error_text(rc));
+	if (rc)
+		http_answer_problem(request, http_status_of(rc), &problem);
+	else
+		http_answer_json(request, 200, &json);
+}
+
+static void post_reconcile(void *context, struct http_request *request)
+{
+	struct peregrined *peregrined = context;
+	const char *name = http_request_param(request, "switch");
+	CLEANUP(text_done) struct text json = {0};
+	struct problem problem = {0};
+	int rc = reconcile_request(peregrined->reconcile, name, &problem);
+
+	json_begin_object(&json, NULL);
+	json_string(&json, "switch", name);
+	json_end_object(&json);
+	if (rc)
+		http_answer_problem(request, http_status_of(rc), &problem);
+	else
+		http_answer_json(request, 202, &json);
+}
+
 /* --- life --------------------------------------------------------------------------------------
  */
 
@@ -325,6 +373,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/switches/{switch}", get_switch},
 	{HTTP_POST, "/switches/{switch}/read", post_read},
 	{HTTP_POST, "/switches/{switch}/locate", post_locate},
+	{HTTP_GET, "/switches/{switch}/diff", get_diff},
+	{HTTP_POST, "/switches/{switch}/reconcile", post_reconcile},
 };
 
 int peregrined_serve(struct peregrined *peregrined, struct problem *problem)

@@ -31,7 +31,8 @@ static const char *const change_states[] = {
 
 static void end(struct batch *batch)
 {
-	struct batch_end result = {.outcome = BATCH_DONE, .problem = batch->problem};
+	struct batch_end result = {
+		.outcome = BATCH_DONE, .overtaken = batch->overtaken, .problem = batch->problem};
 
 	batch->step = STEP_ENDED;
 	if (batch->lost)
@@ -92,7 +93,8 @@ static void on_phase(void *context, int rc, const PGresult *result, const struct
 
 	(void)problem;
 	batch->pending--;
-	if (rc || PQntuples(result) == 0 || batch->lost) {
+	batch->overtaken = rc == 0 && PQntuples(result) == 0;
+	if (rc || batch->overtaken || batch->lost) {
 		lose(batch);
 		return;
 	}
@@ -214,7 +216,8 @@ static void on_journal(void *context, int rc, const PGresult *result, const stru
 
 	(void)problem;
 	batch->pending--;
-	if (rc || PQntuples(result) == 0 || batch->lost) {
+	batch->overtaken = rc == 0 && PQntuples(result) == 0;
+	if (rc || batch->overtaken || batch->lost) {
 		lose(batch);
 		return;
 	}

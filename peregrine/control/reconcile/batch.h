@@ -19,6 +19,7 @@ struct batch;
 
 struct batch_end {
 	enum batch_outcome outcome;
+	bool overtaken;         /* BATCH_LOST: somebody else has the fabric */
 	struct problem problem; /* of the first thing that went wrong */
 };
 /* From the loop; the batch is freed by its owner, also from inside this call. */

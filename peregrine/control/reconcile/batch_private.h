@@ -54,7 +54,7 @@ struct batch {
 	int stage; /* being sent or undone */
 	unsigned pending;
 	unsigned unstarted; /* of them calls that could not even be started */
-	bool lost, trouble;
+	bool lost, overtaken, trouble;
 	struct problem problem;
 	struct text parked;
 	struct loop_timer *turn;

@@ -25,7 +25,7 @@ struct claim_key fabric_key(const struct engine_fabric *fabric)
 {
 	return (struct claim_key){.fabric_id = fabric->id,
 				  .generation = fabric->generation,
-				  .owner = fabric->reconcile->options.owner,
+				  .owner = fabric->owner,
 				  .claim_ms = fabric->reconcile->options.claim_ms};
 }
 
@@ -45,10 +45,15 @@ void fabric_done(struct engine_fabric *fabric, bool reload)
 	fabric->again = false;
 }
 
-/* Somebody else has it, or PostgreSQL went away: nothing that was planned counts any more. */
-void fabric_lost(struct engine_fabric *fabric)
+/* Somebody else has it, or PostgreSQL went away: nothing that was planned counts any more. Who was
+ * overtaken waits in line from then on, also behind a later life under its own name. */
+void fabric_lost(struct engine_fabric *fabric, bool overtaken)
 {
 	struct reconcile *reconcile = fabric->reconcile;
+
+	if (overtaken)
+		(void)text_format(fabric->owner, sizeof(fabric->owner), "%s (overtaken %lld)",
+				  reconcile->options.owner, (long long)fabric->generation);
 
 	if (fabric->claimed)
 		reconcile->stats.lost_claims++;
@@ -89,7 +94,7 @@ static void claim(struct engine_fabric *fabric)
 {
 	struct reconcile *reconcile = fabric->reconcile;
 	const struct claim_ask ask = {.fabric_id = fabric->id,
-				      .owner = reconcile->options.owner,
+				      .owner = fabric->owner,
 				      .claim_ms = reconcile->options.claim_ms,
 				      .fresh = fabric->fresh || !fabric->claimed};
 
@@ -189,7 +194,7 @@ static void on_closed(void *context, int rc, const PGresult *result, const struc
 
 	(void)problem;
 	if (rc || PQntuples(result) == 0) {
-		fabric_lost(fabric);
+		fabric_lost(fabric, rc == 0);
 		return;
 	}
 	fabric->resumed = true;
@@ -206,7 +211,7 @@ static void on_unfinished(void *context, int rc, const PGresult *result,
 
 	(void)problem;
 	if (rc) {
-		fabric_lost(fabric);
+		fabric_lost(fabric, false);
 		return;
 	}
 	if (PQntuples(result) == 0) {
@@ -217,7 +222,7 @@ static void on_unfinished(void *context, int rc, const PGresult *result,
 	reconcile->stats.resumed++;
 	if (unfinished_rows(reconcile, result, &json) ||
 	    intent_store_close(reconcile->options.db, &key, text_get(&json), on_closed, fabric))
-		fabric_lost(fabric);
+		fabric_lost(fabric, false);
 }
 
 /* --- one fabric ------------------------------------------------------ */
@@ -244,7 +249,7 @@ static void step(struct engine_fabric *fabric, size_t place)
 		fabric->step = FABRIC_RESUMING;
 		if (intent_store_unfinished(reconcile->options.db, fabric->id, on_unfinished,
 					    fabric))
-			fabric_lost(fabric);
+			fabric_lost(fabric, false);
 		return;
 	}
 	fabric_plan(fabric, place);
@@ -269,6 +274,7 @@ static struct engine_fabric *fabric_get(struct reconcile *reconcile, int64_t id)
 	fabric->reconcile = reconcile;
 	fabric->id = id;
 	fabric->fresh = true;
+	(void)text_copy(fabric->owner, sizeof(fabric->owner), reconcile->options.owner);
 	fabrics[reconcile->fabric_count++] = fabric;
 	return fabric;
 }
@@ -404,7 +410,7 @@ void reconcile_db_state(struct reconcile *reconcile, bool connected)
 		if (fabric->batch)
 			batch_abandon(fabric->batch);
 		else
-			fabric_lost(fabric);
+			fabric_lost(fabric, false);
 	}
 }
 

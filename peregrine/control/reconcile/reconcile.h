@@ -35,7 +35,8 @@ struct switch_access {
 struct reconcile_options {
 	struct db *db; /* borrowed; role peregrined, LISTENs on channel `network` */
 	struct switch_access access;
-	const char *owner; /* who claims fabrics, "HOST:PID"; borrowed */
+	const char *owner; /* who claims fabrics: a name that a restart keeps, since only an
+			      earlier life of the same owner is overtaken at once; borrowed */
 	uint32_t claim_ms; /* 0 = 60000; a fabric is taken over so long after its owner stalled */
 	uint32_t call_ms;  /* 0 = 40000; deadline of one call with edits */
 	uint32_t read_ms;  /* 0 = 20000; deadline of one reading */

@@ -317,7 +317,7 @@ static void on_numbers(void *context, int rc, const PGresult *result, const stru
 		return;
 	}
 	if (rc || PQntuples(result) == 0) {
-		fabric_lost(fabric);
+		fabric_lost(fabric, rc == 0);
 		return;
 	}
 	fabric_done(fabric, true);
@@ -339,7 +339,7 @@ static bool write_numbers(struct engine_fabric *fabric, struct pass *pass)
 	fabric->step = FABRIC_NUMBERS;
 	if (json.failed || intent_store_numbers(fabric->reconcile->options.db, &key,
 						text_get(&json), on_numbers, fabric))
-		fabric_lost(fabric);
+		fabric_lost(fabric, false);
 	return true;
 }
 
@@ -399,7 +399,7 @@ static void on_batch_end(void *context, const struct batch_end *end)
 	}
 	fabric->batch = NULL;
 	if (end->outcome == BATCH_LOST)
-		fabric_lost(fabric);
+		fabric_lost(fabric, end->overtaken);
 	else
 		fabric_tell_batch(fabric, batch, end);
 	batch_free(batch);
@@ -429,7 +429,7 @@ static void start_batch(struct engine_fabric *fabric, struct pass *pass)
 	reconcile->stats.batches++;
 	fabric->step = FABRIC_BATCH;
 	if (batch_new(&options, &pass->scene, &pass->wanted, &pass->plan, &fabric->batch))
-		fabric_lost(fabric);
+		fabric_lost(fabric, false);
 }
 
 bool fabric_only_tells(const struct engine_fabric *fabric, const struct pass *pass)

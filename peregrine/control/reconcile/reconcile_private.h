@@ -21,6 +21,7 @@ struct engine_fabric {
 	enum fabric_step step;
 	bool again; /* woken meanwhile */
 	bool fresh, claimed, resumed;
+	char owner[160]; /* that it claims as */
 	int64_t generation;
 	int64_t claim_until_ms, retry_ms; /* clock_monotonic_ms */
 	struct batch *batch;
@@ -55,7 +56,7 @@ struct reconcile {
 struct claim_key fabric_key(const struct engine_fabric *fabric);
 /* The step has ended: on to the next thing, with fresh rows when `reload`. */
 void fabric_done(struct engine_fabric *fabric, bool reload);
-void fabric_lost(struct engine_fabric *fabric);
+void fabric_lost(struct engine_fabric *fabric, bool overtaken);
 
 /* --- reconcile_read.c --- */
 void reconcile_read_due(struct reconcile *reconcile);

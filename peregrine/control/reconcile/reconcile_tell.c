@@ -24,7 +24,7 @@ static void on_told(void *context, int rc, const PGresult *result, const struct 
 	if (fabric->batch)
 		batch_abandon(fabric->batch);
 	else if (fabric->claimed)
-		fabric_lost(fabric);
+		fabric_lost(fabric, rc == 0);
 }
 
 /* The next rows that are read come after it: one connection, in order. */
@@ -34,7 +34,7 @@ static void tell(struct engine_fabric *fabric, const struct text *json)
 
 	if (json->failed ||
 	    intent_store_save(fabric->reconcile->options.db, &key, text_get(json), on_told, fabric))
-		fabric_lost(fabric);
+		fabric_lost(fabric, false);
 }
 
 static void say_problem(const struct problem *problem, struct text *json, const char *key)

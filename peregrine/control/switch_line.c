@@ -1,0 +1,51 @@
+/* The reconcile engine asks switches through the queue. Results come with the queue's answer; the
+ * engine has them in its own array. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+
+#include "peregrine/control/peregrined_private.h"
+
+struct line_call {
+	switch_call_fn fn;
+	void *context;
+	enum edit_result *results;
+};
+
+static void on_answer(void *context, const struct switch_answer *answer)
+{
+	struct line_call *call = context;
+
+	if (call->results && answer->edit_count > 0)
+		memcpy(call->results, answer->results, answer->edit_count * sizeof(*call->results));
+	call->fn(call->context, answer->rc, answer->rc ? NULL : answer->reading, answer->problem);
+	free(call);
+}
+
+static int line_call(void *context, int64_t switch_id, const struct switch_request *request,
+		     int64_t deadline_ms, switch_call_fn fn, void *fn_context)
+{
+	struct peregrined *peregrined = context;
+	int64_t left_ms = deadline_ms - clock_monotonic_ms();
+	const struct switch_ask ask = {.switch_id = switch_id,
+				       .request = request,
+				       .priority = SWITCH_PRIORITY_CHANGE,
+				       .deadline_ms = left_ms > 0 ? (uint32_t)left_ms : 1};
+	struct line_call *call = malloc(sizeof(*call));
+	int rc;
+
+	if (!call)
+		return -ENOMEM;
+	*call = (struct line_call){.fn = fn, .context = fn_context, .results = request->results};
+	rc = switch_queue_submit(peregrined->queue, &ask, on_answer, call, NULL);
+	if (rc)
+		free(call);
+	return rc;
+}
+
+struct switch_access peregrined_access(struct peregrined *peregrined)
+{
+	return (struct switch_access){.context = peregrined, .call = line_call};
+}
