@@ -184,13 +184,11 @@ static void what_is_not_there_is_refused(void **state)
 		{"mgmt", "", 10, "port mgmt is not one of the bridge's"},
 		{"p1", "", 30, "VLAN 30 for port p1 does not exist"},
 		{"p1", "20,4000", 10, "VLAN 4000 for port p1 does not exist"},
-		{"far", "", 10, "VLAN 10 has no room for port far in its list"},
 	};
 
 	(void)state;
 	make_world(&world, &snmp_dialect_qbridge);
 	fact_port(&world.facts, 70, 0, "mgmt");
-	fact_port(&world.facts, 71, 17, "far");
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct switch_edit edit =
 			port_edit(rows[i].port, true, rows[i].native, rows[i].tagged);
@@ -227,6 +225,39 @@ static void vlans_are_made_and_deleted_once(void **state)
 	world.facts.dialect = &snmp_dialect_os9;
 	assert_int_equal(snmp_plan_edits(&world.facts, edits, 1, 1, &world.plan, &world.problem),
 			 E_UNSUPPORTED);
+}
+
+/* An agent that knows no createAndGo. */
+static void rows_that_wait_are_made_active_after(void **state)
+{
+	CLEANUP(world_done) struct world world;
+	struct switch_edit edits[] = {
+		{.kind = EDIT_VLAN_CREATE, .vlan = 30, .vlan_name = "a"},
+		{.kind = EDIT_VLAN_CREATE, .vlan = 40},
+	};
+
+	(void)state;
+	make_world(&world, &snmp_dialect_qbridge);
+	world.facts.create_and_wait = true;
+	assert_int_equal(plan(&world, edits, 2), 2);
+	expect_plan(&world, "4.3.1.5.30=5 4.3.1.1.30=61 4.3.1.5.40=5 4.3.1.5.30=1 4.3.1.5.40=1");
+	assert_int_equal(snmp_plan_chunk(&world.plan, 0), 3);
+	assert_int_equal(snmp_plan_chunk(&world.plan, 3), 2);
+}
+
+/* An agent that leaves out zeros at the end: the list of a new VLAN is empty. */
+static void short_lists_grow_for_a_port_of_the_bridge(void **state)
+{
+	CLEANUP(world_done) struct world world;
+	struct switch_edit edit = port_edit("far", false, 30, "");
+
+	(void)state;
+	make_world(&world, &snmp_dialect_qbridge);
+	fact_vlan(&world.facts, 30, "", "", "");
+	fact_port(&world.facts, 71, 17, "far");
+	fact_pvid(&world.facts, 17, 1);
+	assert_int_equal(plan(&world, &edit, 1), 1);
+	expect_plan(&world, "4.3.1.2.30=000080 4.3.1.4.30=000080 4.5.1.1.17=30");
 }
 
 /* A trunk of hundreds of VLANs needs several SETs, each within a frame. */
@@ -286,6 +317,8 @@ int main(void)
 		cmocka_unit_test(frame_types_that_cannot_be_written_are_left),
 		cmocka_unit_test(what_is_not_there_is_refused),
 		cmocka_unit_test(vlans_are_made_and_deleted_once),
+		cmocka_unit_test(rows_that_wait_are_made_active_after),
+		cmocka_unit_test(short_lists_grow_for_a_port_of_the_bridge),
 		cmocka_unit_test(a_large_trunk_goes_in_pieces),
 		cmocka_unit_test(fastpath_has_a_mode_and_lists_of_its_own),
 	};

@@ -135,6 +135,12 @@ static void judge(struct snmp_change *change)
 		go_on(change); /* it never arrived */
 		return;
 	}
+	if (same == count && edits[change->next].kind == EDIT_VLAN_CREATE &&
+	    change->rc != E_TIMEOUT && change->rc != E_DENIED && !one->create_and_wait) {
+		one->create_and_wait = one->facts.create_and_wait = true;
+		go_on(change);
+		return;
+	}
 	if (count > 1 && change->rc != E_TIMEOUT) {
 		change->limit = 1; /* one by one: which of them is it? */
 		go_on(change);
@@ -204,7 +210,8 @@ static void send_chunk(struct snmp_change *change)
 	ask.bindings = change->plan.bindings + change->sent;
 	ask.count = change->chunk;
 	/* Hardware is programmed before the answer comes. */
-	ask.timeout_ms = change->one->family->timeout_ms * 3;
+	ask.timeout_ms = 3 * (change->one->endpoint.timeout_ms ? change->one->endpoint.timeout_ms
+							       : change->one->family->timeout_ms);
 	if (snmp_peer_ask(change->one->peer, &ask, on_set, change))
 		end_with(change, E_LIMIT, "a value that cannot be sent");
 }
@@ -249,10 +256,18 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 	struct snmp_switch *one = change->one;
 
 	one->reader = NULL;
-	if (rc || refused) {
+	if (!rc && refused)
+		rc = E_PROTOCOL;
+	/* As when its subagent is away: that says nothing of what was done. */
+	if (!rc &&
+	    (!fact_count(&one->facts, FACT_VLANS) || !fact_count(&one->facts, FACT_BRIDGE_PORTS))) {
+		rc = E_UNAVAILABLE;
+		why = "it shows no VLANs and ports of a bridge (Q-BRIDGE-MIB) now";
+	}
+	if (rc) {
 		for (size_t i = 0; change->judging && i < change->plan.edits; i++)
 			one->request->results[change->next + i] = EDIT_UNKNOWN;
-		end_with(change, rc ? rc : E_DENIED, why);
+		end_with(change, rc, why);
 		return;
 	}
 	if (change->judging) {
@@ -283,7 +298,8 @@ static int read_facts(struct snmp_change *change)
 	change->stale = false;
 	snmp_facts_done(&one->facts);
 	one->facts = (struct snmp_facts){.dialect = one->dialect,
-					 .fixed_frame_types = one->fixed_frame_types};
+					 .fixed_frame_types = one->fixed_frame_types,
+					 .create_and_wait = one->create_and_wait};
 	return snmp_reader_start(&plan, &one->reader);
 }
 

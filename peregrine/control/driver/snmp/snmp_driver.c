@@ -140,6 +140,21 @@ static unsigned parts_left(const struct snmp_dialect *dialect, unsigned parts, u
 	return left;
 }
 
+/* An agent whose subagent is away shows empty tables. No bridge is without a port and a VLAN, so
+ * that is no answer. */
+static unsigned parts_empty(const struct snmp_facts *facts, const struct switch_reading *reading)
+{
+	unsigned empty = 0;
+
+	if (reading->vlan_count == 0)
+		empty |= PART_VLANS;
+	if (fact_count(facts, FACT_BRIDGE_PORTS) == 0)
+		empty |= PART_FDB;
+	if (fact_count(facts, FACT_INTERFACES) == 0)
+		empty |= PART_PORTS;
+	return empty;
+}
+
 static void on_read(void *context, int rc, uint32_t refused, const char *why)
 {
 	struct snmp_switch *one = context;
@@ -153,11 +168,10 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 		snmp_switch_fail(one, rc, "reading", why);
 		return;
 	}
-	reading.parts = parts_left(one->dialect, parts, refused);
+	reading.parts =
+		parts_left(one->dialect, parts, refused) & ~parts_empty(&one->facts, &reading);
 	reading.requests = snmp_peer_requests(one->peer) - one->requests_before;
 	text_copy(reading.identity.family, sizeof(reading.identity.family), one->family->name);
-	if (refused)
-		problem_set(&one->early, 0, "%s", why);
 	snmp_switch_end(one, 0, &reading, NULL);
 }
 

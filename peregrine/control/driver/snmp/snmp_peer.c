@@ -35,7 +35,7 @@ struct exchange {
 	int failure; /* of the last try, for EXCHANGE_AGAIN */
 	unsigned tries;
 	uint32_t timeout_ms;
-	int64_t expires_ms;
+	int64_t sent_ms, expires_ms;
 	int report; /* SNMPERR_* of a report, 0 = none */
 	snmp_answer_fn fn;
 	void *context;
@@ -54,6 +54,7 @@ struct snmp_peer {
 	unsigned under_way, window;
 	unsigned depth; /* of calls of ours on the stack that look at the peer after */
 	bool closed;
+	int64_t answered_ms;
 	unsigned engine_tries; /* probes without a good answer since */
 	uint32_t timeout_ms, requests;
 	uint16_t repetitions, good;
@@ -362,6 +363,7 @@ static void on_response(struct exchange *exchange, netsnmp_pdu *pdu)
 	for (const netsnmp_variable_list *at = pdu->variables; at; at = at->next_variable)
 		answer.count++;
 	exchange->peer->engine_tries = 0;
+	exchange->peer->answered_ms = clock_monotonic_ms();
 	if (exchange->peer->window < WINDOW_LIMIT)
 		exchange->peer->window++;
 	publish(exchange, &answer);
@@ -461,7 +463,8 @@ static void send_one(struct snmp_peer *peer, struct exchange *exchange)
 	pdu->msgid = snmp_get_next_msgid();
 	handle->timeout = (long)exchange->timeout_ms * 1000;
 	handle->s_snmp_errno = 0;
-	exchange->expires_ms = clock_monotonic_ms() + exchange->timeout_ms;
+	exchange->sent_ms = clock_monotonic_ms();
+	exchange->expires_ms = exchange->sent_ms + exchange->timeout_ms;
 	exchange->tries++;
 	exchange->report = 0;
 	exchange->state = EXCHANGE_SENT;
@@ -505,6 +508,11 @@ static void try_again(struct snmp_peer *peer, struct exchange *exchange)
 		return;
 	}
 	if (exchange->failure == E_TIMEOUT) {
+		/* Silence may be another engine's: Net-SNMP drops the report that would say so. */
+		if (peer->endpoint.snmp_user[0] && peer->answered_ms < exchange->sent_ms) {
+			peer->has_engine = false;
+			peer->stale = true;
+		}
 		exchange->timeout_ms += exchange->timeout_ms / 2;
 		/* The answer may have been too large for what lies between. */
 		if (exchange->pdu->command == SNMP_MSG_GETBULK &&

@@ -12,7 +12,7 @@
 #define DOT1Q 1, 3, 6, 1, 2, 1, 17, 7, 1
 
 /* RowStatus (RFC 2579), frame types and filter (RFC 4363). */
-enum { ROW_ACTIVE = 1, ROW_CREATE_AND_GO = 4, ROW_DESTROY = 6 };
+enum { ROW_ACTIVE = 1, ROW_CREATE_AND_GO = 4, ROW_CREATE_AND_WAIT = 5, ROW_DESTROY = 6 };
 enum { FRAMES_ALL = 1, FRAMES_TAGGED = 2, FILTER_ON = 1 };
 
 enum column {
@@ -80,7 +80,7 @@ size_t snmp_plan_chunk(const struct snmp_plan *plan, size_t from)
 
 	while (at < plan->count && at - from < PLAN_BINDINGS) {
 		bytes += size_of(&plan->bindings[at]);
-		if (bytes > PLAN_BYTES && at > from)
+		if (at > from && (bytes > PLAN_BYTES || at == plan->barrier))
 			break;
 		at++;
 	}
@@ -139,24 +139,39 @@ struct port_run {
 	size_t count;
 };
 
-/* True when the bit was another. False also for lists that have no such bit. */
-static bool set_bit(const struct snmp_facts *facts, struct fact_octets *list, uint32_t base_port,
+/* Some agents leave out zeros at the end; a list that has no room for a port of the bridge grows to
+ * the length that it needs. */
+static bool grow_list(struct fact_octets *list, size_t bit)
+{
+	uint32_t size = (uint32_t)(bit / 8 + 1);
+	uint8_t *more;
+
+	if (size <= list->size)
+		return true;
+	more = realloc(list->bytes, size);
+	if (!more)
+		return false;
+	memset(more + list->size, 0, size - list->size);
+	list->bytes = more;
+	list->size = size;
+	return true;
+}
+
+/* True when the bit was another. */
+static bool set_bit(struct snmp_facts *facts, struct fact_octets *list, uint32_t base_port,
 		    bool member)
 {
 	struct port_list_shape shape = fact_list_shape(facts->dialect);
-
-	if (port_list_has(list->bytes, list->size, shape, base_port) == member)
-		return false;
-	return port_list_put(list->bytes, list->size, shape, base_port, member) == 0;
-}
-
-static bool list_takes(const struct snmp_facts *facts, const struct fact_octets *list,
-		       uint32_t base_port)
-{
 	size_t bit;
 
-	return port_list_bit(fact_list_shape(facts->dialect), base_port, &bit) &&
-	       bit / 8 < list->size;
+	if (port_list_has(list->bytes, list->size, shape, base_port) == member ||
+	    !port_list_bit(shape, base_port, &bit))
+		return false;
+	if (member && !grow_list(list, bit)) {
+		facts->failed = true;
+		return false;
+	}
+	return port_list_put(list->bytes, list->size, shape, base_port, member) == 0;
 }
 
 static bool is_trunk_mode(const struct snmp_facts *facts)
@@ -173,21 +188,14 @@ static int check_port(const struct snmp_facts *facts, const struct switch_edit *
 
 	if (!interface)
 		return problem_set(problem, E_CONFLICT, "there is no port %s", edit->port);
-	if (!base_port)
+	if (!base_port || base_port > PORT_LIST_LIMIT * 8)
 		return problem_set(problem, E_CONFLICT, "port %s is not one of the bridge's",
 				   edit->port);
 	vlan_set_add(&all, edit->after.native);
 	for (unsigned v = vlan_set_next(&all, 1); v; v = vlan_set_next(&all, v + 1)) {
-		const struct fact_vlan *row = vlan_row(facts, v);
-
-		if (!row)
+		if (!vlan_row(facts, v))
 			return problem_set(problem, E_CONFLICT,
 					   "VLAN %u for port %s does not exist", v, edit->port);
-		if (!list_takes(facts, is_trunk_mode(facts) ? &row->trunk_egress : &row->egress,
-				base_port))
-			return problem_set(problem, E_CONFLICT,
-					   "VLAN %u has no room for port %s in its list", v,
-					   edit->port);
 	}
 	*ret = fact_find(facts, FACT_BRIDGE_PORTS, base_port, 0, 0);
 	return 0;
@@ -411,13 +419,15 @@ static int plan_ports(struct snmp_facts *facts, const struct switch_edit *edits,
 
 /* --- VLANs ------------------------------------------------------------------------ */
 
-static void put_create(struct snmp_plan *plan, const struct switch_edit *edit)
+static void put_create(const struct snmp_facts *facts, struct snmp_plan *plan,
+		       const struct switch_edit *edit)
 {
 	struct snmp_value name = {.type = SNMP_OCTETS,
 				  .bytes = (const uint8_t *)edit->vlan_name,
 				  .size = strlen(edit->vlan_name)};
 
-	put_number(plan, &columns[COLUMN_STATUS], edit->vlan, SNMP_INTEGER, ROW_CREATE_AND_GO);
+	put_number(plan, &columns[COLUMN_STATUS], edit->vlan, SNMP_INTEGER,
+		   facts->create_and_wait ? ROW_CREATE_AND_WAIT : ROW_CREATE_AND_GO);
 	if (name.size)
 		put(plan, &columns[COLUMN_NAME], edit->vlan, &name);
 }
@@ -434,11 +444,18 @@ static int plan_vlans(const struct snmp_facts *facts, const struct switch_edit *
 		if (ret->count + 2 > PLAN_BINDINGS || bytes_of(ret) + 120 > PLAN_BYTES)
 			break;
 		if (edits[i].kind == EDIT_VLAN_CREATE && !row)
-			put_create(ret, &edits[i]);
+			put_create(facts, ret, &edits[i]);
 		if (edits[i].kind == EDIT_VLAN_DELETE && row)
 			put_number(ret, &columns[COLUMN_STATUS], row->key[0], SNMP_INTEGER,
 				   ROW_DESTROY);
 		ret->edits++;
+	}
+	/* Rows that wait are made active by a SET of its own. */
+	ret->barrier = ret->count;
+	for (size_t i = 0; facts->create_and_wait && i < ret->edits; i++) {
+		if (edits[i].kind == EDIT_VLAN_CREATE && !vlan_row(facts, edits[i].vlan))
+			put_number(ret, &columns[COLUMN_STATUS], edits[i].vlan, SNMP_INTEGER,
+				   ROW_ACTIVE);
 	}
 	ret->frames = ret->count;
 	return 0;
@@ -455,13 +472,13 @@ int snmp_plan_edits(struct snmp_facts *facts, const struct switch_edit *edits, s
 		count = limit;
 	if (count > PLAN_EDITS)
 		count = PLAN_EDITS;
-	ret->count = ret->edits = ret->frames = 0;
+	ret->count = ret->edits = ret->frames = ret->barrier = 0;
 	switch (edits[0].kind) {
 	case EDIT_PORT: rc = plan_ports(facts, edits, count, ret, problem); break;
 	case EDIT_VLAN_CREATE:
 	case EDIT_VLAN_DELETE: rc = plan_vlans(facts, edits, count, ret, problem); break;
 	}
-	if (ret->failed)
+	if (ret->failed || facts->failed)
 		return problem_set(problem, -ENOMEM, "no memory for a plan");
 	return rc;
 }

@@ -22,16 +22,16 @@ struct snmp_plan {
 	struct snmp_binding
 		*bindings; /* owned; octets are the facts' or the edits', until they change */
 	size_t count, room;
-	size_t edits;  /* of the run */
-	size_t frames; /* from here on: frame types and filters of the ports */
-	bool failed;   /* no memory */
+	size_t edits;   /* of the run */
+	size_t frames;  /* from here on: frame types and filters of the ports */
+	size_t barrier; /* no SET goes across; 0 = none */
+	bool failed;    /* no memory */
 };
 
 /* The longest run from the first of `edits` that goes into one SET, at most `limit` of them; those
  * that need nothing count. The first may need several: snmp_plan_chunk. 0, -ENOMEM, or for the
- * first edit alone: E_CONFLICT (a VLAN or a port that is not there, or a list too short for the
- * port), E_UNSUPPORTED; then `problem` says why and the facts are as they were. Done with
- * snmp_plan_done. */
+ * first edit alone: E_CONFLICT (a VLAN or a port that is not there), E_UNSUPPORTED; then `problem`
+ * says why and the facts are as they were. Done with snmp_plan_done. */
 MUST_USE int snmp_plan_edits(struct snmp_facts *facts, const struct switch_edit *edits,
 			     size_t count, size_t limit, struct snmp_plan *ret,
 			     struct problem *problem);

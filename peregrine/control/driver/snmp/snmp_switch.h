@@ -35,6 +35,7 @@ struct snmp_switch {
 
 	/* Learnt: dot1qPortAcceptableFrameTypes and IngressFiltering are not writable here. */
 	bool fixed_frame_types;
+	bool create_and_wait; /* learnt: RowStatus createAndGo is refused */
 };
 
 /* Ends the call. `reading` may be NULL. */

@@ -5,6 +5,7 @@
 
 #include "common/base/error.h"
 
+enum { ERRORS_LIMIT = 2 };     /* a subagent that is late is a genErr of the agent */
 enum { VALUES_AT_ONCE = 120 }; /* about four full Ethernet frames; agents cut where they must */
 
 struct column {
@@ -20,6 +21,7 @@ struct snmp_walk {
 	size_t asked_count;
 	uint16_t repetitions;
 	uint32_t values;
+	unsigned errors; /* genErr in a row */
 };
 
 static int ask_next(struct snmp_walk *walk);
@@ -55,8 +57,10 @@ static bool take(struct snmp_walk *walk, size_t number, const struct snmp_bindin
 static void on_status(struct snmp_walk *walk, const struct snmp_answer *answer)
 {
 	int rc = 0;
+	bool large = answer->status == SNMP_STATUS_TOO_BIG && walk->repetitions > 1;
+	bool late = answer->status == SNMP_STATUS_GENERAL && walk->errors++ < ERRORS_LIMIT;
 
-	if (answer->status == SNMP_STATUS_TOO_BIG && walk->repetitions > 1) {
+	if (large || late) {
 		snmp_peer_repetitions_bad(walk->peer);
 		rc = ask_next(walk);
 		if (rc)
@@ -85,6 +89,7 @@ static void on_answer(void *context, struct snmp_answer *answer)
 		snmp_peer_repetitions_bad(walk->peer);
 	else
 		snmp_peer_repetitions_good(walk->peer);
+	walk->errors = 0;
 	while (snmp_answer_next(answer, &binding)) {
 		if (!take(walk, walk->asked[number % walk->asked_count], &binding)) {
 			end(walk, E_LIMIT, "more rows than we take");
