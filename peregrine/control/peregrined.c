@@ -145,10 +145,12 @@ static int start_discovery(struct peregrined *peregrined)
 /* Discovery looks at the switches anyway, and hands over what it reads. */
 static int start_reconcile(struct peregrined *peregrined)
 {
-	const struct reconcile_options options = {.db = peregrined->db,
-						  .access = peregrined_access(peregrined),
-						  .owner = peregrined->owner,
-						  .no_looks = true};
+	const struct reconcile_options options = {
+		.db = peregrined->db,
+		.access = peregrined_access(peregrined),
+		.owner = peregrined->owner,
+		.claim_ms = (uint32_t)(peregrined->conf->claim_s * 1000),
+		.no_looks = true};
 	int rc = reconcile_new(peregrined->loop, &options, &peregrined->reconcile);
 
 	if (rc == 0)
@@ -239,6 +241,7 @@ void peregrined_stop(void *state)
 	db_free(peregrined->db);
 	switches_free(peregrined->switches);
 	discovery_free(peregrined->discovery);
+	peregrined->discovery = NULL;
 	switch_queue_free(peregrined->queue);
 	reconcile_free(peregrined->reconcile); /* the queue has answered what it asked */
 	snmp_client_free(peregrined->snmp);

@@ -9,6 +9,9 @@
 #include "peregrine/control/peregrined_private.h"
 
 struct line_call {
+	struct peregrined *peregrined;
+	int64_t switch_id;
+	bool changes;
 	switch_call_fn fn;
 	void *context;
 	enum edit_result *results;
@@ -20,6 +23,10 @@ static void on_answer(void *context, const struct switch_answer *answer)
 
 	if (call->results && answer->edit_count > 0)
 		memcpy(call->results, answer->results, answer->edit_count * sizeof(*call->results));
+	/* Whatever became of it: what is observed of the switch is read again soon. At the end of
+	 * the program discovery is gone before the queue. */
+	if (call->changes && call->peregrined->discovery)
+		discovery_changed(call->peregrined->discovery, call->switch_id);
 	call->fn(call->context, answer->rc, answer->rc ? NULL : answer->reading, answer->problem);
 	free(call);
 }
@@ -38,7 +45,12 @@ static int line_call(void *context, int64_t switch_id, const struct switch_reque
 
 	if (!call)
 		return -ENOMEM;
-	*call = (struct line_call){.fn = fn, .context = fn_context, .results = request->results};
+	*call = (struct line_call){.peregrined = peregrined,
+				   .switch_id = switch_id,
+				   .changes = request->op == SWITCH_CHANGE,
+				   .fn = fn,
+				   .context = fn_context,
+				   .results = request->results};
 	rc = switch_queue_submit(peregrined->queue, &ask, on_answer, call, NULL);
 	if (rc)
 		free(call);

@@ -17,6 +17,7 @@ LEAKS_LEFT_TO_SANITIZER
 #define FIRST_WITHIN   1000 /* all first looks, so that a start is no burst */
 #define READ_LIMIT_MS  60000
 #define RETRY_AFTER_MS 1000 /* no memory, no line: soon again */
+#define CHANGED_MS     500  /* changes come in bunches */
 
 /* --- what a look brought ---------------------------------------------------- */
 
@@ -187,6 +188,16 @@ int discovery_put(struct discovery *discovery, const struct discovery_switch *ro
 		loop_timer_arm(sight->timer,
 			       1 + (int64_t)((uint64_t)row->id * 2654435761U % FIRST_WITHIN));
 	return 0;
+}
+
+void discovery_changed(struct discovery *discovery, int64_t switch_id)
+{
+	struct sight *sight = sight_find(discovery, switch_id);
+
+	if (!sight || sight->full_due)
+		return;
+	sight->full_due = true;
+	loop_timer_arm(sight->timer, CHANGED_MS);
 }
 
 static void readers_drop(struct discovery *discovery, const struct sight *sight,

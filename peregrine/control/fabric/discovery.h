@@ -43,6 +43,9 @@ void discovery_remove(struct discovery *discovery, int64_t switch_id);
 /* Nodes, their inventory or the plan of cables have changed. */
 void discovery_wake(struct discovery *discovery);
 
+/* Something of it was changed by ourselves: all of it is read soon. Unknown ids are fine. */
+void discovery_changed(struct discovery *discovery, int64_t switch_id);
+
 /* Every good reading: of PART_ALL, or of PART_IDENTITY alone. Borrowed for the call. */
 typedef void (*discovery_note_fn)(void *context, int64_t switch_id,
 				  const struct switch_reading *reading, int64_t since_ms);
