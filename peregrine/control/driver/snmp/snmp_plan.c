@@ -351,6 +351,8 @@ static void apply_port(const struct snmp_facts *facts, const struct port_run *ru
 		struct fact_bridge_port *port =
 			fact_find(facts, FACT_BRIDGE_PORTS, run->ports[i]->key[0], 0, 0);
 
+		if (!port)
+			continue;
 		port->mode = (uint32_t)(after->trunk ? mode->trunk : mode->access);
 		if (after->trunk)
 			port->mode_native = after->native ? after->native : 1;
@@ -400,7 +402,7 @@ static int plan_ports(struct snmp_facts *facts, const struct switch_edit *edits,
 
 		if (rc && i == 0)
 			return rc;
-		if (rc)
+		if (rc || !port)
 			break; /* it is told when its turn comes */
 		more = most_bindings(facts, &edits[i], port->key[0], &bytes);
 		if (i > 0 &&
