@@ -137,6 +137,19 @@ fabric_cables() { # one `ip` for the namespaces, one for the cables
 	END
 }
 
+# A new cable at a port whose old one is gone. Open vSwitch would go on with the old device: the port is taken out and put back, with what it
+# was set to and the number that it had.
+fabric_cable() { # SWITCH:PORT NAMESPACE INTERFACE; false while the old one is there
+	local port=${1#*:} db=unix:$dir/switch/${1%%:*}/db.sock set number
+	! ip -n "$prefix-${1%%:*}" link show dev "$port" >/dev/null 2>&1 || return 1
+	mapfile -t set < <(ovs-vsctl --db="$db" get port "$port" vlan_mode tag trunks)
+	number=$(ovs-vsctl --db="$db" get interface "$port" ofport)
+	ovs-vsctl --db="$db" del-port br0 "$port"
+	ip link add dev "$port" netns "$prefix-${1%%:*}" type veth peer name "$3" netns "$2"
+	ovs-vsctl --db="$db" add-port br0 "$port" -- set port "$port" "vlan_mode=${set[0]}" "tag=${set[1]}" "trunks=${set[2]}" \
+		-- set interface "$port" "ofport_request=$number"
+}
+
 fabric_attach() { # NODE:NIC NAMESPACE INTERFACE
 	local nic at
 	for nic in ${nics_of[${1%%:*}]:-}; do
@@ -146,15 +159,16 @@ fabric_attach() { # NODE:NIC NAMESPACE INTERFACE
 	done
 	[ -n "${at:-}" ] || fail "$1: no such cable in $dir/topology"
 	ip -n "$prefix-mgmt" link set dev "${1%%:*}-${1#*:}" netns "$2" name "$3" 2>/dev/null ||
-		# The cable went away with the namespace that it was plugged into.
-		ip link add dev "${at#*:}" netns "$prefix-${at%%:*}" type veth peer name "$3" netns "$2" || fail "$1: is attached elsewhere"
+		# The cable went away with the namespace that it was plugged into, which takes the kernel a moment.
+		wait_for 5 fabric_cable "$at" "$2" "$3" || fail "$1: is attached elsewhere"
 	ip -n "$prefix-${at%%:*}" link set dev "${at#*:}" up
 	ip -n "$2" link set dev "$3" up
 }
 
 fabric_manage() { # NAMESPACE ADDRESS
 	local port=m${2##*.}
-	ip link add dev mgmt0 netns "$1" type veth peer name "$port" netns "$prefix-mgmt" || fail "$1 is on the management network already"
+	ip link add dev mgmt0 netns "$1" type veth peer name "$port" netns "$prefix-mgmt" 2>/dev/null ||
+		wait_for 5 ip link add dev mgmt0 netns "$1" type veth peer name "$port" netns "$prefix-mgmt" 2>/dev/null || fail "$1 is on the management network already"
 	ip -n "$prefix-mgmt" link set dev "$port" master brm up
 	ip -n "$1" addr add "$2/16" dev mgmt0
 	ip -n "$1" link set dev mgmt0 up
@@ -357,13 +371,22 @@ switch_reboot() { # NAME SECONDS, in its namespace: no link, no agents; back wit
 	for port in ${ports[$name]:-}; do ip link set dev "$port" up; done
 }
 
+switch_broken_lldp() { # NAME: beside lldpd and before it
+	local d=$dir/switch/$1
+	: >"$d/broken_lldp.out"
+	ASAN_OPTIONS=detect_leaks=0 setsid "$agent" --database "$d/db.sock" --control "$d/vswitchd.ctl" --agentx "$d/run/agentx" --broken-lldp \
+		>"$d/broken_lldp.out" 2>>"$d/agent.log" </dev/null &
+	echo $! >"$d/broken_lldp.pid"
+	wait_for 10 grep -q ready "$d/broken_lldp.out"
+}
+
 fabric_fault() { # SWITCH WORD...
 	local name=$1 d=$dir/switch/$1 word words=()
 	shift
 	# shellcheck disable=SC1091
 	. "$dir/fabric.env"
 	agent=$FABRIC_AGENT
-	parts+=(switch_reboot)
+	parts+=(switch_reboot switch_broken_lldp)
 	for word; do
 		case $word in
 		reboot) fabric_in "$name" switch_reboot "$name" 2 ;;
@@ -376,6 +399,8 @@ fabric_fault() { # SWITCH WORD...
 		up=*) ip -n "$prefix-$name" link set dev "${word#*=}" up ;;
 		lldp_name=*) nsenter -t "$(cat "$d/run/lldpd.pid")" -m lldpcli -u /run/lldpd.sock configure system hostname "${word#*=}" >/dev/null ;;
 		lldp=off) kill "$(cat "$d/run/lldpd.pid")" ;;
+		lldp=broken) fabric_in "$name" switch_broken_lldp "$name" ;;
+		lldp=well) kill "$(cat "$d/broken_lldp.pid")" ;;
 		lldp=on) fabric_in "$name" switch_lldpd "$name" ;;
 		*) words+=("$word") ;;
 		esac

@@ -196,6 +196,8 @@ rack_down() { # NAMESPACE DIR
 			sleep 0.1
 		done
 	done
+	# The kernel ends a namespace when it likes; cables to a fabric must be free for the next rack now.
+	ip -n "$ns" -br link show type veth | awk '{sub(/@.*/, "", $1); print "link del dev", $1}' | ip -n "$ns" -batch -
 	ip netns del "$ns"
 	rm -rf "$2/ovs"
 }

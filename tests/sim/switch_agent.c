@@ -25,7 +25,6 @@ struct agent {
 	struct switch_save_object saves[SWITCH_SAVE_MAX];
 	size_t save_count;
 	const char *database, *control, *agentx, *bridge;
-	netsnmp_handler_registration *lldp; /* only while it is broken */
 };
 
 /* Set by a signal handler, read by the loop. */
@@ -181,29 +180,21 @@ static bool serve_all(struct agent *agent)
 	return true;
 }
 
-/* lldpd serves the table; while ours is to be the broken one, it goes before. */
-static void follow_lldp(struct agent *agent)
+/* lldpd serves the table; ours goes before it. A process of its own does this: Net-SNMP's master
+ * drops an agent that takes registrations back while requests are on their way. */
+static bool serve_broken_lldp(struct agent *agent)
 {
 	static const oid rem[] = {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1};
 
-	if (agent->device.faults.lldp_broken && !agent->lldp) {
-		for (oid column = 1; column <= 12; column++) {
-			oid name[OID_LENGTH(rem) + 1];
+	for (oid column = 1; column <= 12; column++) {
+		oid name[OID_LENGTH(rem) + 1];
 
-			memcpy(name, rem, sizeof(rem));
-			name[OID_LENGTH(rem)] = column;
-			agent->lldp = serve(agent, "lldp", name, OID_LENGTH(name), 1);
-		}
-	} else if (!agent->device.faults.lldp_broken && agent->lldp) {
-		for (oid column = 1; column <= 12; column++) {
-			oid name[OID_LENGTH(rem) + 1];
-
-			memcpy(name, rem, sizeof(rem));
-			name[OID_LENGTH(rem)] = column;
-			(void)unregister_mib_priority(name, OID_LENGTH(name), 1);
-		}
-		agent->lldp = NULL;
+		memcpy(name, rem, sizeof(rem));
+		name[OID_LENGTH(rem)] = column;
+		if (!serve(agent, "lldp", name, OID_LENGTH(name), 1))
+			return false;
 	}
+	return true;
 }
 
 static bool open_agentx(struct agent *agent)
@@ -221,7 +212,7 @@ static bool open_agentx(struct agent *agent)
 	snmp_enable_stderrlog();
 	if (init_agent("switch_agent") != 0)
 		return false;
-	if (!serve_all(agent))
+	if (agent->device.lldp_broken ? !serve_broken_lldp(agent) : !serve_all(agent))
 		return false;
 	init_snmp("switch_agent");
 	return true;
@@ -243,7 +234,6 @@ static void turn(struct agent *agent)
 		limit = (struct timeval){0, 250000};
 	ready = select(numfds, &fds, NULL, NULL, &limit);
 	switch_device_refresh(&agent->device, 1000);
-	follow_lldp(agent);
 	if (ready > 0) {
 		uint32_t slow = agent->device.faults.slow_ms;
 		const struct timespec pause = {slow / 1000, (long)(slow % 1000) * 1000000};
@@ -317,6 +307,7 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		{"startup", required_argument, NULL, 's'},
 		{"faults", required_argument, NULL, 'f'},
 		{"bridge", required_argument, NULL, 'b'},
+		{"broken-lldp", no_argument, NULL, 'l'},
 		{"openflow", required_argument, NULL, 'o'},
 		{"save", required_argument, NULL, 'S'},
 		{"help", no_argument, NULL, 'h'},
@@ -331,6 +322,7 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		case 'x': agent->agentx = optarg; break;
 		case 's': agent->device.startup_path = optarg; break;
 		case 'f': agent->device.faults_path = optarg; break;
+		case 'l': agent->device.lldp_broken = true; break;
 		case 'o': agent->device.openflow = optarg; break;
 		case 'b': agent->bridge = optarg; break;
 		case 'S':
@@ -341,7 +333,8 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		default: return usage(stderr, 2);
 		}
 	}
-	return agent->database && agent->control && agent->agentx && agent->device.startup_path
+	return agent->database && agent->control && agent->agentx &&
+			       (agent->device.startup_path || agent->device.lldp_broken)
 		       ? 0
 		       : usage(stderr, 2);
 }
@@ -357,7 +350,8 @@ int main(int argc, char **argv)
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigaction(SIGINT, &action, NULL);
 	if (switch_ovs_new(agent.database, agent.control, agent.bridge, &agent.device.ovs) != 0 ||
-	    switch_device_boot(&agent.device) != 0 || !open_agentx(&agent)) {
+	    (!agent.device.lldp_broken && switch_device_boot(&agent.device) != 0) ||
+	    !open_agentx(&agent)) {
 		(void)fprintf(stderr, "switch_agent: Open vSwitch, the startup file or snmpd "
 				      "cannot be had\n");
 		switch_device_done(&agent.device);

@@ -29,8 +29,9 @@ struct switch_device {
 	int64_t started_ms, read_ms; /* monotonic; when Open vSwitch was asked last */
 	uint32_t configurations;     /* changes of the running configuration */
 	uint32_t saves;
-	bool is_saved;   /* running and startup are the same */
-	uint32_t serial; /* changes when anything may have changed that SNMP shows */
+	bool lldp_broken; /* shows an lldpRemTable with indexes of two parts */
+	bool is_saved;    /* running and startup are the same */
+	uint32_t serial;  /* changes when anything may have changed that SNMP shows */
 };
 
 /* Takes the saved configuration where there is one and makes the data plane follow; else takes the

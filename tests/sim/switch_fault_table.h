@@ -23,7 +23,6 @@ struct switch_faults {
 	bool lost_save;   /* "saved", and nothing was */
 	bool read_only;
 	enum switch_fdb_fault fdb;
-	bool lldp_broken; /* lldpRemTable rows with an index of two parts */
 	/* how it is built */
 	bool no_create_and_go;
 	bool fdb_id_counts;    /* FdbId is the how-manieth VLAN, not its VID */

@@ -317,7 +317,7 @@ static void put_broken_lldp(struct switch_mib *mib, const struct switch_device *
 	static const oid rem[] = {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1};
 	struct place entry = place_of(mib, rem, COUNT_OF(rem));
 
-	for (size_t i = 0; i < device->plane.port_count && device->faults.lldp_broken; i++) {
+	for (size_t i = 0; i < device->plane.port_count && device->lldp_broken; i++) {
 		struct place cell = under(&entry, 9);
 
 		cell = under(&cell, 0);
