@@ -23,22 +23,28 @@
  * wanted soon. A BMC's answer counts as due now, not as due when the claim runs out. */
 #define AHEAD "interval '2 minutes'"
 
+#define DUE_AGAIN "now() + $2::bigint * interval '1 ms'"
+
 /* A claimed row is due when the claim runs out: a deployment_touch before it is saved shows (it
  * makes the row due now), and save keeps it. Else what was observed between the two would wait for
- * the next poll. */
+ * the next poll.
+ *
+ * The facts are a statement of their own behind the claim, in its transaction: it sees what was
+ * committed until the rows were locked. In one statement the claim would undo the touch of somebody
+ * who committed after its snapshot was taken, and the facts would not have what he touched it for.
+ */
 /* clang-format off */
 static const struct db_query claim_query = {"deploy_claim",
-	"with due as ("
+	"update haas.deployment set claim_owner = $1, claim_until = " DUE_AGAIN ", generation = generation + 1, due_at = " DUE_AGAIN " "
+	"where id = any (array("
 	"  select id from haas.deployment"
-	"  where due_at is not null and (due_at <= now() or id = any ($2::bigint[]))"
+	"  where due_at is not null and (due_at <= now() or id = any ($3::bigint[]))"
 	"    and (claim_until is null or claim_until <= now() or claim_owner = $1)"
 	"  order by least(due_at, now()) - " AHEAD " * (case state when 'queued' then 0 when 'cancelling' then 60 else step_index + 1 end)"
-	"  limit 256 for no key update skip locked"
-	"), claimed as ("
-	"  update haas.deployment d set claim_owner = $1, claim_until = now() + $3::bigint * interval '1 ms', generation = d.generation + 1,"
-	"    due_at = now() + $3::bigint * interval '1 ms'"
-	"  from due where d.id = due.id returning d.*"
-	") "
+	"  limit 256 for no key update skip locked))", 3};
+
+/* Of the rows that this very transaction claimed. */
+static const struct db_query facts_query = {"deploy_facts",
 	"select c.id, c.generation, c.plan, c.state, c.step, c.step_index, c.attempt, " MS("c.step_started_at") ", " MS("c.step_deadline_at") ", "
 	MS("c.created_at") ", c.tenant_id, t.name, c.actor, c.params, c.memo, c.problem, "
 	"n.id, n.name, n.serial, b.mac, n.state, n.dirty, n.firmware, "
@@ -59,13 +65,13 @@ static const struct db_query claim_query = {"deploy_claim",
 	"(select jsonb_build_array(host(s.boot_server), host(l.address) || '/' || masklen(s.prefix), host(s.gateway)) from haas.lease l join haas.subnet s on s.id = l.subnet_id where l.mac = b.mac and l.state = 'bound' order by l.expires_at desc limit 1), "
 	"haas.node_place_facts(n.id), "
 	MS("clock_timestamp()") " "
-	"from claimed c join haas.node n on n.id = c.node_id"
+	"from haas.deployment c join haas.node n on n.id = c.node_id"
 	" left join haas.nic b on b.node_id = n.id and b.boot"
 	" left join haas.tenant t on t.id = c.tenant_id"
 	" left join haas.image i on i.id = c.image_id"
 	" left join haas.boot_intent bi on bi.node_id = n.id"
 	" left join lateral (select * from haas.agent_task x where x.deployment_id = c.id and x.step = c.step order by x.id desc limit 1) a on true "
-	"order by c.id", 3};
+	"where c.due_at = " DUE_AGAIN " and c.claim_owner = $1 order by c.id", 2};
 
 enum column {
 	ID, GENERATION, PLAN, STATE, STEP, STEP_INDEX, ATTEMPT, STEP_STARTED, STEP_DEADLINE, CREATED, TENANT_ID, TENANT, ACTOR, PARAMS, MEMO, PROBLEM,
@@ -106,8 +112,9 @@ int deploy_store_claim(struct db *db, const struct claim_options *options, db_re
 	if (woken.failed)
 		return -ENOMEM;
 
-	const char *params[] = {options->owner, text_get(&woken), claim_ms};
-	const struct db_call calls[] = {{&claim_query, params, on_rows, context},
+	const char *params[] = {options->owner, claim_ms, text_get(&woken)};
+	const struct db_call calls[] = {{&claim_query, params, NULL, NULL},
+					{&facts_query, params, on_rows, context},
 					{&next_query, NULL, on_next, context}};
 
 	return db_submit_all(db, calls, COUNT_OF(calls));

@@ -51,7 +51,7 @@ static const struct db_query queries[PART_COUNT] = {
 		"locked as (select d.id from haas.deployment d join x on x.id = d.id and x.generation = d.generation order by d.id for no key update of d) "
 		"update haas.deployment d set state = x.state::haas.deployment_state, step = x.step, step_index = x.step_index, attempt = x.attempt,"
 		"  step_started_at = " TIME("x.started_ms") ", step_deadline_at = " TIME("x.deadline_ms") ","
-		"  due_at = case when x.due_ms is null then null when d.due_at <= now() then now() else " TIME("x.due_ms") " end,"
+		"  due_at = case when x.due_ms is null then null when d.due_at < coalesce(d.claim_until, 'infinity') then now() else " TIME("x.due_ms") " end,"
 		"  claim_owner = case when x.keep then $2 end, claim_until = case when x.keep then now() + $3::bigint * interval '1 ms' end,"
 		"  memo = x.memo, problem = x.problem, started_at = coalesce(d.started_at, now()),"
 		"  ended_at = case when x.ended then now() end,"

@@ -1,5 +1,5 @@
-/* The SQL of the step runner: claim a batch with all facts in one statement, save a batch with all
- * its effects in one transaction. Every write of a claim is joined with "generation = mine": a
+/* The SQL of the step runner: claim a batch with all facts in one transaction, save a batch with
+ * all its effects in another. Every write of a claim is joined with "generation = mine": a
  * claim that was lost changes nothing. */
 #pragma once
 
