@@ -165,6 +165,27 @@ fabric_attach() { # NODE:NIC NAMESPACE INTERFACE
 	ip -n "$2" link set dev "$3" up
 }
 
+# Two nodes' cables change places, as when somebody plugs them back wrongly: NICs keep their MACs, names and addresses.
+fabric_swap() { # NODE:NIC NODE:NIC
+	local one=$prefix-${1%%:*} other=$prefix-${2%%:*} a b
+	a=$(fabric_nic "$one" "${1#*:}") b=$(fabric_nic "$other" "${2#*:}")
+	[ -n "$a" ] && [ -n "$b" ] || fail "swap takes two NODE:NIC of namespaces"
+	ip -n "$one" link set dev "${1#*:}" netns "$prefix-mgmt" name swap1
+	ip -n "$other" link set dev "${2#*:}" netns "$prefix-mgmt" name swap2
+	ip -n "$prefix-mgmt" link set dev swap2 netns "$one" name "${1#*:}" address "${a% *}"
+	ip -n "$prefix-mgmt" link set dev swap1 netns "$other" name "${2#*:}" address "${b% *}"
+	ip -n "$one" addr add "${a#* }" dev "${1#*:}"
+	ip -n "$other" addr add "${b#* }" dev "${2#*:}"
+	ip -n "$one" link set dev "${1#*:}" up
+	ip -n "$other" link set dev "${2#*:}" up
+}
+
+fabric_nic() { # NAMESPACE NIC: its MAC and its address
+	ip -n "$1" -o addr show dev "$2" 2>/dev/null | awk '$3 == "inet" {print $4; exit}' | {
+		read -r address && echo "$(ip -n "$1" -br link show dev "$2" | awk '{print $3}') $address"
+	}
+}
+
 fabric_manage() { # NAMESPACE ADDRESS
 	local port=m${2##*.}
 	ip link add dev mgmt0 netns "$1" type veth peer name "$port" netns "$prefix-mgmt" 2>/dev/null ||

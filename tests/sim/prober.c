@@ -43,7 +43,8 @@
 #define SENT_AT_ONCE 16   /* unicast frames per probe and round */
 
 struct point {
-	int fd; /* -1: none */
+	int fd;    /* -1: none */
+	bool lost; /* its interface went away; looked for again */
 	struct mac mac;
 	uint32_t sequence;
 	size_t next; /* whom it sends to next */
@@ -167,7 +168,7 @@ static void follow_file(struct prober *prober)
 		if (!probe->active && point->fd >= 0) {
 			(void)close(point->fd);
 			point->fd = -1;
-		} else if (probe->active && point->fd < 0) {
+		} else if (probe->active && point->fd < 0 && !point->lost) {
 			rc = point_open(prober, i);
 			if (rc != 0) {
 				(void)fprintf(stderr, "prober: %s: %s\n", probe->name,
@@ -177,6 +178,16 @@ static void follow_file(struct prober *prober)
 		}
 	}
 	(void)printf("ready probes=%zu\n", active_count(prober));
+}
+
+static void find_lost(struct prober *prober)
+{
+	for (size_t i = 0; i < prober->members.count; i++) {
+		struct point *point = &prober->points[i];
+
+		if (point->lost && prober->members.probes[i].active && point_open(prober, i) == 0)
+			point->lost = false;
+	}
 }
 
 /* --- sending ---------------------------------------------------------- */
@@ -191,12 +202,18 @@ static void send_frame(struct prober *prober, size_t from, struct prober_frame *
 	frame->sender = (uint16_t)from;
 	frame->sequence = point->sequence++;
 	frame->source = point->mac;
-	if (prober_frame_write(frame, data, sizeof(data), &size) != 0)
+	if (point->fd < 0 || prober_frame_write(frame, data, sizeof(data), &size) != 0)
 		return;
-	if (send(point->fd, data, size, 0) == (ssize_t)size)
+	if (send(point->fd, data, size, 0) == (ssize_t)size) {
 		prober->sent++;
-	else
-		prober->not_sent++;
+		return;
+	}
+	prober->not_sent++;
+	if (errno == ENXIO || errno == ENODEV) { /* re-plugged, perhaps */
+		(void)close(point->fd);
+		point->fd = -1;
+		point->lost = true;
+	}
 }
 
 static uint16_t tag_at(const struct prober_members *members, uint32_t at)
@@ -325,7 +342,7 @@ static void hear_all(struct prober *prober, int64_t until_ms)
 	if (poll(fds, count, left > 0 ? (int)left : 0) <= 0)
 		return;
 	for (size_t i = 0; i < count; i++) {
-		if (fds[i].revents & POLLIN)
+		if (fds[i].revents & (POLLIN | POLLERR)) /* reading takes the error, too */
 			hear(prober, of[i]);
 	}
 }
@@ -369,6 +386,7 @@ static void run(struct prober *prober)
 		if (prober->seconds > 0 && now - start >= prober->seconds * 1000)
 			break;
 		if (now >= look) {
+			find_lost(prober);
 			follow_file(prober);
 			look = now + LOOK_MS;
 		}
