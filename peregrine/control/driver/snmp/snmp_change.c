@@ -250,6 +250,15 @@ static void go_on(struct snmp_change *change)
 
 /* --- reading ----------------------------------------------------------------------- */
 
+static bool has_ports(const struct switch_request *request)
+{
+	for (size_t i = 0; i < request->edit_count; i++) {
+		if (request->edits[i].kind == EDIT_PORT)
+			return true;
+	}
+	return false;
+}
+
 static void on_read(void *context, int rc, uint32_t refused, const char *why)
 {
 	struct snmp_change *change = context;
@@ -258,9 +267,14 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 	one->reader = NULL;
 	if (!rc && refused)
 		rc = E_PROTOCOL;
+	if (!rc && !snmp_switch_placed(one)) {
+		rc = read_facts(change);
+		if (!rc)
+			return;
+	}
 	/* As when its subagent is away: that says nothing of what was done. */
-	if (!rc &&
-	    (!fact_count(&one->facts, FACT_VLANS) || !fact_count(&one->facts, FACT_BRIDGE_PORTS))) {
+	if (!rc && (!fact_count(&one->facts, FACT_VLANS) ||
+		    (has_ports(one->request) && !fact_count(&one->facts, FACT_BRIDGE_PORTS)))) {
 		rc = E_UNAVAILABLE;
 		why = "it shows no VLANs and ports of a bridge (Q-BRIDGE-MIB) now";
 	}
@@ -286,13 +300,16 @@ static int read_facts(struct snmp_change *change)
 		.peer = one->peer,
 		.facts = &one->facts,
 		.scalars = mode->model_at != 0,
-		.groups = GROUP_BIT(GROUP_NAMES) | GROUP_BIT(GROUP_BRIDGE) | GROUP_BIT(GROUP_VLANS),
+		.groups = GROUP_BIT(GROUP_VLANS),
 		.done = on_read,
 		.context = change,
 	};
 
-	if (mode->mode.count)
-		plan.groups |= GROUP_BIT(GROUP_MODE);
+	if (has_ports(one->request)) {
+		plan.groups |= GROUP_BIT(GROUP_NAMES) | GROUP_BIT(GROUP_BRIDGE);
+		if (mode->mode.count)
+			plan.groups |= GROUP_BIT(GROUP_MODE);
+	}
 	if (mode->trunk_egress.count)
 		plan.groups |= GROUP_BIT(GROUP_MODE_EGRESS);
 	change->stale = false;
@@ -300,6 +317,7 @@ static int read_facts(struct snmp_change *change)
 	one->facts = (struct snmp_facts){.dialect = one->dialect,
 					 .fixed_frame_types = one->fixed_frame_types,
 					 .create_and_wait = one->create_and_wait};
+	snmp_switch_narrow(one, &plan);
 	return snmp_reader_start(&plan, &one->reader);
 }
 

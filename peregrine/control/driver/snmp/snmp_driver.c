@@ -100,7 +100,7 @@ static uint32_t vlan_groups(const struct snmp_dialect *dialect)
 
 	if (dialect->writer == SNMP_WRITER_VTP)
 		return groups | GROUP_BIT(GROUP_VTP_VLANS) | GROUP_BIT(GROUP_VTP_PORTS);
-	groups |= GROUP_BIT(GROUP_BRIDGE) | GROUP_BIT(GROUP_VLANS) | GROUP_BIT(GROUP_CURRENT);
+	groups |= GROUP_BIT(GROUP_BRIDGE) | GROUP_BIT(GROUP_VLANS);
 	if (dialect->mode.mode.count)
 		groups |= GROUP_BIT(GROUP_MODE);
 	if (dialect->mode.trunk_egress.count)
@@ -155,6 +155,60 @@ static unsigned parts_empty(const struct snmp_facts *facts, const struct switch_
 	return empty;
 }
 
+/* --- the ports that a call is about ------------------------------------------------ */
+
+/* Their rows can be asked for one by one. */
+static const uint32_t by_row = GROUP_BIT(GROUP_NAMES) | GROUP_BIT(GROUP_INTERFACES) |
+			       GROUP_BIT(GROUP_BRIDGE) | GROUP_BIT(GROUP_MODE);
+
+/* False: not all of them are known, or too many. */
+static bool find_targets(struct snmp_switch *one)
+{
+	const struct switch_request *request = one->request;
+	bool found = true;
+
+	one->target_count = 0;
+	for (const char *const *name = request->only_ports;
+	     request->op == SWITCH_READ && found && name && *name; name++)
+		found = snmp_targets_add(&one->map, *name, one->targets, &one->target_count);
+	for (size_t i = 0; request->op == SWITCH_CHANGE && found && i < request->edit_count; i++) {
+		if (request->edits[i].kind == EDIT_PORT)
+			found = snmp_targets_add(&one->map, request->edits[i].port, one->targets,
+						 &one->target_count);
+	}
+	return found && one->target_count > 0;
+}
+
+void snmp_switch_narrow(struct snmp_switch *one, struct snmp_reader_plan *plan)
+{
+	if (one->whole || one->dialect->writer == SNMP_WRITER_VTP || !find_targets(one)) {
+		one->target_count = 0;
+		return;
+	}
+	plan->target_groups = plan->groups & by_row;
+	plan->groups &= ~(by_row | GROUP_BIT(GROUP_STACK));
+	plan->target_count = one->target_count;
+	one->facts.some_ports = true;
+	memcpy(plan->targets, one->targets, sizeof(plan->targets));
+}
+
+bool snmp_switch_placed(struct snmp_switch *one)
+{
+	if (!one->target_count) {
+		if (fact_count(&one->facts, FACT_INTERFACES) > 0 &&
+		    fact_count(&one->facts, FACT_BRIDGE_PORTS) > 0)
+			snmp_targets_learn(&one->map, &one->facts);
+		return true;
+	}
+	if (snmp_targets_hold(&one->facts, one->targets, one->target_count))
+		return true;
+	snmp_targets_done(&one->map);
+	one->whole = true;
+	return false;
+}
+
+static int start_read(struct snmp_switch *one);
+
 static void on_read(void *context, int rc, uint32_t refused, const char *why)
 {
 	struct snmp_switch *one = context;
@@ -162,6 +216,11 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 	unsigned parts = one->request->parts;
 
 	one->reader = NULL;
+	if (!rc && !snmp_switch_placed(one)) {
+		rc = start_read(one);
+		if (!rc)
+			return;
+	}
 	if (!rc)
 		rc = snmp_reading_make(&one->facts, parts, one->request->only_ports, &reading);
 	if (rc) {
@@ -177,20 +236,28 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 
 static int start_read(struct snmp_switch *one)
 {
-	unsigned parts = one->request->parts;
+	unsigned parts = one->request->parts, few = PART_IDENTITY | PART_PORTS | PART_VLANS;
+	bool per_vlan = one->dialect->fdb == SNMP_FDB_PER_VLAN;
 	struct snmp_reader_plan plan = {
 		.peer = one->peer,
 		.facts = &one->facts,
-		/* The model's arc is in sysObjectID, and a dead switch costs one request. */
-		.scalars = true,
 		.groups = groups_of(one->dialect, parts),
-		.fdb_fallback = (parts & PART_FDB) && one->dialect->fdb == SNMP_FDB_BRIDGE,
-		.fdb_per_vlan = (parts & PART_FDB) && one->dialect->fdb == SNMP_FDB_PER_VLAN,
+		.vlan_fallback = (parts & PART_VLANS) && !(parts & PART_FDB),
+		.fdb_fallback = (parts & PART_FDB) && !per_vlan,
+		.fdb_per_vlan = (parts & PART_FDB) && per_vlan,
 		.done = on_read,
 		.context = one,
 	};
 
-	one->facts.fixed_frame_types = one->fixed_frame_types;
+	snmp_facts_done(&one->facts);
+	one->facts = (struct snmp_facts){.dialect = one->dialect,
+					 .fixed_frame_types = one->fixed_frame_types};
+	if (!(parts & ~few) && one->request->only_ports)
+		snmp_switch_narrow(one, &plan);
+	else
+		one->target_count = 0;
+	/* The model's arc is in sysObjectID; and a dead switch costs one request. */
+	plan.scalars = !plan.target_count || (parts & PART_IDENTITY) || one->dialect->mode.model_at;
 	return snmp_reader_start(&plan, &one->reader);
 }
 
@@ -222,6 +289,7 @@ static void one_close(void *session)
 	if (one->timer && one->peer)
 		call_forget(one);
 	snmp_peer_free(one->peer);
+	snmp_targets_done(&one->map);
 	loop_timer_free(one->timer);
 	switch_endpoint_wipe(&one->endpoint);
 	free(one);
@@ -288,6 +356,7 @@ static int one_start(void *session, const struct switch_request *request, int64_
 	one->context = context;
 	one->deadline_ms = deadline_ms;
 	one->early_rc = 0;
+	one->whole = false;
 	one->requests_before = snmp_peer_requests(one->peer);
 	one->facts = (struct snmp_facts){.dialect = one->dialect};
 	loop_timer_arm(one->timer, left > 0 ? left : 0);

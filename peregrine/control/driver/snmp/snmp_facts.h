@@ -107,6 +107,7 @@ struct snmp_facts {
 	uint32_t odd;
 	char odd_text[128];
 	bool fixed_frame_types; /* they cannot be written, so they say nothing */
+	bool some_ports;        /* the other interfaces were not read */
 	bool create_and_wait;   /* rows are not made in one go here */
 	bool failed;            /* no memory */
 };

@@ -11,7 +11,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { WALKS_AT_ONCE = GROUP_COUNT, VLANS_AT_ONCE = 4 };
+enum { WALKS_AT_ONCE = GROUP_COUNT, VLANS_AT_ONCE = 4, ERRORS_LIMIT = 2 };
 
 /* One walk of one group. */
 struct part {
@@ -24,11 +24,22 @@ struct part {
 	struct snmp_oid roots[SNMP_WALK_COLUMNS];
 };
 
+/* One GET of the targets' rows. */
+struct target_get {
+	struct snmp_reader *reader;
+	unsigned errors;
+	size_t count;
+	const struct fact_column *columns[TARGET_BINDINGS];
+	struct snmp_binding bindings[TARGET_BINDINGS];
+};
+
 struct snmp_reader {
 	struct snmp_reader_plan plan;
+	struct target_get *gets; /* owned; TARGET_GETS */
+	size_t get_count;
 	struct part parts[WALKS_AT_ONCE];
 	unsigned running;
-	bool groups_ended, fell_back;
+	bool groups_ended, fell_back, vlans_fell_back;
 	uint32_t next_vlan; /* row of FACT_VTP_VLANS, for fdb_per_vlan */
 	uint32_t refused;
 	char why[64];
@@ -39,6 +50,10 @@ static void go_on(struct snmp_reader *reader);
 static void stop(struct snmp_reader *reader)
 {
 	snmp_peer_forget(reader->plan.peer, reader);
+	for (size_t i = 0; i < reader->get_count; i++)
+		snmp_peer_forget(reader->plan.peer, &reader->gets[i]);
+	free(reader->gets);
+	reader->gets = NULL;
 	for (size_t i = 0; i < WALKS_AT_ONCE; i++) {
 		if (reader->parts[i].running)
 			snmp_walk_cancel(reader->parts[i].walk);
@@ -124,9 +139,101 @@ static int start_part(struct snmp_reader *reader, enum fact_group group, uint16_
 	return 0;
 }
 
-static int start_groups(struct snmp_reader *reader)
+/* --- the rows of some ports --------------------------------------------------- */
+
+static int send_get(struct snmp_reader *reader, struct target_get *get);
+
+static void on_target_rows(void *context, struct snmp_answer *answer)
+{
+	struct target_get *get = context;
+	struct snmp_reader *reader = get->reader;
+	struct snmp_binding binding;
+
+	reader->running--;
+	/* A subagent that is late is a genErr of the agent, as in a walk. */
+	if (!answer->rc && answer->status == SNMP_STATUS_GENERAL && get->errors++ < ERRORS_LIMIT &&
+	    send_get(reader, get) == 0)
+		return;
+	if (answer->rc || answer->status) {
+		text_copy(reader->why, sizeof(reader->why),
+			  answer->rc ? "" : snmp_status_text(answer->status));
+		end(reader, answer->rc ? answer->rc : snmp_status_code(answer->status));
+		return;
+	}
+	for (size_t i = 0; i < get->count && snmp_answer_next(answer, &binding); i++) {
+		const uint32_t *index = &get->bindings[i].name.ids[get->bindings[i].name.count - 1];
+
+		/* An answer to another question is no answer. */
+		if (snmp_oid_order(&binding.name, &get->bindings[i].name) == 0)
+			(void)snmp_facts_take(reader->plan.facts, get->columns[i], index, 1,
+					      &binding.value, 0);
+	}
+	go_on(reader);
+}
+
+static int send_get(struct snmp_reader *reader, struct target_get *get)
+{
+	struct snmp_ask ask = {.kind = SNMP_GET, .bindings = get->bindings, .count = get->count};
+	int rc;
+
+	if (get->count == 0)
+		return 0;
+	rc = snmp_peer_ask(reader->plan.peer, &ask, on_target_rows, get);
+	reader->running += rc == 0;
+	return rc;
+}
+
+static int add_target_binding(struct snmp_reader *reader, const struct fact_column *column,
+			      const struct snmp_oid *root, uint32_t index)
+{
+	struct target_get *get = &reader->gets[reader->get_count - 1];
+
+	if (get->count == TARGET_BINDINGS) {
+		int rc = send_get(reader, get);
+
+		if (rc || reader->get_count == TARGET_GETS)
+			return rc ? rc : E_LIMIT;
+		get = &reader->gets[reader->get_count++];
+		get->reader = reader;
+	}
+	get->columns[get->count] = column;
+	get->bindings[get->count++] = (struct snmp_binding){.name = snmp_oid_with(root, index)};
+	return 0;
+}
+
+static int start_targets(struct snmp_reader *reader)
 {
 	int rc = 0;
+
+	reader->gets = calloc(TARGET_GETS, sizeof(*reader->gets));
+	if (!reader->gets)
+		return -ENOMEM;
+	reader->gets[0].reader = reader;
+	reader->get_count = 1;
+	for (int group = 0; group < GROUP_COUNT && !rc; group++) {
+		const struct fact_column *columns[SNMP_WALK_COLUMNS];
+		struct snmp_oid roots[SNMP_WALK_COLUMNS];
+		size_t count = fact_group_columns(reader->plan.facts, (enum fact_group)group,
+						  columns, roots);
+
+		if (!(reader->plan.target_groups & GROUP_BIT(group)))
+			continue;
+		for (size_t i = 0; i < reader->plan.target_count * count && !rc; i++) {
+			const struct snmp_target *target = &reader->plan.targets[i / count];
+			const struct fact_column *column = columns[i % count];
+
+			rc = add_target_binding(reader, column, &roots[i % count],
+						column->table == FACT_INTERFACES
+							? target->if_index
+							: target->base_port);
+		}
+	}
+	return rc ? rc : send_get(reader, &reader->gets[reader->get_count - 1]);
+}
+
+static int start_groups(struct snmp_reader *reader)
+{
+	int rc = reader->plan.target_count ? start_targets(reader) : 0;
 
 	for (int group = 0; group < GROUP_COUNT && !rc; group++) {
 		if (reader->plan.groups & GROUP_BIT(group))
@@ -162,6 +269,11 @@ static void go_on(struct snmp_reader *reader)
 
 	if (reader->plan.groups)
 		rc = start_groups(reader);
+	if (!rc && reader->running == 0 && reader->plan.vlan_fallback && !reader->vlans_fell_back) {
+		reader->vlans_fell_back = true;
+		if (fact_count(reader->plan.facts, FACT_VLANS) == 0)
+			rc = start_part(reader, GROUP_CURRENT, 0);
+	}
 	reader->groups_ended |= reader->running == 0;
 	if (!rc && reader->plan.fdb_per_vlan && reader->groups_ended)
 		rc = start_vlans(reader);

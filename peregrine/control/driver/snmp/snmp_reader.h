@@ -5,6 +5,7 @@
 #include "common/base/macros.h"
 
 #include "peregrine/control/driver/snmp/snmp_facts.h"
+#include "peregrine/control/driver/snmp/snmp_targets.h"
 
 struct snmp_reader;
 
@@ -20,8 +21,13 @@ struct snmp_reader_plan {
 	struct snmp_facts *facts; /* outlives the reader */
 	bool scalars;             /* of PART_IDENTITY, before anything else */
 	uint32_t groups;          /* bits GROUP_BIT() */
-	bool fdb_fallback;        /* BRIDGE-MIB's FDB when Q-BRIDGE's makes no sense */
-	bool fdb_per_vlan;        /* and one of each VLAN that VTP has */
+	/* With targets, `target_groups` are asked for their rows alone, by GET. */
+	struct snmp_target targets[TARGET_LIMIT];
+	size_t target_count;
+	uint32_t target_groups;
+	bool vlan_fallback; /* the current VLANs when there are no static ones */
+	bool fdb_fallback;  /* BRIDGE-MIB's FDB when Q-BRIDGE's makes no sense */
+	bool fdb_per_vlan;  /* and one of each VLAN that VTP has */
 	snmp_read_fn done;
 	void *context;
 };

@@ -77,7 +77,7 @@ static uint32_t lag_of(const struct snmp_facts *facts, const struct fact_interfa
 	/* IEEE8023-LAG-MIB: 0 = none; a port that aggregates alone names itself. */
 	if (interface->lag && interface->lag != interface->key[0]) {
 		above = fact_find(facts, FACT_INTERFACES, interface->lag, 0, 0);
-		return above ? interface->lag : 0;
+		return above || facts->some_ports ? interface->lag : 0;
 	}
 	for (uint32_t i = 0; i < fact_count(facts, FACT_STACK); i++) {
 		const struct fact_pair *pair = fact_at(facts, FACT_STACK, i);

@@ -33,6 +33,11 @@ struct snmp_switch {
 	struct snmp_reader *reader;
 	struct snmp_change *change;
 
+	struct snmp_target_map map;
+	struct snmp_target targets[TARGET_LIMIT]; /* of the call: the only ports that are read */
+	size_t target_count;
+	bool whole; /* they were not where they were remembered: all is read */
+
 	/* Learnt: dot1qPortAcceptableFrameTypes and IngressFiltering are not writable here. */
 	bool fixed_frame_types;
 	bool create_and_wait; /* learnt: RowStatus createAndGo is refused */
@@ -46,6 +51,13 @@ void snmp_switch_fail(struct snmp_switch *one, int rc, const char *doing, const 
 /* Fills a problem for an rc of the client. Returns rc. */
 int snmp_switch_problem(const struct snmp_switch *one, int rc, const char *doing, const char *why,
 			struct problem *ret);
+
+/* Turns a plan that reads whole tables of ports into one that reads the rows of those that the call
+ * is about, where these are known. */
+void snmp_switch_narrow(struct snmp_switch *one, struct snmp_reader_plan *plan);
+/* After reading: learns from whole tables. False: the ports are elsewhere now, and what was read is
+ * forgotten: start again, whole. */
+bool snmp_switch_placed(struct snmp_switch *one);
 
 /* snmp_change.c: SWITCH_CHANGE by the dialect's writer, and SWITCH_SAVE. */
 int snmp_change_start(struct snmp_switch *one);

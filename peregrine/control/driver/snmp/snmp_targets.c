@@ -1,0 +1,67 @@
+#include "peregrine/control/driver/snmp/snmp_targets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/text.h"
+
+#include "peregrine/control/driver/snmp/snmp_reading.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+void snmp_targets_learn(struct snmp_target_map *map, const struct snmp_facts *facts)
+{
+	uint32_t count = fact_count(facts, FACT_BRIDGE_PORTS);
+
+	snmp_targets_done(map);
+	map->ports = calloc(count ? count : 1, sizeof(*map->ports));
+	for (uint32_t i = 0; map->ports && i < count; i++) {
+		const struct fact_bridge_port *bridge = fact_at(facts, FACT_BRIDGE_PORTS, i);
+		const struct fact_interface *interface =
+			fact_find(facts, FACT_INTERFACES, bridge->if_index, 0, 0);
+		struct snmp_target *target = &map->ports[map->count];
+
+		if (!interface ||
+		    !text_copy(target->name, sizeof(target->name), fact_port_name(interface)))
+			continue;
+		target->if_index = bridge->if_index;
+		target->base_port = bridge->key[0];
+		map->count++;
+	}
+}
+
+void snmp_targets_done(struct snmp_target_map *map)
+{
+	free(map->ports);
+	*map = (struct snmp_target_map){0};
+}
+
+bool snmp_targets_add(const struct snmp_target_map *map, const char *name,
+		      struct snmp_target ret[TARGET_LIMIT], size_t *count)
+{
+	for (size_t i = 0; i < *count; i++) {
+		if (strcmp(ret[i].name, name) == 0)
+			return true;
+	}
+	for (size_t i = 0; i < map->count && *count < TARGET_LIMIT; i++) {
+		if (strcmp(map->ports[i].name, name) != 0)
+			continue;
+		ret[(*count)++] = map->ports[i];
+		return true;
+	}
+	return false;
+}
+
+bool snmp_targets_hold(const struct snmp_facts *facts, const struct snmp_target *targets,
+		       size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct fact_interface *interface =
+			fact_find(facts, FACT_INTERFACES, targets[i].if_index, 0, 0);
+
+		if (!interface || strcmp(fact_port_name(interface), targets[i].name) != 0 ||
+		    fact_base_port(facts, targets[i].if_index) != targets[i].base_port)
+			return false;
+	}
+	return true;
+}
