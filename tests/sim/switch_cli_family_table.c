@@ -1,0 +1,21 @@
+#include <string.h>
+
+#include "tests/sim/switch_cli.h"
+
+static const struct cli_family *const families[] = {
+	&cli_ios,
+};
+
+const struct cli_family *cli_family_at(size_t i)
+{
+	return i < COUNT_OF(families) ? families[i] : NULL;
+}
+
+const struct cli_family *cli_family_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(families); i++) {
+		if (strcmp(families[i]->name, name) == 0)
+			return families[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,94 @@
+/* What a switch behind an emulated command line knows: VLANs, ports, its startup configuration, and
+ * what it has learned. In memory, or with an Open vSwitch bridge as its data plane: port N is then
+ * the bridge's OpenFlow port N. Not thread-safe; the server holds one lock around it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/text.h"
+#include "common/net/mac.h"
+#include "common/net/vlan_set.h"
+
+#include "tests/sim/switch_model.h"
+#include "tests/sim/switch_ovs.h"
+
+enum { CLI_PORTS_MAX = 128, CLI_NAME_SIZE = 65, CLI_FACTS_MAX = 4096 };
+
+/* Ports are numbered from 1. */
+struct cli_ports {
+	uint64_t words[3];
+};
+void cli_ports_add(struct cli_ports *ports, unsigned number);
+bool cli_ports_has(const struct cli_ports *ports, unsigned number);
+/* The smallest that is not below `from`; 0 when there is none. */
+unsigned cli_ports_next(const struct cli_ports *ports, unsigned from);
+
+/* MEMBER is how VLAN-centric switches think: one untagged VLAN (`access`, 0 for none) and a list of
+ * tagged ones (`allowed`). OFF is a routed port: no VLAN at all. */
+enum cli_port_mode { CLI_ACCESS, CLI_TRUNK, CLI_GENERAL, CLI_MEMBER, CLI_OFF };
+
+struct cli_port {
+	enum cli_port_mode mode;
+	uint16_t access, native;  /* untagged VLAN of an access port; of a trunk */
+	struct vlan_set allowed;  /* trunk: may pass; general, member: tagged */
+	struct vlan_set untagged; /* general mode only */
+	bool is_allowed_all;      /* nobody has said a list yet */
+	bool is_hybrid;           /* Dell OS9: portmode hybrid */
+	bool is_shut;
+	char description[CLI_NAME_SIZE];
+};
+
+/* A port as `model` says; the list of one that lets all VLANs pass is filled in. */
+struct cli_port cli_port_new(const struct cli_port *model);
+
+struct cli_config {
+	struct vlan_set vlans;
+	char names[VLAN_LIMIT][CLI_NAME_SIZE];
+	struct cli_port ports[CLI_PORTS_MAX + 1]; /* [0] is unused */
+};
+
+struct cli_learned {
+	struct mac mac;
+	uint16_t vid, port;
+};
+struct cli_neighbor {
+	uint16_t port;
+	struct mac chassis;
+	char port_id[CLI_NAME_SIZE], system[CLI_NAME_SIZE];
+};
+
+struct cli_store {
+	unsigned port_count;
+	struct cli_config *running, *startup;
+	bool is_saved;
+	struct cli_learned learned[CLI_FACTS_MAX];
+	size_t learned_count;
+	struct cli_neighbor neighbors[CLI_PORTS_MAX];
+	size_t neighbor_count;
+	struct switch_ovs *ovs; /* NULL: in memory. Owned. */
+	struct switch_plane plane;
+};
+
+/* `port` is what a port looks like from the factory. */
+MUST_USE int cli_store_new(unsigned port_count, const struct cli_port *port,
+			   struct cli_store **ret);
+void cli_store_free(struct cli_store *store);
+void cli_store_freep(struct cli_store **store);
+
+/* Lines `vlan VID [NAME]`, `mac PORT VID MAC`, `neighbor PORT CHASSIS PORTID SYSTEM`: what is there
+ * before anybody logs in, also after a reboot. E_MALFORMED with the line in `wrong`. */
+MUST_USE int cli_store_seed(struct cli_store *store, const char *text, char wrong[128]);
+
+/* Which VLANs a port is in now: only those that exist count. */
+void cli_store_membership(const struct cli_store *store, const struct cli_port *port,
+			  unsigned *ret_untagged, struct vlan_set *ret_tagged);
+void cli_store_create(struct cli_store *store, unsigned vid, const char *name);
+void cli_store_save(struct cli_store *store);
+void cli_store_reboot(struct cli_store *store);
+/* Open vSwitch gets what differs. 0 without one. */
+MUST_USE int cli_store_push(struct cli_store *store);
+/* What the data plane has learned, in place of what the seed said. */
+void cli_store_learn(struct cli_store *store);
