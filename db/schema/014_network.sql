@@ -1,5 +1,10 @@
 -- Networks of tenants and of the system, which ports belong to them, and the changes that make it so.
 
+-- Free ports of one switch in one VLAN meet; with as many numbers as it has ports (from parking_vlan on; no uplink carries them) none does.
+alter table fabric add parking_count integer not null default 1 check (parking_count between 1 and 1024),
+	add constraint fabric_parking_is_apart check (parking_vlan + parking_count - 1 < vlan_low or parking_vlan > vlan_high),
+	add constraint fabric_parking_ends check (parking_vlan + parking_count - 1 <= 4094);
+
 create table network (
 	id bigint generated always as identity primary key,
 	name text not null check (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'),

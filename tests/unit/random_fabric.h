@@ -116,8 +116,7 @@ static inline void rf_make(struct random_fabric *f, uint64_t seed)
 	for (uint32_t p = 0; p < f->model.port_count; p++) {
 		bool uplink = f->ports[p].role == PORT_UPLINK;
 
-		f->room[p] =
-			(struct port_vlans){.trunk = uplink, .native = uplink ? 1 : RF_PARKING};
+		f->room[p] = (struct port_vlans){.native = uplink ? 1 : RF_PARKING};
 		f->state[p] = &f->room[p];
 	}
 }

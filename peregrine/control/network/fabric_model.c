@@ -12,10 +12,15 @@ struct state_block {
 	struct port_vlans vlans[BLOCK_ROOM];
 };
 
+bool model_vlan_is_parking(const struct fabric_model *model, unsigned vlan)
+{
+	return vlan == model->parking || (vlan > model->parking && vlan <= model->parking_high);
+}
+
 bool model_vlan_is_ours(const struct fabric_model *model, unsigned vlan)
 {
-	return vlan != 0 &&
-	       ((vlan >= model->vlan_low && vlan <= model->vlan_high) || vlan == model->parking);
+	return vlan != 0 && ((vlan >= model->vlan_low && vlan <= model->vlan_high) ||
+			     model_vlan_is_parking(model, vlan));
 }
 
 struct vlan_set model_our_vlans(const struct fabric_model *model)
@@ -24,6 +29,7 @@ struct vlan_set model_our_vlans(const struct fabric_model *model)
 
 	vlan_set_add_range(&ours, model->vlan_low, model->vlan_high);
 	vlan_set_add(&ours, model->parking);
+	vlan_set_add_range(&ours, model->parking, model->parking_high);
 	return ours;
 }
 
@@ -34,6 +40,17 @@ uint32_t model_network_of(const struct fabric_model *model, unsigned vlan)
 			return i;
 	}
 	return MODEL_NONE;
+}
+
+struct port_vlans port_vlans_plain(const struct port_vlans *vlans)
+{
+	struct port_vlans plain = *vlans;
+
+	if (!plain.trunk)
+		plain.tagged = (struct vlan_set){0};
+	vlan_set_remove(&plain.tagged, plain.native);
+	plain.trunk = plain.native == 0 || !vlan_set_is_empty(&plain.tagged);
+	return plain;
 }
 
 struct vlan_set port_vlans_all(const struct port_vlans *vlans)

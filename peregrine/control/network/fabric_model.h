@@ -59,7 +59,9 @@ struct fabric_network {
 
 struct fabric_model {
 	const char *name;
-	uint16_t vlan_low, vlan_high, parking;
+	uint16_t vlan_low, vlan_high;
+	uint16_t parking, parking_high; /* of free ports, each its own while they last; 0 = only
+					   `parking` */
 	struct fabric_switch *switches;
 	uint32_t switch_count;
 	struct fabric_port *ports; /* those of one switch side by side */
@@ -76,8 +78,12 @@ typedef const struct port_vlans *port_state;
 /* In our range, or the parking VLAN. */
 bool model_vlan_is_ours(const struct fabric_model *model, unsigned vlan);
 struct vlan_set model_our_vlans(const struct fabric_model *model);
+bool model_vlan_is_parking(const struct fabric_model *model, unsigned vlan);
 /* Index of the network whose VLAN it is, or MODEL_NONE. */
 uint32_t model_network_of(const struct fabric_model *model, unsigned vlan);
+/* On the wire a trunk of its native VLAN alone is an access port, and switches show it as either:
+ * `trunk` says that there are tags, or that untagged frames are dropped. */
+struct port_vlans port_vlans_plain(const struct port_vlans *vlans);
 /* tagged and native together. */
 struct vlan_set port_vlans_all(const struct port_vlans *vlans);
 /* "trunk native 5 tagged 7-9", "access 5", "nothing". */

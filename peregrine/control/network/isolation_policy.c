@@ -79,7 +79,7 @@ static void check_numbers(struct proof *proof)
 
 		if (vlan == 0 || vlan >= VLAN_LIMIT)
 			continue;
-		if (proof->owner[vlan] == MODEL_NONE && vlan != model->parking) {
+		if (proof->owner[vlan] == MODEL_NONE && !model_vlan_is_parking(model, vlan)) {
 			proof->owner[vlan] = i;
 			continue;
 		}
@@ -133,14 +133,16 @@ static void check_edge(struct proof *proof, uint32_t port, port_state meant, por
 
 static void check_uplink(struct proof *proof, uint32_t port)
 {
+	const struct fabric_model *model = proof->model;
 	struct vlan_set all = port_vlans_all(proof->state[port]);
+	unsigned vlan = vlan_set_next(&all, model->parking);
 	struct isolation_finding *finding;
 
-	if (!vlan_set_has(&all, proof->model->parking))
+	if (!vlan || !model_vlan_is_parking(model, vlan))
 		return;
 	finding = find(proof, FAULT_PARKING, port);
 	if (finding)
-		say_port(proof, port, proof->model->parking, finding);
+		say_port(proof, port, vlan, finding);
 }
 
 static void check_foreign(struct proof *proof, uint32_t port)

@@ -29,11 +29,12 @@ static bool switch_takes(const struct fabric_switch *at, unsigned vlan)
 	return !vlan_set_has(&at->reserved, vlan);
 }
 
+/* `parking`: what it gets when it is meant for nothing. */
 static enum wanted_fault edge_vlans(const struct fabric_model *model, uint32_t port,
-				    struct port_vlans *ret)
+				    uint16_t parking, struct port_vlans *ret)
 {
 	const struct fabric_port *p = &model->ports[port];
-	struct port_vlans vlans = {.native = model->parking};
+	struct port_vlans vlans = {.native = parking};
 
 	if (p->member_count > 0)
 		vlans.native = 0;
@@ -45,23 +46,65 @@ static enum wanted_fault edge_vlans(const struct fabric_model *model, uint32_t p
 			return WANTED_NO_VLAN;
 		if (!switch_takes(&model->switches[p->at], vlan))
 			return WANTED_NOT_ON_SWITCH;
-		vlans.trunk |= member->mode != MEMBER_ACCESS;
 		if (member->mode == MEMBER_TAGGED)
 			vlan_set_add(&vlans.tagged, vlan);
 		else
 			vlans.native = vlan;
 	}
-	*ret = vlans;
+	vlans.trunk = !vlan_set_is_empty(&vlans.tagged);
+	*ret = port_vlans_plain(&vlans);
 	return WANTED_OK;
+}
+
+struct edges {
+	uint32_t *said_by; /* per carrier: the port whose intent it has; MODEL_NONE */
+	uint16_t *parking; /* per carrier: its number when it is free */
+};
+
+/* A free port keeps the parking number that it has, else gets the first that no other free port of
+ * its switch has; when they are used up, all others share the first. */
+static int choose_parking(const struct fabric_model *model, const port_state observed[],
+			  uint16_t parking[])
+{
+	struct vlan_set *taken = calloc(model->switch_count + 1, sizeof(*taken));
+
+	for (uint32_t i = 0; taken && i < model->port_count; i++) {
+		struct vlan_set *used = &taken[model->ports[i].at];
+		unsigned native = observed[i] ? observed[i]->native : 0;
+
+		if (model->ports[i].role != PORT_EDGE || model->ports[i].carrier != i ||
+		    !model_vlan_is_parking(model, native) || vlan_set_has(used, native))
+			continue;
+		parking[i] = (uint16_t)native;
+		vlan_set_add(used, native);
+	}
+	for (uint32_t i = 0; taken && i < model->port_count; i++) {
+		struct vlan_set *used = &taken[model->ports[i].at];
+
+		if (parking[i] || model->ports[i].role != PORT_EDGE ||
+		    model->ports[i].carrier != i || model->ports[i].member_count > 0)
+			continue;
+		parking[i] = model->parking;
+		for (unsigned v = model->parking; v <= model->parking_high; v++) {
+			if (vlan_set_has(used, v))
+				continue;
+			parking[i] = (uint16_t)v;
+			vlan_set_add(used, v);
+			break;
+		}
+	}
+	free(taken);
+	return taken ? 0 : -ENOMEM;
 }
 
 /* Ports of ours and the members of an aggregate alike: the membership is set where it lives. */
 static int want_edge(const struct fabric_model *model, const port_state observed[], uint32_t port,
-		     uint32_t said_by[], struct wanted *wanted)
+		     struct edges *edges, struct wanted *wanted)
 {
 	uint32_t carrier = model->ports[port].carrier;
+	uint32_t *said_by = edges->said_by;
 	struct port_vlans vlans = {0};
-	enum wanted_fault fault = edge_vlans(model, port, &vlans);
+	enum wanted_fault fault = edge_vlans(model, port, edges->parking[carrier], &vlans);
 
 	if (fault == WANTED_OK && !observed[carrier])
 		fault = WANTED_NOT_SHOWN;
@@ -84,14 +127,16 @@ static int want_edges(const struct fabric_model *model, const port_state observe
 		      struct wanted *wanted)
 {
 	CLEANUP(freep) uint32_t *said_by = malloc((model->port_count + 1) * sizeof(*said_by));
+	CLEANUP(freep) uint16_t *parking = calloc(model->port_count + 1, sizeof(*parking));
+	struct edges edges = {.said_by = said_by, .parking = parking};
 
-	if (!said_by)
+	if (!said_by || !parking || choose_parking(model, observed, parking))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < model->port_count; i++)
 		said_by[i] = MODEL_NONE;
 	for (uint32_t i = 0; i < model->port_count; i++) {
 		int rc = model->ports[i].role == PORT_EDGE
-				 ? want_edge(model, observed, i, said_by, wanted)
+				 ? want_edge(model, observed, i, &edges, wanted)
 				 : 0;
 
 		if (rc)
@@ -121,7 +166,7 @@ static struct port_vlans uplink_vlans(const struct fabric_model *model, port_sta
 	vlans.tagged = vlan_set_union(&vlans.tagged, carried);
 	if (model_vlan_is_ours(model, vlans.native))
 		vlans.native = 0;
-	return vlans;
+	return port_vlans_plain(&vlans);
 }
 
 static int want_uplinks(const struct fabric_model *model, const port_state observed[],
@@ -166,7 +211,7 @@ static int want_trees(const struct fabric_model *model, const port_state observe
 		if (wanted->ports[port->carrier])
 			all = port_vlans_all(wanted->ports[port->carrier]);
 		sites[port->at] = vlan_set_union(&sites[port->at], &all);
-		if (edge_vlans(model, i, &meant) == WANTED_OK) {
+		if (edge_vlans(model, i, model->parking, &meant) == WANTED_OK) {
 			all = port_vlans_all(&meant);
 			sites[port->at] = vlan_set_union(&sites[port->at], &all);
 		}

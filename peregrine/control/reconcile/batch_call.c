@@ -270,10 +270,14 @@ static bool shows(const struct switch_reading *reading, const struct switch_edit
 		  const struct port_vlans *vlans)
 {
 	const struct switch_port *port;
+	struct port_vlans plain;
 
 	if (edit->kind == EDIT_PORT) {
 		port = switch_reading_port_named(reading, edit->port);
-		return port && port->has_vlans && port_vlans_equal(&port->vlans, vlans);
+		if (!port || !port->has_vlans)
+			return false;
+		plain = port_vlans_plain(&port->vlans);
+		return port_vlans_equal(&plain, vlans);
 	}
 	for (size_t i = 0; i < reading->vlan_count; i++) {
 		if (reading->vlans[i].id == edit->vlan)

@@ -78,7 +78,7 @@ static int add_vlans(struct differ *differ, enum plan_stage stage, uint32_t at,
 			(void)text_format(edit.edit.vlan_name, sizeof(edit.edit.vlan_name),
 					  "haas-%lld",
 					  (long long)differ->model->networks[network].id);
-		else if (v == differ->model->parking)
+		else if (model_vlan_is_parking(differ->model, v))
 			(void)text_copy(edit.edit.vlan_name, sizeof(edit.edit.vlan_name),
 					"haas-parking");
 		rc = add(differ, &edit);
@@ -108,10 +108,13 @@ static int delete_vlans(struct differ *differ)
 	for (uint32_t s = 0; s < differ->model->switch_count; s++) {
 		const struct fabric_switch *at = &differ->model->switches[s];
 		struct vlan_set idle = vlan_set_minus(&at->vlans, &differ->wanted->vlans[s]);
+		struct vlan_set parking = {0};
 		int rc;
 
+		vlan_set_add(&parking, differ->model->parking);
+		vlan_set_add_range(&parking, differ->model->parking, differ->model->parking_high);
 		idle = vlan_set_intersection(&idle, &differ->ours);
-		vlan_set_remove(&idle, differ->model->parking);
+		idle = vlan_set_minus(&idle, &parking);
 		for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++) {
 			struct vlan_set all;
 
@@ -239,7 +242,7 @@ static int diff_edge(struct differ *differ, uint32_t port)
 	port_state have = differ->observed[port];
 	port_state want = differ->wanted->ports[port];
 	port_state applied = differ->applied ? differ->applied[port] : NULL;
-	bool parked = !want->trunk && want->native == differ->model->parking;
+	bool parked = !want->trunk && model_vlan_is_parking(differ->model, want->native);
 
 	if (parked || is_within(want, have) || !(is_within(have, want) || is_within(have, applied)))
 		return add_port(differ, STAGE_CUT, port, have, want);
@@ -258,13 +261,14 @@ static int diff_uplink(struct differ *differ, uint32_t port)
 	struct vlan_set cut = vlan_set_intersection(&lost, &differ->moving);
 	int rc = 0;
 
-	if (former || vlan_set_has(&lost, differ->model->parking))
-		cut = lost;
+	for (unsigned v = vlan_set_next(&lost, VLAN_FIRST); v; v = vlan_set_next(&lost, v + 1)) {
+		if (former || model_vlan_is_parking(differ->model, v))
+			vlan_set_add(&cut, v);
+	}
 	if (have->native != want->native || !vlan_set_is_empty(&cut)) {
 		step.native = want->native;
-		step.trunk = want->trunk;
-		step.tagged =
-			have->trunk ? vlan_set_minus(&have->tagged, &cut) : (struct vlan_set){0};
+		step.tagged = vlan_set_minus(&have->tagged, &cut);
+		step = port_vlans_plain(&step);
 		if (!port_vlans_equal(&step, have)) {
 			port_state next = state_pool_add(&differ->plan.pool, &step, want);
 
@@ -276,8 +280,8 @@ static int diff_uplink(struct differ *differ, uint32_t port)
 		return rc;
 	step = *want;
 	step.tagged = vlan_set_union(&have->tagged, &want->tagged);
-	if (!have->trunk)
-		step.tagged = want->tagged;
+	step.trunk = true;
+	step = port_vlans_plain(&step);
 	if (!port_vlans_equal(&step, have)) {
 		port_state next = state_pool_add(&differ->plan.pool, &step, want);
 

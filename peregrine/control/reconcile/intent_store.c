@@ -8,7 +8,7 @@
 static const struct db_query load_query = {"intent_load",
 	"select jsonb_build_object("
 	"'now_ms', floor(extract(epoch from clock_timestamp()) * 1000)::bigint,"
-	"'fabrics', (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'name', name, 'low', vlan_low, 'high', vlan_high, 'parking', parking_vlan,"
+	"'fabrics', (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'name', name, 'low', vlan_low, 'high', vlan_high, 'parking', parking_vlan, 'parking_count', parking_count,"
 	"  'quarantine_s', quarantine_s, 'repair', repair = 'repair') order by id), '[]') from haas.fabric),"
 	"'switches', (select coalesce(jsonb_agg(jsonb_build_object('id', e.switch_id, 'name', s.name, 'fabric', e.fabric_id, 'spine', e.role = 'spine',"
 	"  'managed', e.managed, 'family', coalesce(nullif(e.family, ''), o.family, '')) order by e.switch_id), '[]')"

@@ -356,6 +356,7 @@ static int take_applied(struct scene *scene, const json_t *row, struct scene_int
 	vlans.native = (uint16_t)number(row, PORT_NATIVE);
 	if (vlan_set_parse(word(row, PORT_TAGGED), &vlans.tagged))
 		return E_MALFORMED;
+	vlans = port_vlans_plain(&vlans);
 	intent->applied = state_pool_add(&scene->states, &vlans, NULL);
 	return intent->applied ? 0 : -ENOMEM;
 }
@@ -501,6 +502,9 @@ static int make(struct maker *maker, const json_t *fabric)
 	scene->model.vlan_low = (uint16_t)json_integer_value(json_object_get(fabric, "low"));
 	scene->model.vlan_high = (uint16_t)json_integer_value(json_object_get(fabric, "high"));
 	scene->model.parking = (uint16_t)json_integer_value(json_object_get(fabric, "parking"));
+	scene->model.parking_high =
+		(uint16_t)(scene->model.parking - 1 +
+			   json_integer_value(json_object_get(fabric, "parking_count")));
 	scene->pool.fabric = scene->model.name;
 	scene->pool.low = scene->model.vlan_low;
 	scene->pool.high = scene->model.vlan_high;

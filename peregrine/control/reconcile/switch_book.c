@@ -167,13 +167,15 @@ int known_take(struct known_switch *known, const struct switch_reading *reading,
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct switch_port *from = &reading->ports[i];
+		struct port_vlans plain;
 
 		(void)text_copy(ports[i].name, sizeof(ports[i].name), from->name);
 		ports[i].up = from->up;
 		ports[i].lag = MODEL_NONE;
 		if (!from->has_vlans)
 			continue;
-		ports[i].vlans = state_pool_add(&pool, &from->vlans, NULL);
+		plain = port_vlans_plain(&from->vlans);
+		ports[i].vlans = state_pool_add(&pool, &plain, NULL);
 		if (!ports[i].vlans) {
 			free(ports);
 			state_pool_done(&pool);
@@ -209,11 +211,13 @@ int known_merge(struct known_switch *known, const struct switch_reading *reading
 	for (size_t i = 0; i < reading->port_count; i++) {
 		const struct switch_port *from = &reading->ports[i];
 		struct known_port *port = known_port_named(known, from->name);
+		struct port_vlans plain;
 		port_state next;
 
 		if (!port || !from->has_vlans)
 			continue;
-		next = state_pool_add(&known->pool, &from->vlans, port->vlans);
+		plain = port_vlans_plain(&from->vlans);
+		next = state_pool_add(&known->pool, &plain, port->vlans);
 		if (!next)
 			return -ENOMEM;
 		port->vlans = next;
