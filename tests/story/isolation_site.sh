@@ -1,0 +1,164 @@
+# What tests/story/isolation and isolation_faults share: a fabric of the lab, a database, peregrined and portald that know its switches, a
+# prober in every node. The caller sets `dir`, has `set -euo pipefail`, and sources this.
+# shellcheck shell=bash disable=SC2034,SC2154
+
+lab_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/../lab" && pwd)
+fabric=$lab_folder/fabric
+build=${HAAS_BUILD:-$lab_folder/../../build/dev}
+bin=$build/bin
+declare -A daemon_extra=()
+# shellcheck source=tests/lab/lib.sh
+. "$lab_folder/lib.sh"
+# shellcheck source=tests/lab/daemons.sh
+. "$lab_folder/daemons.sh"
+daemon_names=(peregrined portald)
+prober_pid=''
+started=$SECONDS
+
+say() { printf '== %s (%d s)\n' "$*" $((SECONDS - started)); }
+fail() {
+	echo "FAILED: $*" >&2
+	tail -n 15 "$state/log/peregrined.log" >&2 || true
+	sql "select s.name, port, wanted_version, applied_version, problem from port_intent i join switch s on s.id = i.switch_id
+	     where wanted_version <> applied_version" >&2 || true
+	sql "select id, reason, state, problem from change_batch order by id desc limit 5" >&2 || true
+	[ ! -e "$dir/prober.log" ] || tail -n 5 "$dir/prober.log" >&2
+	exit 1
+}
+
+haasctl() { HAAS_SOCKET=$state/run/portald.sock "$bin/haasctl" "$@"; }
+sql() { psql -qXAt -h "$conninfo_host" -U haas -d haas -v ON_ERROR_STOP=1 -c "set search_path = haas; set haas.scope = 'operator'" -c "$1"; }
+is() { [ "$(sql "$1")" = "$2" ]; }
+address() { awk -v n="$1" '$1 == n {print $3}' "$dir/fabric/switches"; }
+fault() { "$fabric" fault --dir "$dir/fabric" "$@"; }
+vsctl() { ovs-vsctl --db="unix:$dir/fabric/switch/$1/db.sock" "${@:2}"; }
+
+site_needs() {
+	[ "$(id -u)" = 0 ] || { echo "root: network namespaces need it"; exit 77; }
+	local program
+	for program in switch_agent prober peregrined portald; do
+		[ -x "$bin/$program" ] || { echo "$program is not built"; exit 77; }
+	done
+}
+
+site_up() { # LEAVES NODES: and every port of a node adopted, parked
+	state=$dir/state
+	conninfo_host=$dir/pg
+	chmod 0755 "$dir"
+	"$fabric" up --dir "$dir/fabric" --spines 2 --leaves "$1" --nodes "$2" --park 4000
+	. "$dir/fabric/fabric.env"
+	HAAS_NS=$FABRIC_NS HAAS_INTERFACE=lo HAAS_GATEWAY=127.0.0.1
+	daemon_folders
+	"$lab_folder/../support/pg" start "$dir/pg" >/dev/null
+	daemon_extra[peregrined]='full_read = 5;' # neighbours may speak after the first reading
+	daemon_configs
+	daemons_start
+	haasctl fabric create f1 --vlans 201-220 --parking 4000 --quarantine 2s >/dev/null
+	sql "update fabric set parking_count = 16" >/dev/null # free ports of one switch do not meet either
+	printf 'snmp_community=public\nsnmp_write_community=private\n' >"$dir/secrets"
+	local name role _
+	while read -r name role _; do
+		haasctl switch add "$name" --address "$(address "$name")" --role "$role" --secrets "$dir/secrets" --poll 2s >/dev/null
+	done <"$dir/fabric/switches"
+	cables_known || fail "the cables are not found: $(sql "select state, count(*) from link group by 1")"
+	node_ports
+	local node
+	for node in $(seq "$2"); do
+		sql "select port_park('${port_of[n$node]%%:*}', '${port_of[n$node]#*:}', 'story')" >/dev/null
+	done
+	settled || fail "the ports are not adopted"
+}
+
+cables_known() { # both ends of every link of the topology
+	wait_for 60 is "select count(*) from link where state = 'confirmed'" "$(grep -c ^link "$dir/fabric/topology")"
+}
+
+declare -A port_of=()
+node_ports() { # node -> switch:port, from the topology
+	local line
+	while read -r line; do
+		set -- $line
+		port_of[$2]=${3#eth0=}
+		port_of[$2]=${port_of[$2]%@*}
+	done < <(grep ^node "$dir/fabric/topology")
+}
+
+want() { # NODE NETWORK|-: access in it, or parked
+	local switch=${port_of[$1]%%:*} port=${port_of[$1]#*:}
+	if [ "$2" = - ]; then
+		sql "select port_park('$switch', '$port', 'story')" >/dev/null
+	else
+		sql "begin; select port_park('$switch', '$port', 'story');
+		     select attachment_put('$switch', '$port', (select id from network where name = '$2'), 'access', 'story'); commit" >/dev/null
+	fi
+}
+
+settled() { # [SECONDS]
+	wait_for "${1:-60}" is "select count(*) from port_intent where applied_version <> wanted_version" 0
+}
+
+site_down() {
+	local name
+	[ -z "$prober_pid" ] || kill "$prober_pid" 2>/dev/null || true
+	for name in "${daemon_names[@]}"; do
+		[ ! -e "$state/run/$name.pid" ] || daemon_stop "$name"
+	done
+	"$lab_folder/../support/pg" stop "$dir/pg" 2>/dev/null || true
+	"$fabric" down --dir "$dir/fabric" || true
+}
+
+matrix() { # NODES: prints the pairs that answer, "n1-n2", one direction each, all at once
+	local a b
+	for a in $(seq "$1"); do
+		for b in $(seq "$1"); do
+			[ "$a" = "$b" ] || { ip netns exec "$FABRIC_PREFIX-n$a" ping -n -q -c 4 -i 0.4 -W 1 10.77.0.$b >/dev/null 2>&1 && echo "n$a-n$b"; } &
+		done
+	done | sort
+	wait
+}
+pairs() { # NODE...: what `matrix` prints when these answer each other
+	local a b
+	for a; do for b; do [ "$a" = "$b" ] || echo "$a-$b"; done; done
+}
+
+# --- the prober ----------------------------------------------------------
+
+declare -A tenant_of=()
+members() { # writes the prober's file from tenant_of; a node that changes belongs to both for the grace
+	local name
+	{
+		echo "tags 100 $(seq -s ' ' 201 220) 4000"
+		echo "grace ${grace_ms:-30000}"
+		for name in "${!tenant_of[@]}"; do echo "probe $name $FABRIC_PREFIX-$name eth0 ${tenant_of[$name]}"; done
+	} >"$dir/members.new"
+	mv "$dir/members.new" "$dir/members"
+}
+prober_start() {
+	members
+	"$bin/prober" --members "$dir/members" --interval 100 >"$dir/prober.log" &
+	prober_pid=$!
+	wait_for 10 grep -q ready "$dir/prober.log" || fail "the prober does not start: $(cat "$dir/prober.log")"
+}
+prober_end() { # sets prober_status: 0 nothing leaked, 1 something did
+	prober_status=0
+	kill "$prober_pid"
+	wait "$prober_pid" || prober_status=$?
+	prober_pid=''
+}
+
+# The prober is worth something: a port that somebody puts into the wrong VLAN is found, before peregrined repairs it.
+prober_finds_a_leak() { # NODE NETWORK-OF-ANOTHER
+	local switch=${port_of[$1]%%:*} port=${port_of[$1]#*:} vlan
+	vlan=$(sql "select vlan from network_vlan v join network n on n.id = v.network_id where n.name = '$2'")
+	prober_start
+	sleep 1
+	daemon_signal peregrined STOP
+	vsctl "$switch" set port "$port" tag="$vlan"
+	wait_for 5 grep -q '^leak' "$dir/prober.log" || fail "the prober misses $1 in VLAN $vlan"
+	daemon_signal peregrined CONT
+	prober_end
+	[ $prober_status = 1 ] || fail "the prober found a leak and says $prober_status"
+	wait_for 40 port_is "$switch" "$port" "$(vlan_of "${tenant_of[$1]}")" || fail "a foreign change is not repaired"
+}
+vlan_of() { sql "select vlan from network_vlan v join network n on n.id = v.network_id where n.name = '$1'"; }
+port_is() { [ "$(vsctl "$1" get port "$2" tag)" = "$3" ]; }
