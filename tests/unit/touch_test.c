@@ -263,6 +263,23 @@ static void touched_while_it_is_saved(void **state)
 	assert_true(holds(DUE));
 }
 
+/* It holds no lock while it is told the facts, however long it takes to listen. */
+static void touched_while_bampid_stands_still(void **state)
+{
+	(void)state;
+	run(stage.other,
+	    "update deployment set params = jsonb_build_object('user_data', repeat('x', 3000000))");
+	claim();
+	turn_until(NULL, "select exists (select from pg_stat_activity where usename = 'bampid' and "
+			 "wait_event = 'ClientWrite')");
+	run(stage.other, "set lock_timeout = '5s'");
+	run(stage.other, SEEN);
+	turn_until(&stage.answered, NULL);
+	save();
+	turn_until(&stage.answered, NULL);
+	assert_true(holds(DUE));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +287,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(touched_between_claim_and_save, begin, end),
 		cmocka_unit_test_setup_teardown(touched_while_it_is_claimed, begin, end),
 		cmocka_unit_test_setup_teardown(touched_while_it_is_saved, begin, end),
+		cmocka_unit_test_setup_teardown(touched_while_bampid_stands_still, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

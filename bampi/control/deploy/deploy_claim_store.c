@@ -29,10 +29,11 @@
  * makes the row due now), and save keeps it. Else what was observed between the two would wait for
  * the next poll.
  *
- * The facts are a statement of their own behind the claim, in its transaction: it sees what was
- * committed until the rows were locked. In one statement the claim would undo the touch of somebody
- * who committed after its snapshot was taken, and the facts would not have what he touched it for.
- */
+ * The facts are asked for when the claim is committed. In one statement the claim would undo the
+ * touch of somebody who committed after its snapshot was taken, and the facts would not have what
+ * he touched it for. In one transaction a bampid that stands still would hold the locks of all
+ * these rows: what 256 of them say does not fit into the socket, so the commit behind it does not
+ * come, and bampi-bootd waits with each observation for as long. */
 /* clang-format off */
 static const struct db_query claim_query = {"deploy_claim",
 	"update haas.deployment set claim_owner = $1, claim_until = " DUE_AGAIN ", generation = generation + 1, due_at = " DUE_AGAIN " "
@@ -41,9 +42,9 @@ static const struct db_query claim_query = {"deploy_claim",
 	"  where due_at is not null and (due_at <= now() or id = any ($3::bigint[]))"
 	"    and (claim_until is null or claim_until <= now() or claim_owner = $1)"
 	"  order by least(due_at, now()) - " AHEAD " * (case state when 'queued' then 0 when 'cancelling' then 60 else step_index + 1 end)"
-	"  limit 256 for no key update skip locked))", 3};
+	"  limit 256 for no key update skip locked)) returning id, generation", 3};
 
-/* Of the rows that this very transaction claimed. */
+/* Whoever has a new generation by now is not ours any more. */
 static const struct db_query facts_query = {"deploy_facts",
 	"select c.id, c.generation, c.plan, c.state, c.step, c.step_index, c.attempt, " MS("c.step_started_at") ", " MS("c.step_deadline_at") ", "
 	MS("c.created_at") ", c.tenant_id, t.name, c.actor, c.params, c.memo, c.problem, "
@@ -65,13 +66,14 @@ static const struct db_query facts_query = {"deploy_facts",
 	"(select jsonb_build_array(host(s.boot_server), host(l.address) || '/' || masklen(s.prefix), host(s.gateway)) from haas.lease l join haas.subnet s on s.id = l.subnet_id where l.mac = b.mac and l.state = 'bound' order by l.expires_at desc limit 1), "
 	"haas.node_place_facts(n.id), "
 	MS("clock_timestamp()") " "
-	"from haas.deployment c join haas.node n on n.id = c.node_id"
+	"from unnest($1::bigint[], $2::bigint[]) k (id, generation) join haas.deployment c on c.id = k.id and c.generation = k.generation"
+	" join haas.node n on n.id = c.node_id"
 	" left join haas.nic b on b.node_id = n.id and b.boot"
 	" left join haas.tenant t on t.id = c.tenant_id"
 	" left join haas.image i on i.id = c.image_id"
 	" left join haas.boot_intent bi on bi.node_id = n.id"
 	" left join lateral (select * from haas.agent_task x where x.deployment_id = c.id and x.step = c.step order by x.id desc limit 1) a on true "
-	"where c.due_at = " DUE_AGAIN " and c.claim_owner = $1 order by c.id", 2};
+	"order by c.id", 2};
 
 enum column {
 	ID, GENERATION, PLAN, STATE, STEP, STEP_INDEX, ATTEMPT, STEP_STARTED, STEP_DEADLINE, CREATED, TENANT_ID, TENANT, ACTOR, PARAMS, MEMO, PROBLEM,
@@ -98,26 +100,75 @@ static const struct db_query extend_query = {"deploy_extend",
 static const struct db_query head_query = {"deploy_chain_head", "select hash from haas.certificate order by id desc limit 1", 0};
 /* clang-format on */
 
+struct claim_call {
+	struct db *db;
+	db_result_fn on_rows, on_next;
+	void *context;
+};
+
+static int ask_facts(const struct claim_call *call, const PGresult *claimed)
+{
+	CLEANUP(text_done) struct text ids = {0};
+	CLEANUP(text_done) struct text generations = {0};
+
+	array_begin(&ids);
+	array_begin(&generations);
+	for (int row = 0; row < PQntuples(claimed); row++) {
+		array_add_int(&ids, db_int(claimed, row, 0, 0));
+		array_add_int(&generations, db_int(claimed, row, 1, 0));
+	}
+	array_end(&ids);
+	array_end(&generations);
+	if (ids.failed || generations.failed)
+		return -ENOMEM;
+
+	const char *params[] = {text_get(&ids), text_get(&generations)};
+	const struct db_call calls[] = {{&facts_query, params, call->on_rows, call->context},
+					{&next_query, NULL, call->on_next, call->context}};
+
+	return db_submit_all(call->db, calls, COUNT_OF(calls));
+}
+
+static void on_claim(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	CLEANUP(freep) struct claim_call *call = context;
+	struct problem why = {0};
+
+	if (rc == 0) {
+		rc = ask_facts(call, result);
+		if (rc == 0)
+			return;
+		(void)problem_set(&why, rc, "the facts of a claim cannot be asked for: %s",
+				  error_text(rc));
+		problem = &why;
+	}
+	call->on_rows(call->context, rc, NULL, problem);
+	call->on_next(call->context, rc, NULL, problem);
+}
+
 int deploy_store_claim(struct db *db, const struct claim_options *options, db_result_fn on_rows,
 		       db_result_fn on_next, void *context)
 {
 	CLEANUP(text_done) struct text woken = {0};
+	CLEANUP(freep) struct claim_call *call = malloc(sizeof(*call));
 	char claim_ms[NUMBER_SIZE];
+	int rc;
 
 	array_begin(&woken);
 	for (size_t i = 0; i < options->woken_count; i++)
 		array_add_int(&woken, options->woken[i]);
 	array_end(&woken);
 	(void)text_format(claim_ms, sizeof(claim_ms), "%lld", (long long)options->claim_ms);
-	if (woken.failed)
+	if (woken.failed || !call)
 		return -ENOMEM;
+	*call = (struct claim_call){db, on_rows, on_next, context};
 
 	const char *params[] = {options->owner, claim_ms, text_get(&woken)};
-	const struct db_call calls[] = {{&claim_query, params, NULL, NULL},
-					{&facts_query, params, on_rows, context},
-					{&next_query, NULL, on_next, context}};
 
-	return db_submit_all(db, calls, COUNT_OF(calls));
+	rc = db_submit(db, &claim_query, params, on_claim, call);
+	if (rc == 0)
+		call = NULL; /* on_claim has it */
+	return rc;
 }
 
 int64_t deploy_store_next_ms(const PGresult *result)

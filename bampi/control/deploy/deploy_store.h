@@ -1,6 +1,6 @@
-/* The SQL of the step runner: claim a batch with all facts in one transaction, save a batch with
- * all its effects in another. Every write of a claim is joined with "generation = mine": a
- * claim that was lost changes nothing. */
+/* The SQL of the step runner: claim a batch, read all its facts, save it with all its effects
+ * in one transaction. Every write of a claim is joined with "generation = mine": a claim that was
+ * lost changes nothing. */
 #pragma once
 
 #include <stddef.h>
@@ -33,7 +33,8 @@ struct claim_options {
 };
 
 /* on_rows gets one row per deployment: read them with claimed_read. on_next follows:
- * deploy_store_next_ms. One transaction. */
+ * deploy_store_next_ms. Both are called once when it returned 0; the claim is committed before
+ * what it holds is read. */
 MUST_USE int deploy_store_claim(struct db *db, const struct claim_options *options,
 				db_result_fn on_rows, db_result_fn on_next, void *context);
 /* On an error (E_MALFORMED, E_LIMIT, -ENOMEM) only now_ms and id and generation of the deployment
