@@ -179,6 +179,8 @@ static int entry_order(const void *a, const void *b)
 
 static void build(struct farm *farm, uint32_t ports, uint32_t vlans, uint32_t fdb)
 {
+	if (ports == 0 || vlans == 0)
+		return;
 	add_bytes(farm, "1.3.6.1.2.1.1.1", INDEX(0), "a switch of the farm", 20);
 	add_number(farm, "1.3.6.1.2.1.1.3", INDEX(0), BER_TICKS, 123456);
 	add_bytes(farm, "1.3.6.1.2.1.1.5", INDEX(0), "farm", 4);
@@ -188,7 +190,8 @@ static void build(struct farm *farm, uint32_t ports, uint32_t vlans, uint32_t fd
 	for (uint32_t vlan = 100; vlan < 100 + vlans; vlan++)
 		add_vlan(farm, vlan);
 	for (uint32_t i = 0; i < fdb; i++) {
-		uint32_t vlan = 100 + i % vlans, base = (1 + i % ports) * 2;
+		uint32_t vlan = 100 + i % vlans;
+		uint32_t base = (1 + i % ports) * 2;
 
 		add_number(farm, "1.3.6.1.2.1.17.7.1.2.2.1.2",
 			   INDEX(vlan, 2, 0, 0, i >> 16, i >> 8 & 255, i & 255), BER_INTEGER, base);
@@ -201,7 +204,8 @@ static void build(struct farm *farm, uint32_t ports, uint32_t vlans, uint32_t fd
 /* The first entry that is not before `name`. */
 static size_t lower_bound(const struct farm *farm, const struct name *name)
 {
-	size_t low = 0, high = farm->count;
+	size_t low = 0;
+	size_t high = farm->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -350,7 +354,9 @@ static bool read_request(const uint8_t *bytes, size_t size, struct request *ret)
 {
 	struct wire_reader in = wire_reader(bytes, size);
 	uint8_t tag;
-	struct wire_reader message = read_part(&in, &tag), part, list;
+	struct wire_reader message = read_part(&in, &tag);
+	struct wire_reader part;
+	struct wire_reader list;
 
 	(void)read_number(&message);
 	part = read_part(&message, &tag);
@@ -403,7 +409,8 @@ static size_t answer_all(const struct farm *farm, struct request *request,
 			 struct answer answers[BINDINGS])
 {
 	uint32_t rounds = request->kind == PDU_BULK ? request->second : 1;
-	size_t count = 0, size = 0;
+	size_t count = 0;
+	size_t size = 0;
 
 	for (uint32_t round = 0; round < rounds; round++) {
 		for (size_t i = 0; i < request->name_count; i++) {
@@ -457,7 +464,8 @@ static bool serve(struct farm *farm, int fd)
 {
 	static struct back out;
 	static struct answer answers[BINDINGS];
-	uint8_t bytes[4096], control[CMSG_SPACE(sizeof(struct in_pktinfo))];
+	uint8_t bytes[4096];
+	uint8_t control[CMSG_SPACE(sizeof(struct in_pktinfo))];
 	struct sockaddr_in peer;
 	struct iovec part = {bytes, sizeof(bytes)};
 	struct msghdr message = {.msg_name = &peer,
@@ -483,7 +491,9 @@ static bool serve(struct farm *farm, int fd)
 static int listen_on(uint16_t port)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1, room = 8 << 20;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int on = 1;
+	int room = 8 << 20;
 
 	if (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) ||
@@ -501,7 +511,8 @@ int main(int argc, char **argv)
 	uint32_t values[] = {161, 48, 20, 20000, 1400};
 	struct sigaction action = {.sa_handler = on_signal};
 	struct farm farm = {0};
-	int letter, fd;
+	int letter;
+	int fd;
 
 	while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (letter < 0 || (size_t)letter >= COUNT_OF(values)) {

@@ -225,12 +225,15 @@ static void on_done(void *context, int rc, struct switch_reading *reading,
 
 static void start(struct ask *ask)
 {
+	const struct switch_driver *row = ask->row;
 	int rc;
 
+	if (!row)
+		usage("no driver");
 	memset(ask->results, 0, sizeof(ask->results));
 	ask->started_ms = clock_monotonic_ms();
-	rc = ask->row->start(ask->session, &ask->request, ask->started_ms + ask->deadline_ms,
-			     on_done, ask);
+	rc = row->start(ask->session, &ask->request, ask->started_ms + ask->deadline_ms, on_done,
+			ask);
 	if (rc)
 		usage("not started: %s", error_text(rc));
 }
@@ -276,7 +279,8 @@ static void parse_edit(struct ask *ask, char *words)
 		edit->vlan = parse_vlan(strsep(&words, ":"));
 		text_copy(edit->vlan_name, sizeof(edit->vlan_name), words ? words : "");
 	} else if (strcmp(kind, "port") == 0) {
-		const char *name = strsep(&words, ":"), *mode = strsep(&words, ":");
+		const char *name = strsep(&words, ":");
+		const char *mode = strsep(&words, ":");
 
 		edit->kind = EDIT_PORT;
 		if (!name || !mode || !text_copy(edit->port, sizeof(edit->port), name))
@@ -380,8 +384,11 @@ static void parse(struct ask *ask, int argc, char **argv)
 	};
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1)
-		take_option(ask, letter, optarg ? optarg : (char[]){""});
+	while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (!optarg)
+			usage("an option that it does not have");
+		take_option(ask, letter, optarg);
+	}
 	if (optind == argc)
 		usage("what shall be asked?");
 	if (strcmp(argv[optind], "read") == 0) {
@@ -411,6 +418,7 @@ int main(int argc, char **argv)
 				 .request = {.parts = PART_ALL}};
 	struct switch_host host = {0};
 	const struct switch_family *family;
+	const struct switch_driver *row;
 	struct problem problem = {0};
 
 	parse(&ask, argc, argv);
@@ -421,13 +429,14 @@ int main(int argc, char **argv)
 	if (!ask.driver)
 		ask.driver =
 			ask.request.op == SWITCH_READ ? family->read_driver : family->write_driver;
-	ask.row = switch_driver_find(ask.driver);
-	if (!ask.row)
-		usage("there is no driver \"%s\"", ask.driver);
+	row = switch_driver_find(ask.driver);
+	ask.row = row;
+	if (!row)
+		usage("there is no driver \"%s\"", ask.driver ? ask.driver : "");
 	if (loop_new(&ask.loop) || snmp_client_new(ask.loop, &host.snmp))
 		usage("no memory");
 	host.loop = ask.loop;
-	if (ask.row->open(&ask.endpoint, family, &host, &ask.session, &problem)) {
+	if (row->open(&ask.endpoint, family, &host, &ask.session, &problem)) {
 		print(&ask, problem.code, NULL, &problem);
 		snmp_client_free(host.snmp);
 		loop_free(ask.loop);

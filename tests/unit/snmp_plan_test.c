@@ -265,7 +265,8 @@ static void a_large_trunk_goes_in_pieces(void **state)
 {
 	CLEANUP(world_done) struct world world;
 	struct switch_edit edit = port_edit("p1", true, 10, "100-499");
-	size_t from = 0, pieces = 0;
+	size_t from = 0;
+	size_t pieces = 0;
 
 	(void)state;
 	make_world(&world, &snmp_dialect_qbridge);

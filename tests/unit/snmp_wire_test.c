@@ -76,11 +76,13 @@ static void four_bitmaps_hold_all_vlans(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct vlan_set set = {0}, again = {0};
+		struct vlan_set set = {0};
+		struct vlan_set again = {0};
 
 		vlan_set_add(&set, rows[i].vlan);
 		for (size_t block = 0; block < VLAN_BLOCKS; block++) {
-			uint8_t octets[VLAN_BLOCK_SIZE], empty[VLAN_BLOCK_SIZE] = {0};
+			uint8_t octets[VLAN_BLOCK_SIZE];
+			uint8_t empty[VLAN_BLOCK_SIZE] = {0};
 
 			vlan_block_encode(&set, block, octets);
 			assert_int_equal(memcmp(octets, empty, sizeof(empty)) == 0,
@@ -169,7 +171,8 @@ static void names_of_ports_have_spellings(void **state)
 
 static void macs_in_indexes_are_checked(void **state)
 {
-	static const uint32_t good[] = {0, 27, 33, 170, 187, 255}, large[] = {0, 1, 2, 3, 4, 256};
+	static const uint32_t good[] = {0, 27, 33, 170, 187, 255};
+	static const uint32_t large[] = {0, 1, 2, 3, 4, 256};
 	uint8_t mac[6];
 
 	(void)state;
@@ -184,7 +187,9 @@ static void macs_in_indexes_are_checked(void **state)
 
 static void object_ids_are_ordered_as_getnext_has_them(void **state)
 {
-	static const struct snmp_oid a = OID(1, 3, 6), b = OID(1, 3, 6, 1), c = OID(1, 3, 7);
+	static const struct snmp_oid a = OID(1, 3, 6);
+	static const struct snmp_oid b = OID(1, 3, 6, 1);
+	static const struct snmp_oid c = OID(1, 3, 7);
 	struct snmp_oid full = {.count = SNMP_OID_LIMIT};
 	char text[8];
 

@@ -47,7 +47,8 @@ void switch_reading_done(struct switch_reading *reading)
 const struct switch_port *switch_reading_port(const struct switch_reading *reading,
 					      uint32_t if_index)
 {
-	size_t low = 0, high = reading->port_count;
+	size_t low = 0;
+	size_t high = reading->port_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;

@@ -6,7 +6,8 @@
 
 bool port_list_bit(struct port_list_shape shape, uint32_t base_port, size_t *ret)
 {
-	size_t bit = base_port - 1U, unit;
+	size_t bit = base_port - 1U;
+	size_t unit;
 
 	if (base_port == 0 || base_port > PORT_LIST_LIMIT * 8U)
 		return false;

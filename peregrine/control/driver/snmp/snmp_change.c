@@ -91,7 +91,7 @@ static void remember(struct snmp_change *change)
 
 /* --- how a run ended ------------------------------------------------------------ */
 
-static void run_taken(struct snmp_change *change)
+static void mark_taken(struct snmp_change *change)
 {
 	change->stale |= change->plan.count > 0 &&
 			 change->one->request->edits[change->next].kind != EDIT_PORT;
@@ -99,7 +99,6 @@ static void run_taken(struct snmp_change *change)
 		change->one->request->results[change->next++] = EDIT_TAKEN;
 	change->plan.edits = 0;
 	change->lost = 0;
-	go_on(change);
 }
 
 static bool is_as_before(struct snmp_change *change, size_t number)
@@ -120,7 +119,9 @@ static void judge(struct snmp_change *change)
 {
 	struct snmp_switch *one = change->one;
 	const struct switch_edit *edits = one->request->edits;
-	size_t done = 0, same = 0, count = change->plan.edits;
+	size_t done = 0;
+	size_t same = 0;
+	size_t count = change->plan.edits;
 
 	change->judging = false;
 	for (size_t i = change->next; i < change->next + count; i++) {
@@ -128,7 +129,8 @@ static void judge(struct snmp_change *change)
 		same += is_as_before(change, i);
 	}
 	if (done == count) {
-		run_taken(change);
+		mark_taken(change);
+		go_on(change);
 		return;
 	}
 	if (same == count && change->rc == E_TIMEOUT && change->lost < LOST_LIMIT) {
@@ -173,6 +175,16 @@ static bool is_about_frames(const struct snmp_change *change, const struct snmp_
 
 static void send_chunk(struct snmp_change *change);
 
+static void send_rest(struct snmp_change *change)
+{
+	if (change->sent < change->plan.count) {
+		send_chunk(change);
+		return;
+	}
+	mark_taken(change);
+	go_on(change);
+}
+
 static void on_set(void *context, struct snmp_answer *answer)
 {
 	struct snmp_change *change = context;
@@ -186,7 +198,7 @@ static void on_set(void *context, struct snmp_answer *answer)
 		/* Reading shows what the hardware does all the same. The SET did nothing. */
 		change->one->fixed_frame_types = change->one->facts.fixed_frame_types = true;
 		change->plan.count = change->plan.frames;
-		send_chunk(change);
+		send_rest(change);
 		return;
 	}
 	if (answer->status) {
@@ -195,17 +207,13 @@ static void on_set(void *context, struct snmp_answer *answer)
 		return;
 	}
 	change->sent += change->chunk;
-	send_chunk(change);
+	send_rest(change);
 }
 
 static void send_chunk(struct snmp_change *change)
 {
 	struct snmp_ask ask = {.kind = SNMP_SET, .once = true};
 
-	if (change->sent >= change->plan.count) {
-		run_taken(change);
-		return;
-	}
 	change->chunk = snmp_plan_chunk(&change->plan, change->sent);
 	ask.bindings = change->plan.bindings + change->sent;
 	ask.count = change->chunk;
@@ -216,36 +224,40 @@ static void send_chunk(struct snmp_change *change)
 		end_with(change, E_LIMIT, "a value that cannot be sent");
 }
 
-/* The next run of edits. */
+/* Plans runs until one has something to send. */
 static void go_on(struct snmp_change *change)
 {
 	struct snmp_switch *one = change->one;
 	const struct switch_request *request = one->request;
 	struct problem problem = {0};
-	int rc;
 
-	if (change->next == request->edit_count) {
-		end(change, 0, NULL);
-		return;
+	while (change->next < request->edit_count) {
+		int rc;
+
+		/* A port is put into the lists of new VLANs, whose length is the agent's. */
+		if (change->stale && request->edits[change->next].kind == EDIT_PORT) {
+			if (read_facts(change))
+				end_with(change, -ENOMEM, "");
+			return;
+		}
+		rc = snmp_plan_edits(&one->facts, request->edits + change->next,
+				     request->edit_count - change->next, change->limit,
+				     &change->plan, &problem);
+		if (rc) {
+			if (!problem_is_set(&problem))
+				problem_set(&problem, rc, "an edit that makes no sense");
+			request->results[change->next] = EDIT_REFUSED;
+			end(change, rc, &problem);
+			return;
+		}
+		change->sent = 0;
+		if (change->plan.count > 0) {
+			send_chunk(change);
+			return;
+		}
+		mark_taken(change);
 	}
-	/* A port is put into the lists of new VLANs, and those have a length of the agent's. */
-	if (change->stale && request->edits[change->next].kind == EDIT_PORT) {
-		if (read_facts(change))
-			end_with(change, -ENOMEM, "");
-		return;
-	}
-	rc = snmp_plan_edits(&one->facts, request->edits + change->next,
-			     request->edit_count - change->next, change->limit, &change->plan,
-			     &problem);
-	if (rc) {
-		if (!problem_is_set(&problem))
-			problem_set(&problem, rc, "an edit that makes no sense");
-		request->results[change->next] = EDIT_REFUSED;
-		end(change, rc, &problem);
-		return;
-	}
-	change->sent = 0;
-	send_chunk(change);
+	end(change, 0, NULL);
 }
 
 /* --- reading ----------------------------------------------------------------------- */

@@ -236,7 +236,8 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 
 static int start_read(struct snmp_switch *one)
 {
-	unsigned parts = one->request->parts, few = PART_IDENTITY | PART_PORTS | PART_VLANS;
+	unsigned parts = one->request->parts;
+	unsigned few = PART_IDENTITY | PART_PORTS | PART_VLANS;
 	bool per_vlan = one->dialect->fdb == SNMP_FDB_PER_VLAN;
 	struct snmp_reader_plan plan = {
 		.peer = one->peer,

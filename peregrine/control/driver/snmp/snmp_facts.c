@@ -48,7 +48,8 @@ static int key_order(const uint32_t *a, const uint32_t *b)
 static uint32_t lower_bound(const struct snmp_facts *facts, enum fact_table table,
 			    const uint32_t *key)
 {
-	uint32_t low = 0, high = facts->tables[table].count;
+	uint32_t low = 0;
+	uint32_t high = facts->tables[table].count;
 
 	/* Walks come in order: most rows go to the end. */
 	if (high && key_order(fact_at(facts, table, high - 1), key) < 0)

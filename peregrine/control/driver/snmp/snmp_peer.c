@@ -627,7 +627,8 @@ static bool prepare(struct snmp_peer *peer)
 
 static void arm(struct snmp_peer *peer)
 {
-	int64_t now = clock_monotonic_ms(), next = INT64_MAX;
+	int64_t now = clock_monotonic_ms();
+	int64_t next = INT64_MAX;
 
 	for (const struct exchange *exchange = peer->first; exchange; exchange = exchange->next) {
 		if (exchange->state == EXCHANGE_SENT || exchange->under_way) {

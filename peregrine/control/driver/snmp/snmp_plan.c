@@ -76,7 +76,8 @@ static size_t bytes_of(const struct snmp_plan *plan)
 
 size_t snmp_plan_chunk(const struct snmp_plan *plan, size_t from)
 {
-	size_t bytes = 120, at = from;
+	size_t bytes = 120;
+	size_t at = from;
 
 	while (at < plan->count && at - from < PLAN_BINDINGS) {
 		bytes += size_of(&plan->bindings[at]);
@@ -375,7 +376,7 @@ static size_t most_bindings(const struct snmp_facts *facts, const struct switch_
 	struct port_list_shape shape = fact_list_shape(facts->dialect);
 	size_t count = 5;
 
-	*ret_bytes = 5 * 40;
+	*ret_bytes = 200;
 	for (uint32_t i = 0; i < fact_count(facts, FACT_VLANS); i++) {
 		const struct fact_vlan *row = fact_at(facts, FACT_VLANS, i);
 		uint16_t id = fact_vlan_id(facts->dialect, row);
@@ -397,7 +398,8 @@ static int plan_ports(struct snmp_facts *facts, const struct switch_edit *edits,
 
 	for (size_t i = 0; i < count && edits[i].kind == EDIT_PORT; i++) {
 		const struct fact_bridge_port *port = NULL;
-		size_t bytes, more;
+		size_t bytes;
+		size_t more;
 		int rc = check_port(facts, &edits[i], &port, problem);
 
 		if (rc && i == 0)
@@ -488,7 +490,8 @@ int snmp_plan_edits(struct snmp_facts *facts, const struct switch_edit *edits, s
 bool snmp_plan_is_done(struct snmp_facts *facts, const struct switch_edit *edit)
 {
 	const struct fact_interface *interface;
-	struct port_vlans now, want = edit->after;
+	struct port_vlans now;
+	struct port_vlans want = edit->after;
 
 	switch (edit->kind) {
 	case EDIT_VLAN_CREATE: return vlan_row(facts, edit->vlan) != NULL;

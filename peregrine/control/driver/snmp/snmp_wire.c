@@ -14,8 +14,9 @@ void snmp_text(const uint8_t *bytes, size_t size, char *ret, size_t room)
 	if (room == 0)
 		return;
 	while (length < size && length + 1 < room && bytes[length]) {
-		ret[length] =
-			bytes[length] >= ' ' && bytes[length] <= '~' ? (char)bytes[length] : '?';
+		ret[length] = '?';
+		if (bytes[length] >= ' ' && bytes[length] <= '~')
+			ret[length] = (char)bytes[length];
 		length++;
 	}
 	while (length && ret[length - 1] == ' ')
@@ -167,7 +168,8 @@ static const char *short_word(const char *word)
 
 bool port_name_same(const char *a, const char *b)
 {
-	char word_a[40], word_b[40];
+	char word_a[40];
+	char word_b[40];
 
 	a = next_word(a, word_a, sizeof(word_a));
 	b = next_word(b, word_b, sizeof(word_b));
