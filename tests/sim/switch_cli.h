@@ -72,9 +72,14 @@ struct cli_family {
 	enum cli_unknown unknown_access, unknown_listed;
 	unsigned sessions; /* at a time; 0: no limit */
 	const char *says[CLI_SAYS_COUNT];
-	void (*prompt)(const struct cli_session *session, struct text *ret);
-	void (*complain)(struct cli_session *session, const struct cli_parsed *parsed,
-			 const char *line, struct text *out);
+	/* By mode: {h} the host name, {l} the level, {d} "-range" when it is several ports. */
+	const char *prompts[CLI_MODES];
+	/* What is wrong with a line, by result: {w} the word, {l} the line; after a caret under the
+	 * word, if the family draws one, `caret_shift` columns away. */
+	const char *complaints[CLI_TOO_MANY + 1];
+	bool has_caret, caret_at_end; /* also where words are missing */
+	int caret_shift;
+	const char *configure_text; /* on entering configuration */
 	/* `ports` NULL: everything. */
 	void (*running)(const struct cli_session *session, const struct cli_config *config,
 			const struct cli_ports *ports, struct text *out);
@@ -130,6 +135,9 @@ void cli_session_command(struct cli_session *session, const char *line);
 /* --- for commands ---------------------------------------------------- */
 
 void cli_say(struct cli_call *call, enum cli_say what, unsigned number);
+void cli_prompt(const struct cli_session *session, struct text *ret);
+void cli_complain(const struct cli_session *session, const struct cli_parsed *parsed,
+		  const char *line, struct text *out);
 void cli_ask(struct cli_session *session, struct text *out, const char *question,
 	     cli_answer answer);
 /* Leaves a level, with what that does. */
@@ -138,6 +146,6 @@ bool cli_configure(struct cli_call *call);
 void cli_do(struct cli_call *call, const char *line);
 bool cli_is_reserved(const struct cli_session *session, unsigned vid);
 
-extern const struct cli_family cli_ios;
+extern const struct cli_family cli_ios, cli_nxos, cli_os10, cli_aoscx;
 const struct cli_family *cli_family_find(const char *name);
 const struct cli_family *cli_family_at(size_t i);

@@ -423,11 +423,32 @@ const char *cli_mac_text(struct mac mac, unsigned group, char separator, char re
 	return ret;
 }
 
-void cli_caret(struct cli_session *session, const struct cli_parsed *parsed, struct text *out)
+void cli_each_mac(struct cli_call *call, struct cli_mac_style style)
 {
-	struct text prompt = {0};
+	struct cli_store *store = call->session->device->store;
+	unsigned kind = call->command->argument;
 
-	session->device->family->prompt(session, &prompt);
-	text_addf(out, "%*s^\n", (int)(prompt.size + parsed->at), "");
-	text_done(&prompt);
+	cli_store_learn(store);
+	for (size_t i = 0; i < store->learned_count; i++) {
+		const struct cli_learned *row = &store->learned[i];
+		char mac[20], name[CLI_NAME_SIZE];
+
+		if ((kind == 1 && row->vid != call->values[0].number) ||
+		    (kind == 2 && row->port != call->values[0].number))
+			continue;
+		(void)cli_mac_text(row->mac, style.group, style.separator, mac);
+		(void)cli_port_text(call->session, row->port, style.is_long, name);
+		style.row(call->out, mac, row->vid, name);
+	}
+}
+
+void cli_write_list(struct text *out, const char *before, const struct vlan_set *vids,
+		    const char *after)
+{
+	struct text list = {0};
+
+	vlan_set_text(vids, &list);
+	if (list.size > 0)
+		text_addf(out, "%s%s%s", before, text_get(&list), after);
+	text_done(&list);
 }

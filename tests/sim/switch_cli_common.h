@@ -65,8 +65,26 @@ const char *cli_port_text(const struct cli_session *session, unsigned number, bo
 			  char ret[CLI_NAME_SIZE]);
 /* "0010.7b00.1540": the six bytes in groups of `size`. */
 const char *cli_mac_text(struct mac mac, unsigned group, char separator, char ret[20]);
-/* The caret under the word: `column` blanks. */
-void cli_caret(struct cli_session *session, const struct cli_parsed *parsed, struct text *out);
+/* Rows of the address table: all, of the VLAN values[0] (`argument` 1) or of the port (2). */
+struct cli_mac_style {
+	unsigned group;
+	char separator;
+	bool is_long; /* names of ports */
+	void (*row)(struct text *out, const char *mac, unsigned vid, const char *port);
+};
+void cli_each_mac(struct cli_call *call, struct cli_mac_style style);
+/* Nothing for an empty set. */
+void cli_write_list(struct text *out, const char *before, const struct vlan_set *vids,
+		    const char *after);
+
+/* Modes that a command is there in. */
+#define EX CLI_IN(CLI_EXEC)
+#define EN CLI_IN(CLI_ENABLE)
+#define CF CLI_IN(CLI_CONFIG)
+#define VL CLI_IN(CLI_VLAN)
+#define PT CLI_IN(CLI_PORT)
+#define SV CLI_IN(CLI_SVI)
+#define DB CLI_IN(CLI_DATABASE)
 
 #define EACH_PORT(port, set) \
 	(unsigned port = cli_ports_next(set, 1); port; port = cli_ports_next(set, port + 1))

@@ -82,6 +82,56 @@ void cli_say(struct cli_call *call, enum cli_say what, unsigned number)
 		text_add(call->out, text);
 }
 
+/* `format` with what its {x} stand for. */
+static void fill_in(struct text *out, const char *format, const char *const keys[][2])
+{
+	while (*format) {
+		size_t size = strcspn(format, "{");
+
+		text_add_bytes(out, format, size);
+		format += size;
+		for (size_t i = 0; *format == '{' && keys[i][0]; i++) {
+			if (strncmp(format, keys[i][0], 3) == 0) {
+				text_add(out, keys[i][1]);
+				format += 3;
+			}
+		}
+		if (*format == '{')
+			text_add_bytes(out, format++, 1);
+	}
+}
+
+void cli_prompt(const struct cli_session *session, struct text *ret)
+{
+	const struct cli_device *device = session->device;
+	unsigned first = cli_ports_next(&session->ports, 1);
+	bool several = first != 0 && cli_ports_next(&session->ports, first + 1) != 0;
+	const char *const keys[][2] = {{"{h}", device->hostname},
+				       {"{l}", session->level_name},
+				       {"{d}", several ? "-range" : ""},
+				       {NULL, NULL}};
+
+	fill_in(ret, device->family->prompts[session->mode], keys);
+}
+
+void cli_complain(const struct cli_session *session, const struct cli_parsed *parsed,
+		  const char *line, struct text *out)
+{
+	const struct cli_family *family = session->device->family;
+	struct text prompt = {0};
+	char word[128];
+	const char *const keys[][2] = {{"{w}", word}, {"{l}", line}, {NULL, NULL}};
+
+	if (family->has_caret && (family->caret_at_end || (parsed->result != CLI_AMBIGUOUS &&
+							   parsed->result != CLI_INCOMPLETE))) {
+		cli_prompt(session, &prompt);
+		text_addf(out, "%*s^\n", (int)(prompt.size + parsed->at) + family->caret_shift, "");
+		text_done(&prompt);
+	}
+	(void)text_format(word, sizeof(word), "%.*s", (int)parsed->length, line + parsed->at);
+	fill_in(out, family->complaints[parsed->result], keys);
+}
+
 void cli_ask(struct cli_session *session, struct text *out, const char *question, cli_answer answer)
 {
 	if (session->is_raw) { /* nobody is there to be asked */
@@ -130,5 +180,7 @@ bool cli_configure(struct cli_call *call)
 	if (device->family->needs_lock)
 		device->configuring = call->session;
 	call->session->mode = CLI_CONFIG;
+	if (device->family->configure_text)
+		text_add(call->out, device->family->configure_text);
 	return true;
 }

@@ -4,6 +4,9 @@
 
 static const struct cli_family *const families[] = {
 	&cli_ios,
+	&cli_nxos,
+	&cli_os10,
+	&cli_aoscx,
 };
 
 const struct cli_family *cli_family_at(size_t i)

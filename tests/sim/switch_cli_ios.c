@@ -5,46 +5,7 @@
 
 #include "tests/sim/switch_cli_common.h"
 
-#define EX  (CLI_IN(CLI_EXEC) | CLI_IN(CLI_ENABLE))
-#define EN  CLI_IN(CLI_ENABLE)
-#define CF  CLI_IN(CLI_CONFIG)
-#define VL  CLI_IN(CLI_VLAN)
-#define PT  CLI_IN(CLI_PORT)
-#define SV  CLI_IN(CLI_SVI)
 #define ALL (CF | VL | PT | SV)
-
-static void prompt(const struct cli_session *session, struct text *ret)
-{
-	static const char *const ends[CLI_MODES] = {
-		[CLI_EXEC] = ">",
-		[CLI_ENABLE] = "#",
-		[CLI_CONFIG] = "(config)#",
-		[CLI_VLAN] = "(config-vlan)#",
-		[CLI_PORT] = "(config-if)#",
-		[CLI_SVI] = "(config-if)#",
-	};
-	bool is_range = session->mode == CLI_PORT && strcmp(session->level_name, "range") == 0;
-
-	text_addf(ret, "%s%s", session->device->hostname,
-		  is_range ? "(config-if-range)#" : ends[session->mode]);
-}
-
-static void complain(struct cli_session *session, const struct cli_parsed *parsed, const char *line,
-		     struct text *out)
-{
-	switch (parsed->result) {
-	case CLI_INCOMPLETE: text_add(out, "% Incomplete command.\n\n"); break;
-	case CLI_AMBIGUOUS: text_addf(out, "%% Ambiguous command:  \"%s\"\n", line); break;
-	case CLI_INVALID:
-	case CLI_RANGE:
-	case CLI_TOO_MANY:
-	case CLI_PARSED:
-	case CLI_EMPTY:
-		cli_caret(session, parsed, out);
-		text_add(out, "% Invalid input detected at '^' marker.\n\n");
-		break;
-	}
-}
 
 /* --- configuring ----------------------------------------------------- */
 
@@ -490,27 +451,27 @@ static void show_lldp_detail(struct cli_call *call)
 }
 
 static const struct cli_command commands[] = {
-	{EX, "enable", cli_enable, 0, LOOK},
-	{EX, "disable", cli_disable, 0, LOOK},
-	{EX, "exit|logout|quit", cli_logout, 0, LOOK},
-	{EX, "terminal length <number>", cli_pager, 0, LOOK},
-	{EX, "terminal width <number>", cli_nothing, 0, LOOK},
-	{EX, "terminal no monitor", cli_nothing, 0, LOOK},
-	{EX, "show version", show_version, 0, LOOK},
-	{EX, "show vlan", show_vlan, 0, LOOK},
-	{EX, "show vlan brief", show_vlan, 1, LOOK},
-	{EX, "show vlan id <vid>", show_vlan_id, 0, LOOK},
-	{EX, "show interfaces switchport", show_switchport, 0, LOOK},
-	{EX, "show interfaces status", show_status, 0, LOOK},
-	{EX, "show interfaces trunk", show_trunk, 0, LOOK},
-	{EX, "show interfaces <port> switchport", show_switchport_port, 0, LOOK},
-	{EX, "show mac address-table [dynamic]", show_macs, 0, LOOK},
-	{EX, "show mac address-table vlan <vid>", show_macs, 1, LOOK},
-	{EX, "show mac address-table interface <port>", show_macs, 2, LOOK},
-	{EX, "show mac address-table dynamic vlan <vid>", show_macs, 1, LOOK},
-	{EX, "show mac address-table dynamic interface <port>", show_macs, 2, LOOK},
-	{EX, "show lldp neighbors", show_lldp, 0, LOOK},
-	{EX, "show lldp neighbors detail", show_lldp_detail, 0, LOOK},
+	{EX | EN, "enable", cli_enable, 0, LOOK},
+	{EX | EN, "disable", cli_disable, 0, LOOK},
+	{EX | EN, "exit|logout|quit", cli_logout, 0, LOOK},
+	{EX | EN, "terminal length <number>", cli_pager, 0, LOOK},
+	{EX | EN, "terminal width <number>", cli_nothing, 0, LOOK},
+	{EX | EN, "terminal no monitor", cli_nothing, 0, LOOK},
+	{EX | EN, "show version", show_version, 0, LOOK},
+	{EX | EN, "show vlan", show_vlan, 0, LOOK},
+	{EX | EN, "show vlan brief", show_vlan, 1, LOOK},
+	{EX | EN, "show vlan id <vid>", show_vlan_id, 0, LOOK},
+	{EX | EN, "show interfaces switchport", show_switchport, 0, LOOK},
+	{EX | EN, "show interfaces status", show_status, 0, LOOK},
+	{EX | EN, "show interfaces trunk", show_trunk, 0, LOOK},
+	{EX | EN, "show interfaces <port> switchport", show_switchport_port, 0, LOOK},
+	{EX | EN, "show mac address-table [dynamic]", show_macs, 0, LOOK},
+	{EX | EN, "show mac address-table vlan <vid>", show_macs, 1, LOOK},
+	{EX | EN, "show mac address-table interface <port>", show_macs, 2, LOOK},
+	{EX | EN, "show mac address-table dynamic vlan <vid>", show_macs, 1, LOOK},
+	{EX | EN, "show mac address-table dynamic interface <port>", show_macs, 2, LOOK},
+	{EX | EN, "show lldp neighbors", show_lldp, 0, LOOK},
+	{EX | EN, "show lldp neighbors detail", show_lldp_detail, 0, LOOK},
 	{EN, "show running-config", cli_show_running, 0, LOOK},
 	{EN, "show running-config interface <port>", cli_show_running_port, 0, LOOK},
 	{EN, "show startup-config", cli_show_running, 1, LOOK},
@@ -593,7 +554,24 @@ const struct cli_family cli_ios = {
 			[CLI_SAYS_REJECTED] = "Command rejected: not allowed on this interface.\n",
 			[CLI_SAYS_SAVED] = "Building configuration...\n[OK]\n",
 		},
-	.prompt = prompt,
-	.complain = complain,
+	.prompts =
+		{
+			[CLI_EXEC] = "{h}>",
+			[CLI_ENABLE] = "{h}#",
+			[CLI_CONFIG] = "{h}(config)#",
+			[CLI_VLAN] = "{h}(config-vlan)#",
+			[CLI_PORT] = "{h}(config-if{d})#",
+			[CLI_SVI] = "{h}(config-if)#",
+		},
+	.complaints =
+		{
+			[CLI_INVALID] = "% Invalid input detected at '^' marker.\n\n",
+			[CLI_RANGE] = "% Invalid input detected at '^' marker.\n\n",
+			[CLI_TOO_MANY] = "% Invalid input detected at '^' marker.\n\n",
+			[CLI_AMBIGUOUS] = "% Ambiguous command:  \"{l}\"\n",
+			[CLI_INCOMPLETE] = "% Incomplete command.\n\n",
+		},
+	.has_caret = true,
+	.configure_text = "Enter configuration commands, one per line.  End with CNTL/Z.\n",
 	.running = running,
 };

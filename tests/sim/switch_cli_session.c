@@ -27,7 +27,7 @@ static void show_prompt(struct cli_session *session)
 	if (session->is_raw || session->is_over || session->answer || session->is_paging ||
 	    session->is_endless || session->device->faults.silent)
 		return;
-	family->prompt(session, &prompt);
+	cli_prompt(session, &prompt);
 	emit(session, family->prompt_before ? family->prompt_before : "");
 	emit(session, text_get(&prompt));
 	emit(session, family->prompt_after ? family->prompt_after : "");
@@ -200,7 +200,7 @@ static void execute(struct cli_session *session, const char *text, struct text *
 	if (parsed->result == CLI_PARSED)
 		call(session, parsed, out);
 	else if (parsed->result != CLI_EMPTY)
-		session->device->family->complain(session, parsed, line, out);
+		cli_complain(session, parsed, line, out);
 	if (how[0] != '\0' && parsed->result == CLI_PARSED)
 		keep_lines(out, how, what);
 	if (parsed->result == CLI_PARSED && parsed->command->verb == SWITCH_VERBS &&
@@ -242,7 +242,7 @@ void cli_do(struct cli_call *about, const char *line)
 	if (parsed->result == CLI_PARSED)
 		call(session, parsed, about->out);
 	else if (parsed->result != CLI_EMPTY)
-		session->device->family->complain(session, parsed, line, about->out);
+		cli_complain(session, parsed, line, about->out);
 	free(parsed);
 }
 

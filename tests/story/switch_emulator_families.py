@@ -40,4 +40,95 @@ IOS = {
     "refused": "Command rejected:",
 }
 
-FAMILIES = [IOS]
+NXOS = {
+    "family": "nxos",
+    "netmiko": "cisco_nxos",
+    "prompt": "switch#",
+    "config": [
+        (["vlan 100,200", "vlan 100", "name tenant-a"], "switch(config-vlan)# "),
+        (["interface ethernet1/3-4", "switchport mode trunk", "switchport trunk allowed vlan 100,200", "switchport trunk native vlan 100"],
+         "switch(config-if-range)# "),
+        (["interface Ethernet 1/5", "switchport access vlan 300"], "switch(config-if)# "),
+        (["vlan 3968"], "ERROR: VLAN 3968 is reserved for internal use"),
+        (["no vlan 1"], "ERROR: Cannot delete VLAN 1"),
+        (["vlan 5000"], "% Invalid value/range at '^' marker."),
+        (["bogus"], "\n                ^\n% Invalid command at '^' marker."),
+        (["interface"], "% Incomplete command at '^' marker."),
+        (["interface eth1/5", "s"], "% Ambiguous command at '^' marker."),
+    ],
+    "show": [
+        ("show vlan brief", "100  tenant-a                         active    Eth1/3, Eth1/4\n",
+         "1    default                          active    Eth1/1, Eth1/2, Eth1/6, Eth1/7\n                                                Eth1/8"),
+        ("show interface ethernet1/5 switchport", "Access Mode VLAN: 300 (Vlan not created)"),
+        ("show interface ethernet1/4 switchport", "Operational Mode: trunk", "Trunking VLANs Allowed: 100,200"),
+        ("show running-config interface ethernet1/3", "interface Ethernet1/3\n  switchport mode trunk\n  switchport trunk native vlan 100\n"
+         "  switchport trunk allowed vlan 100,200\n"),
+        ("show mac address-table", "*   77     5254.0000.0002   dynamic  0         F      F    Eth1/2"),
+        ("show lldp neighbors", "spine1               Eth1/1          120        BR          Ethernet1/7"),
+    ],
+    "saved": "Copy complete.",
+    "unsaved": ["vlan 444"],
+    "unsaved_shows": ("show vlan brief", "VLAN0444"),
+    "refused": "ERROR: Operation failed",
+}
+
+OS10 = {
+    "family": "os10",
+    "netmiko": "dell_os10",
+    "prompt": "OS10#",
+    "config": [
+        (["interface vlan 100", "description tenant-a", "interface vlan 200"], "OS10(conf-if-vl-200)# "),
+        (["interface ethernet 1/1/3", "switchport mode trunk", "switchport trunk allowed vlan 100", "switchport trunk allowed vlan 200"],
+         "OS10(conf-if-eth1/1/3)# "),
+        (["interface range ethernet1/1/4-1/1/5", "switchport access vlan 100"], "OS10(conf-range-ethernet1/1/4-1/1/5)# "),
+        (["interface ethernet1/1/3", "switchport trunk allowed vlan 1"], "% Error: Interface cannot be an access and trunk member of the same VLAN."),
+        (["interface ethernet1/1/3", "switchport trunk allowed vlan 999"], "% Error: VLAN 999 does not exist."),
+        (["no interface vlan 1"], "% Error: Default VLAN 1 cannot be deleted."),
+        (["bogus"], "% Error: Unrecognized command."),
+    ],
+    "show": [
+        ("show vlan", "    NUM    Status    Description                     Q Ports", "    100    Active    tenant-a                        T Eth1/1/3",
+         "A Eth1/1/4-1/1/5", "*   1      Active                                    A Eth1/1/1-1/1/3,1/1/6-1/1/8"),
+        ("show running-configuration interface ethernet1/1/3", "interface ethernet1/1/3\n no shutdown\n switchport mode trunk\n"
+         " switchport access vlan 1\n switchport trunk allowed vlan 100,200\n"),
+        ("show mac address-table", "77           52:54:00:00:00:02   dynamic   ethernet1/1/2"),
+        ("show lldp neighbors", "ethernet1/1/1       spine1               Ethernet1/7"),
+    ],
+    "saved": "",
+    "unsaved": ["interface vlan 444"],
+    "unsaved_shows": ("show vlan", "444"),
+    "refused": "% Error: Operation is not allowed.",
+}
+
+AOSCX = {
+    "family": "aoscx",
+    "netmiko": "cisco_ios",  # this Netmiko has no aruba_aoscx of its own
+    "before": ["no page"],
+    "prompt": "switch#",
+    "config": [
+        (["vlan 100", "name tenant-a", "vlan 200-201"], ("switch(config-vlan-100)# ", "switch(config-vlan-<200-201>)# ")),
+        (["interface 1/1/3", "no routing", "vlan access 100"], "switch(config-if)# "),
+        (["interface 1/1/4-1/1/5", "no routing", "vlan trunk native 200", "vlan trunk allowed 100", "vlan trunk allowed 200"],
+         "switch(config-if-<1/1/4-1/1/5>)# "),
+        (["interface 1/1/6", "vlan access 100"], "Operation not allowed on an interface with routing enabled."),
+        (["interface 1/1/3", "vlan access 999"], "VLAN 999 should be created first."),
+        (["bogus"], "Invalid input: bogus"),
+        (["vlan 5000"], "Invalid input: 5000"),
+        (["interface"], "% Command incomplete."),
+    ],
+    "show": [
+        ("show vlan", "100   tenant-a                          up      ok                      static      1/1/3,1/1/4,1/1/5"),
+        ("show running-config interface 1/1/4", "interface 1/1/4\n    no shutdown\n    no routing\n    vlan trunk native 200\n"
+         "    vlan trunk allowed 100,200\n"),
+        ("show running-config interface 1/1/6", "interface 1/1/6\n    no shutdown\n    exit"),
+        ("show mac-address-table", "52:54:00:00:00:02    77       dynamic                   1/1/2"),
+        ("show lldp neighbor-info", "1/1/1       52:54:00:00:00:aa  Ethernet1/7"),
+    ],
+    "save": lambda connection: connection.send_command("write memory"),
+    "saved": "Copying configuration: [Success]",
+    "unsaved": ["vlan 444"],
+    "unsaved_shows": ("show vlan", "444"),
+    "refused": "Operation not allowed.",
+}
+
+FAMILIES = [IOS, NXOS, OS10, AOSCX]
