@@ -14,7 +14,8 @@
 
 struct load {
 	struct loop *loop;
-	unsigned left, failed;
+	unsigned left, failed, good;
+	int64_t began_ms, last_good_ms;
 	uint64_t requests, ports, fdb, neighbors;
 };
 
@@ -28,6 +29,8 @@ static void on_read(void *context, int rc, struct switch_reading *reading,
 		(void)fprintf(stderr, "%s: %s\n", problem->message, problem->detail);
 	} else {
 		load->failed += reading->parts != PART_ALL;
+		load->good++;
+		load->last_good_ms = clock_monotonic_ms() - load->began_ms;
 		load->requests += reading->requests;
 		load->ports += reading->port_count;
 		load->fdb += reading->fdb_count;
@@ -54,6 +57,7 @@ int main(int argc, char **argv)
 		return 1;
 	host.loop = load.loop;
 	began = clock_monotonic_ms();
+	load.began_ms = began;
 	for (unsigned i = 0; i < count; i++) {
 		struct switch_endpoint endpoint = {
 			.id = i + 1, .snmp_community = "public", .retries = 3};
@@ -66,10 +70,12 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	loop_run(load.loop);
-	(void)printf("seconds=%.3f requests=%.1f ports=%llu fdb=%llu neighbors=%llu failed=%u\n",
+	(void)printf("seconds=%.3f requests=%.1f ports=%llu fdb=%llu neighbors=%llu failed=%u "
+		     "good=%u last_good=%.3f\n",
 		     (double)(clock_monotonic_ms() - began) / 1e3, (double)load.requests / count,
 		     (unsigned long long)load.ports, (unsigned long long)load.fdb,
-		     (unsigned long long)load.neighbors, load.failed);
+		     (unsigned long long)load.neighbors, load.failed, load.good,
+		     (double)load.last_good_ms / 1e3);
 	for (unsigned i = 0; i < count; i++)
 		driver->close(sessions[i]);
 	free(sessions);
