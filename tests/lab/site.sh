@@ -106,6 +106,7 @@ site_down() {
 	if [ -d "$dir/pg" ] && [ -x "$bin/haasctl" ]; then
 		"$bin/haasctl" db stop --dir "$dir/pg" >/dev/null 2>&1 || true
 	fi
+	! declare -F on_site_down >/dev/null || on_site_down
 }
 
 site_logs() { # LINES: the last words of everybody who may know why

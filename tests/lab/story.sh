@@ -57,7 +57,7 @@ story_begin() { # NODES [OPTION of rack up...]
 		[ -x "$bin/$program" ] || skip "$bin/$program is not built"
 	done
 	trap story_exit EXIT
-	site_up "$@"
+	"${site_start:-site_up}" "$@"
 	wire_start
 	say "the site is up"
 }
