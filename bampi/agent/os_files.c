@@ -119,16 +119,6 @@ static int read_nics(const json_t *addresses, struct os_settings *settings, stru
 	return 0;
 }
 
-static int read_callback_from(const json_t *from, struct os_settings *ret, struct problem *problem)
-{
-	if (!from || json_is_null(from))
-		return 0;
-	if (read_nic(from, 0, &ret->callback_from, problem) || ret->callback_from.dhcp)
-		return problem_set(problem, E_MALFORMED,
-				   "callback_from is not a MAC and an address like 10.2.0.7/24");
-	return 0;
-}
-
 static int check_keys(const json_t *keys, struct problem *problem)
 {
 	size_t index;
@@ -163,6 +153,7 @@ int os_settings_read(const json_t *params, struct os_settings *ret, struct probl
 	ret->root_partition = (uint32_t)json_get_int(&reader, "root_partition", 1, 128, 0, true);
 	ret->user_data = optional(&reader, "user_data");
 	ret->callback = optional(&reader, "callback");
+	ret->callback_console = json_get_bool(&reader, "callback_console", false);
 	ret->ssh_keys = json_get(&reader, "ssh_keys", false);
 	if (problem_is_set(&reader.problem)) {
 		*problem = reader.problem;
@@ -173,9 +164,6 @@ int os_settings_read(const json_t *params, struct os_settings *ret, struct probl
 	if (ret->callback &&
 	    (!is_line(ret->callback, CALLBACK_MAX) || strncmp(ret->callback, "http://", 7) != 0))
 		return problem_set(problem, E_MALFORMED, "callback is not an http:// URL");
-	rc = read_callback_from(json_object_get(params, "callback_from"), ret, problem);
-	if (rc)
-		return rc;
 	rc = check_keys(ret->ssh_keys, problem);
 	if (rc)
 		return rc;
@@ -233,16 +221,7 @@ void os_link_text(const struct os_nic *nic, struct text *ret)
 
 void os_callback_text(const struct os_settings *settings, struct text *ret)
 {
-	const struct os_nic *from = &settings->callback_from;
-	char mac[MAC_TEXT_SIZE];
-	char address[IPV4_TEXT_SIZE];
-
-	text_addf(ret, "%s\n", settings->callback);
-	if (!from->address)
-		return;
-	text_addf(ret, "%s %s/%u", mac_text(from->mac, mac), ipv4_text(from->address, address),
-		  (unsigned)from->length);
-	text_addf(ret, " %s\n", from->has_gateway ? ipv4_text(from->gateway, address) : "-");
+	text_addf(ret, "%s\n%s", settings->callback, settings->callback_console ? "console\n" : "");
 }
 
 void os_keys_text(const struct os_settings *settings, struct text *ret)

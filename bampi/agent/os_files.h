@@ -32,8 +32,7 @@ struct os_settings {
 	const json_t *ssh_keys; /* array of strings, or NULL */
 	const char *user_data;  /* or NULL */
 	const char *callback;   /* or NULL */
-	/* What to be for as long as the callback takes; an address of 0 = what it is anyway. */
-	struct os_nic callback_from;
+	bool callback_console;  /* on the serial console: its networks do not lead there */
 	uint32_t root_partition;
 	const char *disk;
 };
@@ -48,7 +47,6 @@ void os_hosts_text(const struct os_settings *settings, struct text *ret);
 void os_interfaces_text(const struct os_settings *settings, struct text *ret);
 /* systemd.link(5): the NIC with this MAC has this name, whatever order the kernel found it in. */
 void os_link_text(const struct os_nic *nic, struct text *ret);
-/* /etc/haas/callback: the URL, and "MAC ADDRESS/LENGTH GATEWAY" ("-" = none) when it is to be
- * called from there. */
+/* /etc/haas/callback: the URL, and "console" on a second line. */
 void os_callback_text(const struct os_settings *settings, struct text *ret);
 void os_keys_text(const struct os_settings *settings, struct text *ret);

@@ -193,6 +193,7 @@ static int start_runners(struct bampid *bampid)
 		.claim_ms = bampid->conf->claim_s * 1000,
 		.http_port = (unsigned)bampid->conf->boot_http_port,
 		.console = consoles_tail,
+		.console_holds = consoles_holds,
 		.active = consoles_active,
 		.context = bampid->consoles,
 	};

@@ -499,6 +499,17 @@ void consoles_tail(void *context, int64_t node_id, char *ret, size_t room)
 			*at = '|';
 }
 
+bool consoles_holds(void *context, int64_t node_id, const char *text, bool *ret_blind)
+{
+	const struct consoles *consoles = context;
+	const struct console_node *node = find(consoles, node_id);
+	CLEANUP(text_done) struct text tail = {0};
+
+	*ret_blind = !node || strcmp(node->endpoint.driver, "ipmi") != 0;
+	console_tail(consoles->hub, node_id, CONSOLE_TAIL_LINES_MAX, &tail);
+	return strstr(text_get(&tail), text) != NULL;
+}
+
 static void tick(void *context)
 {
 	struct consoles *consoles = context;

@@ -44,6 +44,7 @@ void consoles_free(struct consoles *consoles);
 void consoles_endpoint(void *context, int64_t node_id, const struct bmc_endpoint *endpoint);
 void consoles_active(void *context, int64_t node_id, bool active);
 void consoles_tail(void *context, int64_t node_id, char *ret, size_t room);
+bool consoles_holds(void *context, int64_t node_id, const char *text, bool *ret_blind);
 
 enum console_format {
 	CONSOLE_RAW, /* the bytes */

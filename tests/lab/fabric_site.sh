@@ -19,8 +19,8 @@ fabric_topology() { # the cables as they are, and as wiring.csv plans them
 }
 
 fabric_wiring() {
-	echo "switch,port,node,nic,peer"
-	sed -n 's/^link \([^:]*\):\([^ ]*\) \(.*\)$/\1,\2,,,\3/p; s/^\(machine n\|node s\)\([0-9]*\) eth0=\([^:]*\):\(.*\)$/\3,\4,\1\2,eth0,/p' "$dir/topology" |
+	echo "switch,port,node,nic,peer_switch,peer_port"
+	sed -n 's/^link \([^:]*\):\([^ ]*\) \([^:]*\):\(.*\)$/\1,\2,,,\3,\4/p; s/^\(machine n\|node s\)\([0-9]*\) eth0=\([^:]*\):\(.*\)$/\3,\4,\1\2,eth0,,/p' "$dir/topology" |
 		sed 's/,machine n/,n/; s/,node s/,s/'
 }
 

@@ -189,11 +189,7 @@ static void test_bad_settings(void **state)
 		"{\"hostname\":\"a.\"}",
 		"{\"hostname\":7}",
 		"{\"callback\":\"file:///etc/passwd\"}",
-		"{\"callback_from\":\"10.2.0.7\"}",
-		"{\"callback_from\":{\"mac\":\"52:54:00:00:00:01\"}}",
-		"{\"callback_from\":{\"mac\":\"52:54:00:00:00:01\",\"address\":\"10.2.0.7 -e sh/24\"}}",
-		"{\"callback_from\":{\"mac\":\"52:54:00:00:00:01\",\"address\":\"dhcp\"}}",
-		"{\"callback_from\":{\"mac\":\"; sh\",\"address\":\"10.2.0.7/24\"}}",
+		"{\"callback_console\":\"yes\"}",
 		"{\"callback\":\"http://a\\nb\"}",
 		"{\"ssh_keys\":\"one\"}",
 		"{\"ssh_keys\":[\"one\\ntwo\"]}",
@@ -223,16 +219,13 @@ static void test_bad_settings(void **state)
 	}
 }
 
-static void callback_from_is_a_second_line(void **state)
+static void callback_may_be_on_the_console(void **state)
 {
 	static const struct {
-		const char *from, *text;
+		const char *console, *text;
 	} rows[] = {
-		{"null", "http://a/b\n"},
-		{"{\"mac\":\"52:54:00:00:00:01\",\"address\":\"10.2.0.7/24\",\"gateway\":null}",
-		 "http://a/b\n52:54:00:00:00:01 10.2.0.7/24 -\n"},
-		{"{\"mac\":\"52:54:00:00:00:01\",\"address\":\"10.2.0.7/24\",\"gateway\":\"10.2.0.1\"}",
-		 "http://a/b\n52:54:00:00:00:01 10.2.0.7/24 10.2.0.1\n"},
+		{"false", "http://a/b\n"},
+		{"true", "http://a/b\nconsole\n"},
 	};
 
 	(void)state;
@@ -245,8 +238,8 @@ static void callback_from_is_a_second_line(void **state)
 
 		text_addf(&given,
 			  "{\"hostname\":\"n\",\"disk\":\"vda\",\"root_partition\":1,"
-			  "\"callback\":\"http://a/b\",\"callback_from\":%s}",
-			  rows[i].from);
+			  "\"callback\":\"http://a/b\",\"callback_console\":%s}",
+			  rows[i].console);
 		assert_int_equal(json_read(text_get(&given), given.size, JSON_LIMIT_DEFAULT,
 					   &object, &problem),
 				 0);
@@ -264,7 +257,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unknown_nic, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
 		cmocka_unit_test(test_bad_settings),
-		cmocka_unit_test(callback_from_is_a_second_line),
+		cmocka_unit_test(callback_may_be_on_the_console),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -226,7 +226,7 @@ static void steps_about_switches_are_passed_over_without_any(void **state)
 		{PLAN_REINSTALL, "detach", "netboot"},   {PLAN_RELEASE, "detach", "netboot"},
 		{PLAN_CANCEL, "power_off", "power_off"},
 	};
-	struct facts facts = in_step(PLAN_INSTALL, "verify");
+	struct facts facts;
 	struct advance advance;
 
 	(void)state;
@@ -238,15 +238,13 @@ static void steps_about_switches_are_passed_over_without_any(void **state)
 		assert_string_equal(step_table[plan->steps[plan_pass_over(plan, 0, false)]].name,
 				    rows[i].without);
 	}
-	set_intent(&facts, INTENT_DISK);
-	set_seen(&facts, SEEN_CALLBACK, 10, TOKEN);
-	facts.node.state = NODE_ACTIVE;
-	facts.network.managed = true;
-	decide(&facts, &advance);
-	assert_int_equal(advance.state, DEPLOYMENT_WAITING);
-	assert_string_equal(advance.step, "attach");
-	/* it would have been next, and there is no switch any more */
-	facts = in_step(PLAN_INSTALL, "attach");
+	/* the node is in its tenant's networks before its OS starts */
+	assert_true(plan_find_id(&plan_table[PLAN_INSTALL], STEP_ATTACH) <
+		    plan_find_id(&plan_table[PLAN_INSTALL], STEP_LOCAL_BOOT));
+	assert_true(plan_find_id(&plan_table[PLAN_RELEASE], STEP_STOP) <
+		    plan_find_id(&plan_table[PLAN_RELEASE], STEP_ISOLATE));
+	/* the step before it was done, and there is no switch any more: inspect ends */
+	facts = in_step(PLAN_INSPECT, "park");
 	facts.deployment.step_started_ms = 0;
 	facts.deployment.attempt = 0;
 	decide(&facts, &advance);

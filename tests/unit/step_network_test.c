@@ -86,11 +86,42 @@ static void the_end_parks(void **state)
 	}
 }
 
+/* Where no network leads to us, the nonce on the console is the proof; without a console there is
+ * none, and that is said. */
+static void the_console_is_a_witness(void **state)
+{
+	static const struct {
+		bool managed, disk, nonce, blind;
+		bool up, noted;
+	} cases[] = {
+		{true, true, true, false, true, false},   {true, true, false, false, false, false},
+		{true, false, true, false, false, false}, {false, true, true, false, false, false},
+		{false, true, false, true, false, false}, {true, true, false, true, true, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct facts facts = test_facts(PLAN_INSTALL);
+		struct outcome outcome = {0};
+
+		set_intent(&facts, cases[i].disk ? INTENT_DISK : INTENT_AGENT);
+		facts.network.managed = cases[i].managed;
+		facts.nonce_seen = cases[i].nonce;
+		facts.console_blind = cases[i].blind;
+		step_verify(&facts, NOW, &outcome);
+		assert_int_equal(outcome.event,
+				 cases[i].up ? NODE_EVENT_ACTIVATE : NODE_EVENT_NONE);
+		assert_int_equal(outcome.note[0] != '\0', cases[i].noted);
+		outcome_done(&outcome);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_case),
 		cmocka_unit_test(the_end_parks),
+		cmocka_unit_test(the_console_is_a_witness),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

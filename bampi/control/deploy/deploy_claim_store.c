@@ -63,7 +63,7 @@ static const struct db_query facts_query = {"deploy_facts",
 	" (select jsonb_agg(jsonb_build_object('serial', v.serial, 'name', v.name)) from haas.drive v where v.node_id = n.id) end, "
 	"exists (select from haas.certificate f where f.deployment_id = c.id), "
 	"(select f.hash from haas.certificate f order by f.id desc limit 1), "
-	"(select jsonb_build_array(host(s.boot_server), host(l.address) || '/' || masklen(s.prefix), host(s.gateway)) from haas.lease l join haas.subnet s on s.id = l.subnet_id where l.mac = b.mac and l.state = 'bound' order by l.expires_at desc limit 1), "
+	"(select host(s.boot_server) from haas.lease l join haas.subnet s on s.id = l.subnet_id where l.mac = b.mac and l.state = 'bound' order by l.expires_at desc limit 1), "
 	"haas.node_place_facts(n.id), "
 	MS("clock_timestamp()") " "
 	"from unnest($1::bigint[], $2::bigint[]) k (id, generation) join haas.deployment c on c.id = k.id and c.generation = k.generation"
@@ -424,34 +424,19 @@ static int read_results(const PGresult *result, int row, struct claimed *ret)
 	return json_object_set_new(ret->results, "drives", drives) < 0 ? -ENOMEM : 0;
 }
 
-/* How the node reaches us from the NIC that it boots from. */
-static int read_boot(const PGresult *result, int row, unsigned http_port, struct facts *ret)
-{
-	CLEANUP(json_decrefp) json_t *boot = NULL;
-	int rc = read_json(result, row, BOOT_SERVER, &boot);
-	const char *server = json_string_value(json_array_get(boot, 0));
-	const char *address = json_string_value(json_array_get(boot, 1));
-	const char *gateway = json_string_value(json_array_get(boot, 2));
-
-	if (rc || !server)
-		return rc;
-	(void)text_format(ret->boot_url, sizeof(ret->boot_url), "http://%s:%u", server, http_port);
-	(void)text_copy(ret->boot_address, sizeof(ret->boot_address), address ? address : "");
-	(void)text_copy(ret->boot_gateway, sizeof(ret->boot_gateway), gateway ? gateway : "");
-	return 0;
-}
-
 int claimed_read(const PGresult *result, int row, unsigned http_port, struct claimed *ret)
 {
 	struct claimed claimed = {.now_ms = db_int(result, row, NOW, 0)};
+	const char *server = db_text(result, row, BOOT_SERVER, "");
 	int rc = read_deployment(result, row, &claimed);
 
 	claimed.facts.progress_ms = db_int(result, row, PROGRESS, 0);
 	claimed.facts.certified = db_bool(result, row, CERTIFIED);
 	(void)text_copy(claimed.chain_head, sizeof(claimed.chain_head),
 			db_text(result, row, CHAIN_HEAD, CERTIFICATE_FIRST_HASH));
-	if (rc == 0)
-		rc = read_boot(result, row, http_port, &claimed.facts);
+	if (server[0])
+		(void)text_format(claimed.facts.boot_url, sizeof(claimed.facts.boot_url),
+				  "http://%s:%u", server, http_port);
 	if (rc == 0)
 		rc = read_node(result, row, &claimed.facts.node);
 	if (rc == 0)

@@ -4,17 +4,16 @@
 
 #include "bampi/control/deploy/steps/steps.h"
 
-/* The tenant's OS starts in the provisioning network, where it says that it is up, and only then
- * comes to its own networks; what runs there before a release is cut off and stopped before the
- * node comes back to provisioning (docs/decision/). Steps about switches are passed over where we
- * have none. */
+/* Nothing of a tenant's ever runs in the provisioning network: the node is in its tenant's networks
+ * before its OS starts, and off them and off before it comes back (docs/decision/0010). Steps about
+ * switches are passed over where we have none. */
 /* clang-format off */
 const struct plan_row plan_table[PLAN_COUNT] = {
 	[PLAN_INSPECT] = {{STEP_ISOLATE, STEP_NETBOOT, STEP_AGENT, STEP_INVENTORY, STEP_POWER_OFF, STEP_PARK}, 6, 0},
-	[PLAN_INSTALL] = {{STEP_ISOLATE, STEP_NETBOOT, STEP_AGENT, STEP_INVENTORY, STEP_WRITE_IMAGE, STEP_CONFIGURE_OS, STEP_LOCAL_BOOT, STEP_VERIFY,
-			   STEP_ATTACH}, 9, 0},
+	[PLAN_INSTALL] = {{STEP_ISOLATE, STEP_NETBOOT, STEP_AGENT, STEP_INVENTORY, STEP_WRITE_IMAGE, STEP_CONFIGURE_OS, STEP_ATTACH, STEP_LOCAL_BOOT,
+			   STEP_VERIFY}, 9, 0},
 	[PLAN_REINSTALL] = {{STEP_DETACH, STEP_STOP, STEP_ISOLATE, STEP_NETBOOT, STEP_AGENT, STEP_INVENTORY, STEP_WRITE_IMAGE, STEP_CONFIGURE_OS,
-			     STEP_LOCAL_BOOT, STEP_VERIFY, STEP_ATTACH}, 11, 0},
+			     STEP_ATTACH, STEP_LOCAL_BOOT, STEP_VERIFY}, 11, 0},
 	[PLAN_RELEASE] = {{STEP_DETACH, STEP_STOP, STEP_ISOLATE, STEP_NETBOOT, STEP_AGENT, STEP_SCRUB, STEP_VERIFY_SCRUBBED, STEP_POWER_OFF, STEP_FREE}, 9, 0},
 	[PLAN_CANCEL] = {{STEP_POWER_OFF, STEP_ABANDON}, 2, 100},
 };

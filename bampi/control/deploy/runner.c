@@ -367,6 +367,10 @@ static void decide(struct runner *runner, struct work *work)
 	if (options->console)
 		options->console(options->context, facts->node.id, facts->console,
 				 sizeof(facts->console));
+	if (options->console_holds && facts->network.managed && facts->intent.nonce[0])
+		facts->nonce_seen =
+			options->console_holds(options->context, facts->node.id,
+					       facts->intent.nonce, &facts->console_blind);
 	bmc_jobs_look(runner->jobs, facts);
 	advance_decide(facts, work->claimed.now_ms, &work->advance);
 	busy = !work->advance.new_attempt && bmc_jobs_busy(runner->jobs, facts->deployment.id);

@@ -22,6 +22,10 @@ struct runner;
 
 /* The printable tail of a node's console; "" when nothing is kept. */
 typedef void (*runner_console_fn)(void *context, int64_t node_id, char *ret, size_t room);
+/* Does `text` stand on the readable end of the node's console? *ret_blind: there is no console to
+ * look at. */
+typedef bool (*runner_console_holds_fn)(void *context, int64_t node_id, const char *text,
+					bool *ret_blind);
 /* Deployments of this node have begun (true) or ended here: its console is worth keeping. */
 typedef void (*runner_active_fn)(void *context, int64_t node_id, bool active);
 
@@ -37,7 +41,8 @@ struct runner_options {
 	int64_t claim_ms;          /* after so long without a word a claim is anybody's */
 	unsigned http_port;        /* of bampi-bootd */
 	runner_console_fn console; /* may be NULL */
-	runner_active_fn active;   /* may be NULL */
+	runner_console_holds_fn console_holds; /* may be NULL */
+	runner_active_fn active;               /* may be NULL */
 	void *context;
 };
 

@@ -141,14 +141,15 @@ struct facts {
 	int attempts[PLAN_STEPS_MAX]; /* per step of the current plan: how often it was begun */
 	char tenant[64];              /* name; "" = the operator */
 	char boot_url[96]; /* "http://10.2.0.1:8080" as the node reaches bootd; "" = not known */
-	char boot_address[24]; /* "10.2.0.7/24": of its boot NIC there; "" = not known */
-	char boot_gateway[16]; /* "" = none */
-	bool certified;        /* this deployment's certificate is written */
+	bool certified;    /* this deployment's certificate is written */
 	struct bmc_facts bmc;
 	struct network_facts network;
 	struct memo memo;
 	struct problem problem; /* recorded with the deployment */
 	char console[256];      /* tail of the serial console, printable; "" = nothing kept */
+	bool nonce_seen; /* the intent's nonce stands on the console: only this disk's OS knows it
+			  */
+	bool console_blind; /* its BMC has no serial console for us */
 	/* Random, new for each run: the only chance a pure function has. */
 	char fresh_token[TOKEN_TEXT_SIZE];
 	char fresh_nonce[TOKEN_TEXT_SIZE];

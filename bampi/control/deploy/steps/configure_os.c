@@ -24,14 +24,9 @@ static json_t *params_of(const struct facts *facts)
 			   hostname[0] ? hostname : facts->node.name, "callback", callback,
 			   "root_partition", facts->image.root_partition, "disk",
 			   text_of(written, "disk"));
-	/* With switches of ours it says so from the provisioning network, where its own addresses
-	 * lead nowhere. */
-	if (facts->network.managed && facts->boot_address[0] && facts->node.boot_mac[0])
-		(void)json_object_set_new(
-			params, "callback_from",
-			json_pack("{s:s, s:s, s:s?}", "mac", facts->node.boot_mac, "address",
-				  facts->boot_address, "gateway",
-				  facts->boot_gateway[0] ? facts->boot_gateway : NULL));
+	/* With switches of ours it starts where nothing leads to us: it says so on its console. */
+	if (facts->network.managed)
+		(void)json_object_set_new(params, "callback_console", json_true());
 	copy_member(params, facts->deployment.params, "addresses");
 	copy_member(params, facts->deployment.params, "ssh_keys");
 	copy_member(params, facts->deployment.params, "user_data");

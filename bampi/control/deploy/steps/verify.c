@@ -1,8 +1,9 @@
-/* The installed OS itself says that it is up, with a nonce that only its disk holds; then the node
- * is the tenant's. */
+/* The installed OS itself says that it is up, with a nonce that only its disk holds: by HTTP, or on
+ * its serial console where its networks do not lead to us. Then the node is the tenant's. */
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/text.h"
 
 #include "bampi/control/deploy/steps/steps.h"
 
@@ -17,10 +18,22 @@ static bool called_back(const struct facts *facts)
 	       strcmp(seen->token, facts->intent.nonce) == 0;
 }
 
+/* Behind switches of ours. */
+static bool said_on_console(const struct facts *facts)
+{
+	return facts->network.managed && facts_intent_is(facts, INTENT_DISK) && facts->nonce_seen;
+}
+
+/* Nobody can hear an OS whose network does not lead to us and whose BMC shows no console. */
+static bool unheard(const struct facts *facts)
+{
+	return facts->network.managed && facts->console_blind;
+}
+
 void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	ret->memo = facts->memo;
-	if (!called_back(facts)) {
+	if (!called_back(facts) && !said_on_console(facts) && !unheard(facts)) {
 		outcome_wait(ret, now_ms + facts->settings->poll_ms, E_TIMEOUT,
 			     "the installed OS of node %s did not call back", facts->node.name);
 		problem_hint(&ret->problem,
@@ -41,6 +54,11 @@ void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 		ret->permanent = true;
 		return;
 	}
+	if (!called_back(facts) && !said_on_console(facts))
+		(void)text_format(
+			ret->note, sizeof(ret->note),
+			"the start of its OS is not verified: its networks do not lead to us, and its BMC has no "
+			"console for us");
 	ret->event = NODE_EVENT_ACTIVATE;
 	ret->memo.fired = true;
 	outcome_wait(ret, now_ms, E_TIMEOUT, "node %s did not become active", facts->node.name);
