@@ -223,8 +223,12 @@ static void user_forget(const struct snmp_engine *engine, const char *name)
 {
 	struct usmUser *user = usm_get_user(engine->id, engine->size, name);
 
-	if (user && usm_remove_user(user))
-		usm_free_user(user);
+	if (!user)
+		return;
+	(void)usm_remove_user(user); /* returns the rest of the list, which may be nobody */
+	user->next = NULL;
+	user->prev = NULL;
+	usm_free_user(user);
 }
 
 static int open_handle(struct snmp_peer *peer, netsnmp_session *wish)
