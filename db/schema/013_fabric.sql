@@ -217,7 +217,7 @@ end
 $$;
 grant execute on function switch_observed_put(jsonb) to peregrined;
 
--- The ports of whole switches; a port that a switch does not have any more goes.
+-- The ports of whole switches; a port that a switch does not have any more goes. One without a link keeps its kind, also over a restart of peregrined.
 create function port_observed_put(p_switches bigint[], p_rows jsonb, p_seen_s integer)
 returns integer language plpgsql set search_path = haas, pg_temp set client_min_messages = warning as $$
 declare
@@ -226,11 +226,12 @@ begin
 	create temporary table if not exists incoming_port (like port_observed) on commit delete rows;
 	truncate incoming_port;
 	insert into incoming_port
-	select x.switch_id, x.name, x.if_index, x.base_port, x.alias, x.mac, x.admin_up, x.up, x.speed_bps, x.lag, x.is_lag, x.stp, x.kind, x.trunk,
+	select x.switch_id, x.name, x.if_index, x.base_port, x.alias, x.mac, x.admin_up, x.up, x.speed_bps, x.lag, x.is_lag, x.stp,
+	       case when x.kind = 'unknown' and not x.up then coalesce(o.kind, 'unknown') else x.kind end, x.trunk,
 	       x.native_vlan, coalesce(x.tagged_vlans, ''), now()
 	from jsonb_to_recordset(p_rows) as x (switch_id bigint, name text, if_index bigint, base_port integer, alias text, mac macaddr, admin_up boolean,
 		up boolean, speed_bps bigint, lag text, is_lag boolean, stp text, kind text, trunk boolean, native_vlan integer, tagged_vlans text)
-	join switch s on s.id = x.switch_id;
+	join switch s on s.id = x.switch_id left join port_observed o on o.switch_id = x.switch_id and o.name = x.name;
 	with told as (
 		select event_add('peregrined', case when n.up then 'port.up' else 'port.down' end, 'port', s.name || ':' || n.name, null,
 				 case when n.up then 'it has a link' else 'it lost its link' end, jsonb_build_object('kind', n.kind))
@@ -255,7 +256,7 @@ end
 $$;
 grant execute on function port_observed_put(bigint[], jsonb, integer) to peregrined;
 
--- All cables between the switches that were read; one that nobody tells of any more is gone, and forgotten after a month.
+-- All cables between the switches that were asked (and may be silent); one that neither end tells of any more is gone, and forgotten after a month.
 create function link_put(p_switches bigint[], p_rows jsonb, p_seen_s integer)
 returns integer language plpgsql set search_path = haas, pg_temp set client_min_messages = warning as $$
 declare
@@ -284,7 +285,7 @@ begin
 	end loop;
 	for r in
 		update link l set state = 'gone', since = now() from switch a, switch b
-		where l.state <> 'gone' and a.id = l.a_switch and b.id = l.b_switch and (l.a_switch = any (p_switches) or l.b_switch = any (p_switches))
+		where l.state <> 'gone' and a.id = l.a_switch and b.id = l.b_switch and l.a_switch = any (p_switches) and l.b_switch = any (p_switches)
 		and not exists (select from jsonb_to_recordset(p_rows) as x (a_switch bigint, a_port text, b_switch bigint, b_port text)
 				where x.a_switch = l.a_switch and x.a_port = l.a_port and x.b_switch = l.b_switch and x.b_port = l.b_port)
 		returning a.name || ':' || l.a_port as one, b.name || ':' || l.b_port as other

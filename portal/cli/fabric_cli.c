@@ -173,7 +173,7 @@ static int fabric_show(void *context, const struct command_input *input)
 	if (!listing_for_people(input) || command_option(input, "--columns"))
 		return listing_rows(input, switches, COLUMNS(columns));
 	printf("fabric %s: VLANs %" JSON_INTEGER_FORMAT "-%" JSON_INTEGER_FORMAT
-	       " are ours, free ports are in %" JSON_INTEGER_FORMAT "; foreign changes: %s\n\n",
+	       ", free ports in %" JSON_INTEGER_FORMAT ", foreign changes: %s\n\n",
 	       haasctl_word(reply.json, "name"),
 	       json_integer_value(json_object_get(reply.json, "vlan_low")),
 	       json_integer_value(json_object_get(reply.json, "vlan_high")),
@@ -385,7 +385,8 @@ static const struct command commands[] = {
 	{"link", "list", "", "cables between switches as found", OPTIONS(link_options), 0, 0,
 	 link_list},
 	{"nic", "list", "", "where MACs are plugged in", OPTIONS(nic_list_options), 0, 0, nic_list},
-	{"nic", "locate", "NIC", "where a MAC, NODE or NODE:NIC is: switch, port, says who, how certain",
+	{"nic", "locate", "NIC",
+	 "where a MAC, NODE or NODE:NIC is: switch, port, says who, how certain",
 	 OPTIONS(locate_options), 1, 1, nic_locate},
 	{"alert", "list", "", "what a person should look at", OPTIONS(alert_options), 0, 0,
 	 alert_list},

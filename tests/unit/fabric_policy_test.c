@@ -370,6 +370,24 @@ static void ports_that_are_down_stay_what_they_were(void **state)
 	assert_int_equal(lab->conclusion.kinds[0][4], PORT_UNKNOWN);
 }
 
+/* LLDP that falls silent makes no edge of an uplink; a node that is seen there only does. */
+static void an_uplink_is_given_up_for_a_node_only(void **state)
+{
+	struct lab *lab = *state;
+	static const uint8_t prior[PORTS] = {PORT_UPLINK, PORT_EDGE};
+
+	lab->sources[0].prior_kinds = prior;
+	conclude(lab);
+	assert_int_equal(lab->conclusion.kinds[0][0], PORT_UPLINK);
+	learns(lab, 0, 0, 1);
+	learns(lab, 1, 3, 1); /* it is there, and heard through the uplink */
+	conclude(lab);
+	assert_int_equal(lab->conclusion.kinds[0][0], PORT_UPLINK);
+	lab->readings[1].fdb_count = 0;
+	conclude(lab);
+	assert_int_equal(lab->conclusion.kinds[0][0], PORT_EDGE);
+}
+
 /* --- places --------------------------------------------------------------------------- */
 
 static void place_is(struct lab *lab, unsigned nic, int source, unsigned port, unsigned certainty,
@@ -452,10 +470,22 @@ static void a_moved_cable(void **state)
 	/* It was at s1:4; the old entry ages for minutes while the new one is there. */
 	learns(lab, 1, 3, 1);
 	learns(lab, 2, 0, 1);
-	lab->priors[0] = (struct fabric_prior){nic_mac(1), {1, 3}, 0, NOW - MIN};
+	lab->priors[0] =
+		(struct fabric_prior){.mac = nic_mac(1), .at = {1, 3}, .seen_us = NOW - MIN};
 	lab->facts.prior_count = 1;
 	place_is(lab, 1, 2, 0, 60, PLACE_FDB);
 	assert_false(has_conflict(lab, "nic.two_ports"));
+	/* The next time both are still there: it stays where it went. */
+	lab->priors[0].at = (struct port_ref){2, 0};
+	lab->priors[0].left = (struct port_ref){1, 3};
+	lab->priors[0].has_left = true;
+	place_is(lab, 1, 2, 0, 60, PLACE_FDB);
+	/* And on to a third port, while both are there. */
+	learns(lab, 0, 2, 1);
+	lab->readings[1].fdb_count = 0;
+	place_is(lab, 1, 0, 2, 60, PLACE_FDB);
+	lab->readings[0].fdb_count = 0;
+	learns(lab, 1, 3, 1);
 	/* Nothing says which is old. */
 	lab->facts.prior_count = 0;
 	place_is(lab, 1, 1, 3, 50, PLACE_FDB);
@@ -472,7 +502,8 @@ static void silence_is_no_absence(void **state)
 {
 	struct lab *lab = *state;
 
-	lab->priors[0] = (struct fabric_prior){nic_mac(1), {1, 3}, 0, NOW - 60 * MIN};
+	lab->priors[0] =
+		(struct fabric_prior){.mac = nic_mac(1), .at = {1, 3}, .seen_us = NOW - 60 * MIN};
 	lab->facts.prior_count = 1;
 	place_is(lab, 1, 1, 3, 55, PLACE_EARLIER);
 	assert_int_equal(fabric_place_find(&lab->conclusion, nic_mac(1))->seen_us, NOW - 60 * MIN);
@@ -626,6 +657,7 @@ int main(void)
 		TEST(a_node_that_calls_itself_a_switch),
 		TEST(aggregates_follow_from_members),
 		TEST(ports_that_are_down_stay_what_they_were),
+		TEST(an_uplink_is_given_up_for_a_node_only),
 		TEST(edges_not_uplinks),
 		TEST(mac_zero_is_nobody),
 		TEST(sources_agree),

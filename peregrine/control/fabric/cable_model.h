@@ -48,6 +48,8 @@ struct port_ref {
 struct fabric_prior {
 	struct mac mac;
 	struct port_ref at;
+	bool has_left; /* it came from `left`, where its old entry still ages */
+	struct port_ref left;
 	unsigned moves;  /* within the last FABRIC_MOVES_US */
 	int64_t seen_us; /* by anything but memory */
 };
@@ -100,6 +102,7 @@ struct fabric_place {
 	unsigned certainty;
 	unsigned sources; /* bits of enum place_source */
 	uint16_t vlan;    /* that the FDB shows; 0 = none */
+	bool doubted;     /* it is seen at another port, too */
 	int64_t seen_us;
 };
 

@@ -19,6 +19,8 @@ LEAKS_LEFT_TO_SANITIZER
 #define SUBJECT      "fabric"
 #define GAP_MS       200 /* readings that come together are concluded together */
 #define RETRY_MS     2000
+#define SETTLE_MS    10000 /* after a start, for all switches to be asked once */
+#define LOOK_MS      200
 #define FACTS_OLD_MS 10000 /* option 82 and inventories come without a word */
 #define MEMORY_US    ((int64_t)86400 * 1000000)
 
@@ -35,6 +37,7 @@ struct pending {
 /* --- facts -------------------------------------------------------------------- */
 
 static void facts_one(struct discovery *discovery, int rc, const struct problem *problem);
+static void arm(struct discovery *discovery, int64_t after_ms);
 static void conclude_now(struct discovery *discovery);
 
 static void on_nics(void *context, int rc, const PGresult *result, const struct problem *problem)
@@ -134,7 +137,7 @@ static void facts_read(struct discovery *discovery)
 		return;
 	discovery->state = CONCLUDE_IDLE;
 	discovery->facts_stale = true;
-	loop_timer_arm(discovery->timer, RETRY_MS);
+	arm(discovery, RETRY_MS);
 }
 
 static void facts_one(struct discovery *discovery, int rc, const struct problem *problem)
@@ -147,11 +150,15 @@ static void facts_one(struct discovery *discovery, int rc, const struct problem 
 	discovery->state = CONCLUDE_IDLE;
 	if (!discovery->facts_failed) {
 		conclude_now(discovery);
+		if (discovery->again && discovery->state == CONCLUDE_IDLE) {
+			discovery->again = false;
+			conclude_wake(discovery);
+		}
 		return;
 	}
 	discovery->facts_stale = true;
 	if (discovery->connected)
-		loop_timer_arm(discovery->timer, RETRY_MS);
+		arm(discovery, RETRY_MS);
 }
 
 /* --- what the policies get -------------------------------------------------------- */
@@ -195,6 +202,8 @@ static void gather_priors(struct work *work)
 		prior->mac = memory->mac;
 		prior->moves = memory->moves;
 		prior->seen_us = memory->seen_us;
+		prior->has_left = memory->left_id &&
+				  find_ref(work, memory->left_id, memory->left_port, &prior->left);
 		if (find_ref(work, memory->switch_id, memory->port, &prior->at))
 			work->facts.prior_count++;
 	}
@@ -257,30 +266,37 @@ static void keep_kinds(struct work *work)
 	}
 }
 
+static void keep_place(struct work *work, const struct fabric_place *place)
+{
+	const char *port = fabric_port(&work->facts, place->at)->name;
+	int64_t switch_id = work->sources[place->at.source].id;
+	struct memory *memory = memory_get(work->discovery, place->mac);
+
+	if (!memory)
+		return;
+	if (memory->switch_id &&
+	    (memory->switch_id != switch_id || strcmp(memory->port, port) != 0)) {
+		if (memory->moves++ == 0)
+			memory->moved_us = work->now_us;
+		memory->left_id = memory->switch_id;
+		(void)text_copy(memory->left_port, sizeof(memory->left_port), memory->port);
+	}
+	if (!place->doubted)
+		memory->left_id = 0;
+	memory->switch_id = switch_id;
+	(void)text_copy(memory->port, sizeof(memory->port), port);
+	if (place->sources != PLACE_EARLIER)
+		memory->seen_us = work->now_us;
+}
+
 static void keep_places(struct work *work)
 {
 	struct discovery *discovery = work->discovery;
 	struct memory *memory = NULL;
 	struct memory *next = NULL;
 
-	for (size_t i = 0; i < work->conclusion.place_count; i++) {
-		const struct fabric_place *place = &work->conclusion.places[i];
-		const char *port = fabric_port(&work->facts, place->at)->name;
-		int64_t switch_id = work->sources[place->at.source].id;
-
-		memory = memory_get(discovery, place->mac);
-		if (!memory)
-			continue;
-		if (memory->switch_id &&
-		    (memory->switch_id != switch_id || strcmp(memory->port, port) != 0)) {
-			if (memory->moves++ == 0)
-				memory->moved_us = work->now_us;
-		}
-		memory->switch_id = switch_id;
-		(void)text_copy(memory->port, sizeof(memory->port), port);
-		if (place->sources != PLACE_EARLIER)
-			memory->seen_us = work->now_us;
-	}
+	for (size_t i = 0; i < work->conclusion.place_count; i++)
+		keep_place(work, &work->conclusion.places[i]);
 	HASH_ITER(hh, discovery->memory, memory, next)
 	{
 		if (work->now_us - memory->seen_us <= MEMORY_US)
@@ -321,7 +337,7 @@ static void on_written(void *context, int rc, const PGresult *result, const stru
 	if (pending->failed) {
 		discovery->stats.failed_writes++;
 		forget_written(discovery);
-		loop_timer_arm(discovery->timer, RETRY_MS);
+		arm(discovery, RETRY_MS);
 	} else if (pending->events > 0 &&
 		   db_submit(discovery->options.db, &fabric_store_notify, NULL, NULL, NULL) != 0) {
 		log_warn(SUBJECT, "portald was not told of %lld events",
@@ -330,6 +346,7 @@ static void on_written(void *context, int rc, const PGresult *result, const stru
 	free(pending);
 	if (discovery->again)
 		conclude_wake(discovery);
+	discovery->again = false;
 }
 
 /* True when these rows differ from those written last, or it is time to mark them as seen. */
@@ -396,7 +413,7 @@ static void write_rows(struct work *work)
 	}
 	if (rc) {
 		forget_written(discovery);
-		loop_timer_arm(discovery->timer, RETRY_MS);
+		arm(discovery, RETRY_MS);
 	} else if (count > 0) {
 		discovery->pending = pending;
 		discovery->state = CONCLUDE_WRITE;
@@ -441,7 +458,6 @@ static void conclude_now(struct discovery *discovery)
 		.discovery = discovery, .now_us = begin_us, .now_ms = loop_now_ms(discovery->loop)};
 	int rc = decide(&work);
 
-	discovery->again = false;
 	if (rc == 0) {
 		keep_kinds(&work);
 		keep_places(&work);
@@ -453,10 +469,23 @@ static void conclude_now(struct discovery *discovery)
 		write_rows(&work);
 	} else {
 		log_error(SUBJECT, "no memory for a conclusion");
-		loop_timer_arm(discovery->timer, RETRY_MS);
+		arm(discovery, RETRY_MS);
 	}
 	work_done(&work);
 	discovery->cost_ms = (clock_wall_us() - begin_us) / 1000;
+}
+
+/* After a start half of the fabric would look as if it was gone. */
+static bool is_settled(struct discovery *discovery)
+{
+	bool all = discovery->first_ms != 0;
+
+	for (const struct sight *sight = discovery->sights; sight; sight = sight->hh.next)
+		all = all && sight->asked && (sight->has_reading || !sight->reachable);
+	discovery->settled = discovery->settled || all ||
+			     (discovery->first_ms &&
+			      loop_now_ms(discovery->loop) - discovery->first_ms >= SETTLE_MS);
+	return discovery->settled;
 }
 
 static void on_timer(void *context)
@@ -464,23 +493,33 @@ static void on_timer(void *context)
 	struct discovery *discovery = context;
 	int64_t age_ms = loop_now_ms(discovery->loop) - discovery->facts_ms;
 
-	if (!discovery->connected || discovery->state != CONCLUDE_IDLE)
-		return; /* it is begun anew when that is over */
+	discovery->armed = false;
+	discovery->again = discovery->state != CONCLUDE_IDLE;
+	if (!discovery->connected || discovery->again)
+		return; /* it is begun when the connection is back, or that is over */
+	if (!is_settled(discovery)) {
+		arm(discovery, LOOK_MS);
+		return;
+	}
 	if (discovery->facts_stale || age_ms > FACTS_OLD_MS)
 		facts_read(discovery);
 	else
 		conclude_now(discovery);
 }
 
+static void arm(struct discovery *discovery, int64_t after_ms)
+{
+	if (discovery->armed)
+		return;
+	discovery->armed = true;
+	loop_timer_arm(discovery->timer, after_ms);
+}
+
 void conclude_wake(struct discovery *discovery)
 {
 	int64_t wait_ms = 10 * discovery->cost_ms;
 
-	if (!discovery->again || discovery->state == CONCLUDE_IDLE) {
-		if (!discovery->again)
-			loop_timer_arm(discovery->timer, wait_ms > GAP_MS ? wait_ms : GAP_MS);
-		discovery->again = true;
-	}
+	arm(discovery, wait_ms > GAP_MS ? wait_ms : GAP_MS);
 }
 
 int conclude_start(struct discovery *discovery)

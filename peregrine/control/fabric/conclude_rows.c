@@ -127,7 +127,7 @@ static void rows_links(struct work *work)
 
 	array_begin(&work->link_switches);
 	for (size_t i = 0; i < work->facts.source_count; i++) {
-		if (work->sources[i].reading)
+		if (work->sights[i]->asked)
 			array_add_int(&work->link_switches, work->sources[i].id);
 	}
 	array_end(&work->link_switches);

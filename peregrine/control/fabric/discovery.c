@@ -64,6 +64,22 @@ static void sight_heard(struct sight *sight, const struct switch_reading *readin
 		conclude_wake(sight->discovery);
 }
 
+/* A port that loses its link keeps its kind, also when ifIndexes have changed. */
+static void carry_kinds(struct sight *sight, const struct switch_reading *reading)
+{
+	uint8_t *kinds = sight->kinds ? calloc(reading->port_count + 1, 1) : NULL;
+
+	for (size_t i = 0; kinds && i < reading->port_count; i++) {
+		const struct switch_port *old =
+			switch_reading_port_named(&sight->reading, reading->ports[i].name);
+
+		if (old)
+			kinds[i] = sight->kinds[old - sight->reading.ports];
+	}
+	free(sight->kinds);
+	sight->kinds = kinds;
+}
+
 /* A full reading replaces the last one; its parts that did not come stay unknown. */
 static void sight_take(struct sight *sight, struct switch_reading *reading, int64_t since_ms)
 {
@@ -72,11 +88,10 @@ static void sight_take(struct sight *sight, struct switch_reading *reading, int6
 	sight_heard(sight, reading);
 	if (since_ms < sight->reading_ms)
 		return; /* an older one that came late */
+	carry_kinds(sight, reading);
 	switch_reading_done(&sight->reading);
 	sight->reading = *reading;
 	*reading = (struct switch_reading){0};
-	free(sight->kinds); /* of other ports, perhaps */
-	sight->kinds = NULL;
 	sight->has_reading = true;
 	sight->full_due = false;
 	sight->unobserved = true;
@@ -177,6 +192,8 @@ int discovery_put(struct discovery *discovery, const struct discovery_switch *ro
 		}
 		sight->discovery = discovery;
 		sight->row.id = row->id;
+		if (!discovery->first_ms)
+			discovery->first_ms = loop_now_ms(discovery->loop);
 		HASH_ADD(hh, discovery->sights, row.id, sizeof(sight->row.id), sight);
 	}
 	changed = is_new || sight->row.poll_ms != row->poll_ms ||

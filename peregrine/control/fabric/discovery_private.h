@@ -53,6 +53,8 @@ struct memory {
 	struct mac mac;
 	int64_t switch_id;
 	char port[64];
+	int64_t left_id; /* it came from there, and is still seen there; 0 = no */
+	char left_port[64];
 	unsigned moves;
 	int64_t moved_us; /* the first of `moves` */
 	int64_t seen_us;
@@ -73,7 +75,10 @@ struct discovery {
 
 	/* conclude.c */
 	enum conclude_state state;
-	bool again; /* something came while it was at work */
+	bool settled;     /* all switches were asked once since the start, or it took too long */
+	int64_t first_ms; /* the first switch was known; 0 = none yet */
+	bool armed;       /* the timer will begin a conclusion */
+	bool again;       /* it was time for one while the last was at work */
 	struct loop_timer *timer;
 	unsigned facts_waited; /* answers still to come */
 	bool facts_failed, facts_stale, memory_loaded;

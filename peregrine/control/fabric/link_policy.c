@@ -546,8 +546,9 @@ static enum port_kind kind_alone(const struct fabric_source *source, size_t port
 {
 	const struct switch_port *row = &source->reading->ports[port];
 
-	/* What it was while its cable was in; a port that never was up is nobody's. */
-	if (!row->up && source->prior_kinds)
+	/* What it was while its cable was in; a port that never was up is nobody's. An uplink on
+	 * which nothing is heard any more may still be one: see is_edge_now(). */
+	if (source->prior_kinds && (!row->up || source->prior_kinds[port] == PORT_UPLINK))
 		return (enum port_kind)source->prior_kinds[port];
 	if (!row->up || (row->base_port == 0 && row->lag == 0 && !row->is_lag))
 		return PORT_UNKNOWN;
@@ -561,6 +562,59 @@ static void kind_raise(const struct work *work, struct port_ref at)
 	work->ret->kinds[at.source][at.port] = PORT_UPLINK;
 	if (lag != UINT32_MAX)
 		work->ret->kinds[at.source][lag] = PORT_UPLINK;
+}
+
+static bool is_at_other_edge(const struct work *work, struct mac mac, struct port_ref at)
+{
+	for (uint32_t source = 0; source < work->facts->source_count; source++) {
+		const struct switch_reading *reading = reading_of(work, source);
+
+		for (size_t i = 0; reading && i < reading->fdb_count; i++) {
+			struct port_ref other = {source,
+						 port_index(reading, reading->fdb[i].if_index)};
+
+			if (memcmp(reading->fdb[i].mac, mac.bytes, 6) == 0 &&
+			    other.port != UINT32_MAX && !port_ref_equal(other, at) &&
+			    work->ret->kinds[source][other.port] == PORT_EDGE)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* It was an uplink, and LLDP is silent on it: that alone makes no edge of it, for a port of a
+ * tenant would be next. A node of ours that is seen nowhere else does. */
+static bool is_edge_now(const struct work *work, struct port_ref at)
+{
+	const struct fabric_nic *nic =
+		fabric_port(work->facts, at)->up ? node_behind(work, at) : NULL;
+
+	return nic && !is_at_other_edge(work, nic->mac, at);
+}
+
+static bool has_claim(const struct work *work, struct port_ref at)
+{
+	for (size_t i = 0; i < work->ret->link_count; i++) {
+		if (port_ref_equal(work->ret->links[i].a, at) ||
+		    port_ref_equal(work->ret->links[i].b, at))
+			return true;
+	}
+	return false;
+}
+
+static void release_uplinks(struct work *work)
+{
+	for (uint32_t source = 0; source < work->facts->source_count; source++) {
+		const struct switch_reading *reading = reading_of(work, source);
+
+		for (uint32_t port = 0; reading && port < reading->port_count; port++) {
+			struct port_ref at = {source, port};
+
+			if (work->ret->kinds[source][port] == PORT_UPLINK && !has_claim(work, at) &&
+			    is_edge_now(work, at))
+				work->ret->kinds[source][port] = PORT_EDGE;
+		}
+	}
 }
 
 static int conclude_kinds(struct work *work)
@@ -593,6 +647,7 @@ static int conclude_kinds(struct work *work)
 		if (link->state != LINK_CONFLICT)
 			kind_raise(work, link->b);
 	}
+	release_uplinks(work);
 	return 0;
 }
 

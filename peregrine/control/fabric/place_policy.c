@@ -79,7 +79,9 @@ static int hints_of_fdb(struct work *work, uint32_t source)
 				    .vlan = entry->vlan,
 				    .seen_us = work->facts->sources[source].read_us};
 
-		if (port == UINT32_MAX || work->ret->kinds[source][port] == PORT_UPLINK)
+		/* Not every switch forgets what was behind a port that lost its link. */
+		if (port == UINT32_MAX || work->ret->kinds[source][port] == PORT_UPLINK ||
+		    !reading->ports[port].up)
 			continue;
 		memcpy(hint.mac.bytes, entry->mac, sizeof(hint.mac.bytes));
 		hint.at = (struct port_ref){source, port};
@@ -308,31 +310,49 @@ static bool by_lldp(const struct fabric_place *place)
 	return place->certainty >= 95 && place->sources & (PLACE_LLDP | PLACE_AGENT);
 }
 
+static void exchange_places(struct fabric_place *a, struct fabric_place *b)
+{
+	struct fabric_place was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+/* Two places, both seen now. Where it was not before is where it is now: an old entry ages for
+ * minutes, and says nothing new when it is still there the next time. False: nothing tells. */
+static bool settle(const struct fabric_prior *prior, struct fabric_place *best,
+		   struct fabric_place *second)
+{
+	bool stays = port_ref_equal(prior->at, best->at);
+
+	if (!stays && !port_ref_equal(prior->at, second->at))
+		return false;
+	if (stays && best->certainty > second->certainty)
+		return true;
+	if (!stays)
+		exchange_places(best, second); /* best: where it was */
+	if (!prior->has_left || !port_ref_equal(prior->left, second->at))
+		exchange_places(best, second);
+	return true;
+}
+
 static int decide(struct work *work, struct fabric_place *best, struct fabric_place *second)
 {
 	const struct fabric_prior *prior = prior_of(work, mac_key(best->mac));
-	bool doubt = second->certainty >= SURE && !(by_lldp(best) && !by_lldp(second));
-	bool flaps = prior && prior->moves >= MOVES_MAX;
 
-	if (!doubt && !(flaps && second->certainty > 0))
+	best->doubted = second->certainty >= SURE;
+	if (!best->doubted || (by_lldp(best) && !by_lldp(second)))
 		return 0;
-	if (flaps) {
-		best->certainty = 40;
-		return tell_conflict(work, best, second, true);
+	if (!prior || !settle(prior, best, second)) {
+		best->certainty = 50;
+		return tell_conflict(work, best, second, false);
 	}
-	/* Where it was not before is where it is now: the old entry ages for minutes. */
-	if (prior && port_ref_equal(prior->at, best->at) && best->certainty == second->certainty) {
-		struct fabric_place moved = *second;
-
-		*second = *best;
-		*best = moved;
-	}
-	if (prior && port_ref_equal(prior->at, second->at)) {
-		best->certainty = 60;
+	best->doubted = true;
+	best->certainty = 60;
+	if (prior->moves < MOVES_MAX)
 		return 0;
-	}
-	best->certainty = 50;
-	return tell_conflict(work, best, second, false);
+	best->certainty = 40;
+	return tell_conflict(work, best, second, true);
 }
 
 /* hints[0..count) are those of one MAC, in order of their ports. */

@@ -33,6 +33,7 @@ select switch_id, family, system, uptime_ms, vlan_changes, vlans, reachable, pro
 select port_observed_put('{1}', '[{"switch_id":1,"name":"e1","if_index":3,"base_port":1,"alias":"","mac":null,"admin_up":true,"up":true,"speed_bps":1000,"lag":"","is_lag":false,"stp":"forwarding","kind":"edge","trunk":false,"native_vlan":100,"tagged_vlans":""},{"switch_id":1,"name":"e2","if_index":4,"base_port":2,"alias":"","mac":"02:00:00:00:00:01","admin_up":true,"up":true,"speed_bps":1000,"lag":"","is_lag":false,"stp":"forwarding","kind":"uplink","trunk":true,"tagged_vlans":"100-101"}]', 60);
 update port_observed set seen_at = '2020-01-01' where name = 'e2';
 select port_observed_put('{1}', '[{"switch_id":1,"name":"e2","if_index":4,"base_port":2,"alias":"x","mac":"02:00:00:00:00:01","admin_up":true,"up":false,"speed_bps":1000,"lag":"","is_lag":false,"stp":"forwarding","kind":"uplink"}]', 60);
+select port_observed_put('{1}', '[{"switch_id":1,"name":"e2","if_index":4,"base_port":2,"alias":"x","mac":"02:00:00:00:00:01","admin_up":true,"up":false,"speed_bps":1000,"lag":"","is_lag":false,"stp":"forwarding","kind":"unknown"}]', 60);
 select name, up, alias, kind, trunk, native_vlan, tagged_vlans, seen_at > now() - interval '1 minute' as seen from port_observed order by name;
 
 \echo cables: up, changed, gone
