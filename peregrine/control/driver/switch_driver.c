@@ -6,6 +6,7 @@
 
 #include "common/base/macros.h"
 
+#include "peregrine/control/driver/cli/cli_driver.h"
 #include "peregrine/control/driver/sim/sim_fabric.h"
 #include "peregrine/control/driver/snmp/snmp_driver.h"
 
@@ -13,6 +14,7 @@
 static const struct switch_driver *const drivers[] = {
 	&sim_switch_driver,
 	&snmp_switch_driver,
+	&cli_switch_driver,
 };
 
 const struct switch_driver *switch_driver_find(const char *name)
