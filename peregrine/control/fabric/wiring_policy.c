@@ -12,6 +12,7 @@ struct work {
 	const struct fabric_conclusion *conclusion;
 	const struct wiring_row *rows;
 	size_t count;
+	const struct fabric_source *here; /* the switch of the row that is looked at */
 	struct wiring_found *ret;
 };
 
@@ -38,7 +39,7 @@ static bool is_at(const struct work *work, struct port_ref at, int64_t switch_id
 /* The port, or the aggregate that it is a member of: the FDB knows the aggregate only. */
 static bool is_behind(const struct work *work, struct port_ref at, const struct wiring_row *row)
 {
-	const struct fabric_source *source = source_of(work, row->switch_id);
+	const struct fabric_source *source = work->here;
 	const struct switch_port *port =
 		source->reading ? switch_reading_port_named(source->reading, row->port) : NULL;
 
@@ -140,7 +141,7 @@ static bool belongs_elsewhere(const struct work *work, const struct wiring_row *
 static int miscabled(struct work *work, const struct wiring_row *row,
 		     const struct fabric_place *place, const struct fabric_nic *guest)
 {
-	const char *name = source_of(work, row->switch_id)->name;
+	const char *name = work->here->name;
 	const char *found_switch = work->facts->sources[place->at.source].name;
 	const char *found_port = fabric_port(work->facts, place->at)->name;
 	const struct wiring_row *there =
@@ -173,7 +174,7 @@ static int miscabled(struct work *work, const struct wiring_row *row,
 
 static int intruder(struct work *work, const struct wiring_row *row, const struct fabric_nic *guest)
 {
-	const char *name = source_of(work, row->switch_id)->name;
+	const char *name = work->here->name;
 	struct wiring_difference *item = add(work, "wiring.miscabled", name, row->port);
 	char what[128];
 
@@ -191,7 +192,7 @@ static int intruder(struct work *work, const struct wiring_row *row, const struc
 
 static int missing(struct work *work, const struct wiring_row *row)
 {
-	const struct fabric_source *source = source_of(work, row->switch_id);
+	const struct fabric_source *source = work->here;
 	const struct switch_port *port = switch_reading_port_named(source->reading, row->port);
 	struct wiring_difference *item = add(work, "wiring.missing", source->name, row->port);
 	char what[128];
@@ -259,7 +260,7 @@ static const struct fabric_link *link_there(const struct work *work, int64_t id,
 
 static int compare_link(struct work *work, const struct wiring_row *row)
 {
-	const struct fabric_source *source = source_of(work, row->switch_id);
+	const struct fabric_source *source = work->here;
 	const struct fabric_source *peer = source_of(work, row->peer_id);
 	struct port_ref far;
 	const struct fabric_link *link = link_there(work, row->switch_id, row->port, &far);
@@ -324,11 +325,12 @@ int wiring_policy_compare(const struct fabric_facts *facts,
 			  const struct fabric_conclusion *conclusion,
 			  const struct wiring_row rows[], size_t count, struct wiring_found *ret)
 {
-	struct work work = {facts, conclusion, rows, count, ret};
+	struct work work = {facts, conclusion, rows, count, NULL, ret};
 	int rc = 0;
 
 	for (size_t i = 0; i < count && rc == 0; i++) {
-		if (!is_readable(source_of(&work, rows[i].switch_id)))
+		work.here = source_of(&work, rows[i].switch_id);
+		if (!is_readable(work.here))
 			continue;
 		rc = rows[i].node_id ? compare_node(&work, &rows[i])
 				     : compare_link(&work, &rows[i]);
