@@ -280,6 +280,48 @@ static void touched_while_bampid_stands_still(void **state)
 	assert_true(holds(DUE));
 }
 
+static void on_extended(void *context, int rc, const PGresult *result,
+			const struct problem *problem)
+{
+	int *lost = context;
+
+	(void)problem;
+	assert_int_equal(rc, 0);
+	*lost = PQntuples(result);
+	stage.answered = true;
+}
+
+/* How many of the claims of one generation `owner` is told to have lost. */
+static int extend(const char *owner, int64_t generation)
+{
+	const struct claim_key key = {stage.work.facts.deployment.id, generation};
+	const struct extend_options options = {
+		.owner = owner, .claim_ms = CLAIM_MS, .keys = &key, .count = 1};
+	int lost = -1;
+
+	stage.answered = false;
+	assert_int_equal(deploy_store_extend(stage.db, &options, on_extended, &lost), 0);
+	turn_until(&stage.answered, NULL);
+	return lost;
+}
+
+/* A BMC job is kept by generation, and a claim makes a new one before its facts are read: what is
+ * asked in between must not end the job. */
+static void extended_between_claim_and_facts(void **state)
+{
+	int64_t generation;
+
+	(void)state;
+	claim();
+	turn_until(&stage.answered, NULL);
+	generation = stage.work.facts.deployment.generation;
+	assert_int_equal(extend("t", generation), 0);
+	assert_int_equal(extend("t", generation - 1), 0);
+	assert_int_equal(extend("somebody", generation), 1);
+	run(stage.other, "select deployment_request(id, 'cancel', 't') from deployment");
+	assert_int_equal(extend("t", generation), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,6 +330,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(touched_while_it_is_claimed, begin, end),
 		cmocka_unit_test_setup_teardown(touched_while_it_is_saved, begin, end),
 		cmocka_unit_test_setup_teardown(touched_while_bampid_stands_still, begin, end),
+		cmocka_unit_test_setup_teardown(extended_between_claim_and_facts, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -90,12 +90,14 @@ static const struct db_query next_query = {"deploy_next",
 	" select min(due_at) as due_at from haas.deployment where due_at > now()"
 	" union all select min(due_at) from haas.node_action where due_at > now()) x", 0};
 
+/* What we claimed ourselves meanwhile has a new generation, and is ours: its BMC job is known by the old one until its facts are there. */
 static const struct db_query extend_query = {"deploy_extend",
 	"with k as (select * from unnest($1::bigint[], $2::bigint[]) as k (id, generation)), kept as ("
 	" update haas.deployment d set claim_until = now() + $3::bigint * interval '1 ms' from k"
 	" where d.id = any (array(select id from haas.deployment where id = any ($1::bigint[]) and claim_owner = $4 order by id for no key update))"
 	" and d.id = k.id and d.generation = k.generation and d.claim_owner = $4 returning d.id) "
-	"select k.id, k.generation from k where not exists (select from kept where kept.id = k.id)", 4};
+	"select k.id, k.generation from k where not exists (select from kept where kept.id = k.id)"
+	" and not exists (select from haas.deployment d where d.id = k.id and d.claim_owner = $4)", 4};
 
 static const struct db_query head_query = {"deploy_chain_head", "select hash from haas.certificate order by id desc limit 1", 0};
 /* clang-format on */
