@@ -5,7 +5,9 @@
  *   switch_ask --address 10.255.0.11 --secrets FILE save
  *
  * FILE has lines KEY=VALUE: community, write_community, user, auth (sha, sha256), auth_secret, priv
- * (aes), priv_secret. Prints one JSON object; exit 0, 1 (the switch or the driver said no) or 2. */
+ * (aes), priv_secret; for command lines and NETCONF ssh_user, ssh_password, ssh_enable, host_key
+ * ("any" trusts whatever is shown). Prints one JSON object; exit 0, 1 (the switch or the driver
+ * said no) or 2. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -69,12 +71,13 @@ __attribute__((noreturn)) PRINTF_LIKE(1, 2) static void usage(const char *format
 	(void)fputs("switch_ask: ", stderr);
 	(void)vfprintf(stderr, format, list);
 	va_end(list);
-	(void)fputs("\nusage: switch_ask --address A [--community C | --secrets FILE] [--port N] "
-		    "[--family F] [--driver D] [--timeout MS] [--retries N] [--deadline MS] "
-		    "[--repeat N] read [--parts P,..] [--only PORT].. | change EDIT.. | save | "
-		    "locate PORT SECONDS\nEDIT: vlan+:ID:NAME vlan-:ID:NAME port:NAME:access:ID "
-		    "port:NAME:trunk:NATIVE:TAGGED\n",
-		    stderr);
+	(void)fputs(
+		"\nusage: switch_ask --address A [--community C | --secrets FILE] [--port N] [--cli-port N] "
+		"[--family F] [--driver D] [--timeout MS] [--retries N] [--deadline MS] "
+		"[--repeat N] read [--parts P,..] [--only PORT].. | change EDIT.. | save | "
+		"locate PORT SECONDS\nEDIT: vlan+:ID:NAME vlan-:ID:NAME port:NAME:access:ID "
+		"port:NAME:trunk:NATIVE:TAGGED\n",
+		stderr);
 	exit(2);
 }
 
@@ -308,7 +311,16 @@ static void parse_secret(struct switch_endpoint *endpoint, const char *key, cons
 		{"user", endpoint->snmp_user, sizeof(endpoint->snmp_user)},
 		{"auth_secret", endpoint->snmp_auth_secret, sizeof(endpoint->snmp_auth_secret)},
 		{"priv_secret", endpoint->snmp_priv_secret, sizeof(endpoint->snmp_priv_secret)},
+		{"ssh_user", endpoint->ssh_user, sizeof(endpoint->ssh_user)},
+		{"ssh_password", endpoint->ssh_password, sizeof(endpoint->ssh_password)},
+		{"ssh_enable", endpoint->ssh_enable, sizeof(endpoint->ssh_enable)},
+		{"host_key", endpoint->host_key, sizeof(endpoint->host_key)},
 	};
+
+	if (strcmp(key, "host_key") == 0 && strcmp(value, "any") == 0) {
+		endpoint->host_key_any = true;
+		return;
+	}
 
 	if (strcmp(key, "auth") == 0)
 		endpoint->snmp_auth =
@@ -349,6 +361,7 @@ static void take_option(struct ask *ask, int letter, char *value)
 	case 'c': parse_secret(&ask->endpoint, "community", value); break;
 	case 's': read_secrets(&ask->endpoint, value); break;
 	case 'p': ask->endpoint.snmp_port = (uint16_t)number; break;
+	case 'C': ask->endpoint.cli_port = (uint16_t)number; break;
 	case 'f': ask->family = value; break;
 	case 'd': ask->driver = value; break;
 	case 't': ask->endpoint.timeout_ms = (uint32_t)number; break;
@@ -372,6 +385,7 @@ static void parse(struct ask *ask, int argc, char **argv)
 		{"community", required_argument, NULL, 'c'},
 		{"secrets", required_argument, NULL, 's'},
 		{"port", required_argument, NULL, 'p'},
+		{"cli-port", required_argument, NULL, 'C'},
 		{"family", required_argument, NULL, 'f'},
 		{"driver", required_argument, NULL, 'd'},
 		{"timeout", required_argument, NULL, 't'},

@@ -13,8 +13,15 @@
 LEAKS_LEFT_TO_SANITIZER
 
 /* OUTPUT_LIMIT: a running configuration of 500 ports is some 200 kB. QUIET_MS: a prompt counts
- * without an echo of the command when nothing follows for so long. */
-enum { OUTPUT_LIMIT = 4 << 20, COMMAND_LIMIT = 512, PAGE_LIMIT = 20000, QUIET_MS = 700 };
+ * without an echo of the command when nothing follows for so long; after a greeting there is no
+ * echo. */
+enum {
+	OUTPUT_LIMIT = 4 << 20,
+	COMMAND_LIMIT = 512,
+	PAGE_LIMIT = 20000,
+	QUIET_MS = 700,
+	GREETING_MS = 300
+};
 /* Old switches take their time for the keys. */
 enum { LOGIN_MS = 20000, LINE_LIMIT = 65536 };
 enum { PASSWORD_LIMIT = 2 };
@@ -315,7 +322,8 @@ static bool look(struct cli_dialogue *dialogue, bool quiet)
 	     cli_prompt_same(dialogue->prompt.base, seen.base))) {
 		if ((dialogue->stage != STAGE_GREETING && after_echo(dialogue)) || quiet)
 			return on_prompt(dialogue, &seen);
-		loop_timer_arm(dialogue->quiet, QUIET_MS);
+		loop_timer_arm(dialogue->quiet,
+			       dialogue->stage == STAGE_GREETING ? GREETING_MS : QUIET_MS);
 		return true;
 	}
 	reply = dialogue->stage == STAGE_COMMAND ? reply_to(dialogue, line) : NULL;
