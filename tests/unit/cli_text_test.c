@@ -482,7 +482,7 @@ static void test_port_plans(void **state)
 		 "switchport access vlan 130 / switchport mode access / exit"},
 		{"os10_config", "ethernet1/1/1", "trunk 120 130",
 		 "interface ethernet1/1/1 / switchport mode trunk / "
-		 "switchport access vlan 120 / switchport trunk allowed vlan 120,130 / exit"},
+		 "switchport access vlan 120 / switchport trunk allowed vlan 130 / exit"},
 		{"ecs_config", "ethernet 1/1", "access 120",
 		 "interface ethernet 1/1 / switchport mode hybrid / "
 		 "switchport allowed vlan add 120 untagged / switchport native vlan 120 / "

@@ -62,7 +62,7 @@ const struct switch_family switch_family_table[] = {
 		.max_sessions = 5,
 		.timeout_ms = 3000,
 		.change_timeout_ms = 120000,
-		.proof = PROOF_NONE,
+		.proof = PROOF_EMULATOR,
 	},
 	{
 		.name = "cisco-nxos",
@@ -80,7 +80,7 @@ const struct switch_family switch_family_table[] = {
 		.max_sessions = 4,
 		.timeout_ms = 3000,
 		.change_timeout_ms = 120000,
-		.proof = PROOF_NONE,
+		.proof = PROOF_EMULATOR,
 	},
 	{
 		.name = "hp-procurve",
@@ -131,7 +131,7 @@ const struct switch_family switch_family_table[] = {
 		.max_sessions = 5,
 		.timeout_ms = 3000,
 		.change_timeout_ms = 120000,
-		.proof = PROOF_NONE,
+		.proof = PROOF_EMULATOR,
 	},
 	{
 		.name = "dell-n",
@@ -183,7 +183,7 @@ const struct switch_family switch_family_table[] = {
 		.max_sessions = 2,
 		.timeout_ms = 5000,
 		.change_timeout_ms = 180000,
-		.proof = PROOF_NONE,
+		.proof = PROOF_EMULATOR,
 	},
 	{
 		.name = "edgecore-ecs",

@@ -160,7 +160,7 @@ struct cli_dialect {
 	bool routed_unless_said; /* a port is one of a bridge only when its section says so */
 	bool member_converts;    /* MODEL_MEMBERS: "tagged" of an untagged member makes it one */
 	bool pvid_apart;         /* MODEL_MEMBERS: where untagged frames go is said by itself */
-	bool native_apart;       /* the native VLAN passes without being in the list */
+	bool native_apart;       /* the native VLAN passes, and may not stand in the list */
 	bool access_is_native;   /* a trunk's native VLAN is the access VLAN's setting */
 	bool name_begins_with_letter; /* a VLAN's name: "v" is put before a digit */
 	struct cli_rule rules[CLI_RULE_LIMIT];

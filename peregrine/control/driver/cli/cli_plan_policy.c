@@ -235,7 +235,8 @@ static void port_lists(const struct cli_config *config, const struct cli_port *p
 	struct vlan_set allowed = after->tagged, untagged = {{0}}, now = {{0}};
 	struct vlan_set *lists = values->lists;
 
-	vlan_set_add(&allowed, after->native);
+	if (!dialect->native_apart)
+		vlan_set_add(&allowed, after->native);
 	vlan_set_add(&untagged, after->native);
 	/* A port that becomes a trunk begins with the list that a trunk begins with. */
 	if (port->mode == FACT_MODE_TRUNK || dialect->trunk_default_all)
