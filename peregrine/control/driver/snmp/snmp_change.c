@@ -133,8 +133,10 @@ static void judge(struct snmp_change *change)
 		go_on(change);
 		return;
 	}
-	if (same == count && change->rc == E_TIMEOUT && change->lost < LOST_LIMIT) {
-		go_on(change); /* it never arrived */
+	/* It never arrived, or some of its SETs did: edits say what shall be, so what is left of them
+	 * is planned anew on what is there. */
+	if (change->rc == E_TIMEOUT && change->lost < LOST_LIMIT) {
+		go_on(change);
 		return;
 	}
 	if (same == count && edits[change->next].kind == EDIT_VLAN_CREATE &&
