@@ -15,7 +15,7 @@ fabric_topology() { # the cables as they are, and as wiring.csv plans them
 	echo "park 4000+" # nodes that nobody manages yet do not meet
 	echo "machine ctl eth0=leaf1:c1@100"
 	for i in $(seq "$fabric_machines"); do echo "machine n$i eth0=leaf$i:p1"; done
-	for i in $(seq "$fabric_spaces"); do echo "node s$i eth0=leaf$(((i - 1) % 2 + 3)):p$((i + 1))"; done
+	for i in $(seq "$fabric_spaces"); do echo "node s$i eth0=leaf$(((i - 1) / 2 + 3)):p$((i + 1))"; done
 }
 
 fabric_wiring() {
@@ -73,7 +73,7 @@ fabric_records() { # the fabric, its switches, the plan of the cables, the provi
 	done <"$dir/fabric/switches"
 	for i in $(seq "$fabric_spaces"); do
 		[ "$i" != 1 ] || echo "name,class,rack,firmware,nic,mac,bmc_driver,bmc_address"
-		echo "s$i,space,r$i,bios,eth0,$(space_mac "$i"),sim,10.99.0.$i"
+		echo "s$i,space,r$(((i - 1) / 2)),bios,eth0,$(space_mac "$i"),sim,10.99.0.$i"
 	done >"$dir/spaces.csv"
 	haasctl node import "$dir/spaces.csv"
 	# shellcheck disable=SC2046
