@@ -289,6 +289,9 @@ begin
 			waits_for := format('deployment %s (%s)', r.deployment, r.plan);
 		else
 			waits_for := null;
+			-- a failed install leaves its node reserved: put away, it can be erased. A failed release is a person's to look at.
+			perform deployment_request(d.id, 'clear', p_actor) from deployment d
+			where d.node_id = r.id and d.state = 'failed' and d.plan <> 'release' and not exists (select from deployment y where y.node_id = r.id and y.id > d.id);
 			for x in select * from deployment_create('release', array[r.name], null, null, '{}', p_actor) loop
 				waits_for := coalesce(x.refused, format('deployment %s (release)', x.deployment_id));
 				update pdci_node m set deployment_id = coalesce(x.deployment_id, m.deployment_id) where m.pdci_id = p.id and m.node = r.name;
@@ -311,7 +314,7 @@ begin
 		end if;
 	end loop;
 	if v_left = 0 then
-		update pdci set state = 'released', ended_at = now(), due_at = null, claim_owner = null, claim_until = null, version = version + 1 where id = p.id;
+		update pdci set state = 'released', problem = null, ended_at = now(), due_at = null, claim_owner = null, claim_until = null, version = version + 1 where id = p.id;
 		perform event_add(p_actor, 'pdci.released', 'pdci', p.name, p.tenant_id, 'all of it is back', jsonb_build_object('pdci', p.id));
 	end if;
 end
