@@ -13,10 +13,10 @@ struct daemon_call {
 	struct daemon_call *next;
 	struct exchange *exchange; /* holds the request */
 	const char *daemon;
+	void (*answered)(struct exchange *exchange, const struct http_response *response);
 	struct http_client *client;
 	struct http_call *call; /* NULL when over */
 	struct loop_timer *end; /* frees us outside of the client's own calls */
-	char *body;
 };
 
 void daemon_unreachable(struct exchange *exchange, const char *daemon, int rc,
@@ -62,7 +62,6 @@ static void call_free(struct daemon_call *call)
 	http_client_free(call->client);
 	loop_timer_free(call->end);
 	exchange_release(call->exchange);
-	free(call->body);
 	free(call);
 }
 
@@ -87,6 +86,8 @@ static void on_done(void *context, int rc, const struct http_response *response,
 	call->call = NULL;
 	if (rc != 0)
 		daemon_unreachable(call->exchange, call->daemon, rc, problem);
+	else if (response->status >= 200 && response->status < 300 && call->answered)
+		call->answered(call->exchange, response);
 	else if (response->status >= 200 && response->status < 300)
 		exchange_answer(call->exchange, response->status,
 				response->size > 0 ? response->body : NULL);
@@ -126,6 +127,7 @@ static int call_new(struct exchange *exchange, const struct daemon_ask *ask,
 	exchange_hold(exchange);
 	call->exchange = exchange;
 	call->daemon = ask->daemon;
+	call->answered = ask->answered;
 	call->next = portal->calls;
 	portal->calls = call;
 	http_request_on_close(exchange->request, on_client_gone, call);
@@ -133,26 +135,39 @@ static int call_new(struct exchange *exchange, const struct daemon_ask *ask,
 	return 0;
 }
 
-void daemon_pass_on(struct exchange *exchange, const struct daemon_ask *ask)
+/* What the client asked, as the daemon knows it. */
+static const char *own_target(const struct exchange *exchange)
 {
 	const char *target = http_request_raw_target(exchange->request);
-	struct http_call_options options = {
-		.method = route_method_text(http_request_method(exchange->request)),
-		.target = target +
-			  (strncmp(target, PREFIX, strlen(PREFIX)) == 0 ? strlen(PREFIX) : 0),
-		.timeout_ms = ask->timeout_ms,
-		.on_done = on_done,
-	};
-	struct daemon_call *call;
-	int rc = call_new(exchange, ask, &call);
 
+	return target + (strncmp(target, PREFIX, strlen(PREFIX)) == 0 ? strlen(PREFIX) : 0);
+}
+
+void daemon_pass_on(struct exchange *exchange, const struct daemon_ask *ask)
+{
+	CLEANUP(freep) char *dump = NULL;
+	struct http_call_options options = {.method = ask->method,
+					    .target = ask->target,
+					    .body = ask->body,
+					    .timeout_ms = ask->timeout_ms,
+					    .on_done = on_done};
+	struct daemon_call *call;
+	int rc;
+
+	if (!exchange->request)
+		return;
+	if (!ask->method) {
+		dump = exchange->body ? json_dumps(exchange->body, JSON_COMPACT) : NULL;
+		options.method = route_method_text(http_request_method(exchange->request));
+		options.target = own_target(exchange);
+		options.body = dump;
+	}
+	options.body_size = options.body ? strlen(options.body) : 0;
+	rc = call_new(exchange, ask, &call);
 	if (rc != 0) {
 		daemon_unreachable(exchange, ask->daemon, rc, NULL);
 		return;
 	}
-	call->body = exchange->body ? json_dumps(exchange->body, JSON_COMPACT) : NULL;
-	options.body = call->body;
-	options.body_size = call->body ? strlen(call->body) : 0;
 	options.context = call;
 	rc = http_client_call(call->client, &options, &call->call);
 	if (rc != 0) {

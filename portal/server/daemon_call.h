@@ -12,9 +12,14 @@ struct daemon_ask {
 	const char *daemon; /* "peregrined" */
 	const char *socket; /* its path */
 	int64_t timeout_ms;
+	/* A question of our own: its JSON is copied, and what comes with 2xx goes to `answered`,
+	 * borrowed, while the client is there. Without a method it is what the client asked, below
+	 * /api/v1, with its JSON body, and what comes is handed on. */
+	const char *method, *target, *body;
+	void (*answered)(struct exchange *exchange, const struct http_response *response);
 };
 
-/* Asks what the client asked, below /api/v1, with its JSON body, and answers with what comes. */
+/* Answers in any case: with what comes, with what the daemon refused, 502 to 504. */
 void daemon_pass_on(struct exchange *exchange, const struct daemon_ask *ask);
 void daemon_call_end_all(struct portal *portal);
 

@@ -2,14 +2,6 @@
 
 #include "portal/server/store_text.h"
 
-/* v is deployment_view. */
-#define DEPLOYMENT_ITEM                                                                                                                  \
-	"jsonb_build_object('id', v.id, 'job', v.job_id, 'plan', v.plan, 'node', v.node, 'tenant', v.tenant, 'image', v.image, "         \
-	"'image_version', v.image_version, 'actor', v.actor, 'state', v.state, 'step', v.step, 'step_index', v.step_index, "             \
-	"'attempt', v.attempt, 'problem', v.problem, 'percent', v.percent, 'done_bytes', v.done_bytes, 'total_bytes', v.total_bytes, "   \
-	"'progress', v.progress, 'version', v.version, 'created_at', v.created_at, 'started_at', v.started_at, 'ended_at', v.ended_at, " \
-	"'step_started_at', v.step_started_at, 'step_deadline_at', v.step_deadline_at)"
-
 #define DEPLOYMENT_WHOLE \
 	DEPLOYMENT_ITEM  \
 	" || jsonb_build_object('params', v.params, 'steps', coalesce(v.steps, '[]'))"

@@ -26,7 +26,8 @@
 
 /* The functions of the database notify these; whoever writes events without them is seen within a
  * second. */
-static const char *const channels[] = {"deployment", "inventory", "address", "event", NULL};
+static const char *const channels[] = {"deployment", "inventory", "address",
+				       "network",    "event",     NULL};
 
 /* --- callbacks --- */
 

@@ -144,6 +144,72 @@ static int check_address(const struct query_row *row, const char *value, char **
 		       : refuse(row, problem, "an IPv4 address like 10.2.0.17");
 }
 
+static int two_digits(const char *text)
+{
+	return (text[0] - '0') * 10 + text[1] - '0';
+}
+
+/* `d` in the pattern is a digit, all else stands for itself. */
+static bool looks_like(const char *text, const char *pattern)
+{
+	for (; *pattern; pattern++, text++) {
+		if (*pattern == 'd' ? *text < '0' || *text > '9' : *text != *pattern)
+			return false;
+	}
+	return true;
+}
+
+static bool is_day(const char *text)
+{
+	static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	int year;
+	int month;
+	int day;
+
+	if (!looks_like(text, "dddd-dd-dd"))
+		return false;
+	year = two_digits(text) * 100 + two_digits(text + 2);
+	month = two_digits(text + 5);
+	day = two_digits(text + 8);
+	if (year < 1970 || month < 1 || month > 12 || day < 1 || day > days[month - 1])
+		return false;
+	return month != 2 || day < 29 || (year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
+}
+
+/* "T03:10:00", "T03:10:00.5Z", "T03:10:00+02:00"; the zone must be said. */
+static bool is_time_of_day(const char *text)
+{
+	if (!looks_like(text, "Tdd:dd:dd") || two_digits(text + 1) > 23 ||
+	    two_digits(text + 4) > 59 || two_digits(text + 7) > 59)
+		return false;
+	text += 9;
+	if (*text == '.') {
+		size_t digits = strspn(text + 1, "0123456789");
+
+		if (digits == 0 || digits > 6)
+			return false;
+		text += 1 + digits;
+	}
+	if (strcmp(text, "Z") == 0)
+		return true;
+	return (*text == '+' || *text == '-') && looks_like(text + 1, "dd:dd") && text[6] == '\0' &&
+	       two_digits(text + 1) <= 14 && two_digits(text + 4) <= 59;
+}
+
+static int check_time(const struct query_row *row, const char *value, char **ret,
+		      struct problem *problem)
+{
+	char first[32];
+
+	if (is_day(value) && value[10] == '\0') {
+		(void)text_format(first, sizeof(first), "%sT00:00:00Z", value);
+		return copy(first, ret);
+	}
+	if (is_day(value) && is_time_of_day(value + 10))
+		return copy(value, ret);
+	return refuse(row, problem, "a day like 2026-11-01, or a time like 2026-11-01T08:00:00Z");
+}
+
 int query_check(const struct query_row *row, const char *value, char **ret, struct problem *problem)
 {
 	if (!value)
@@ -174,6 +240,7 @@ int query_check(const struct query_row *row, const char *value, char **ret, stru
 	case QUERY_ADDRESS: return check_address(row, value, ret, problem);
 	case QUERY_MAC: return check_mac(row, value, ret, problem);
 	case QUERY_POSITION: return check_position(row, value, ret, problem);
+	case QUERY_TIME: return check_time(row, value, ret, problem);
 	}
 	return refuse(row, problem, "nothing");
 }

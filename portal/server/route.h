@@ -40,6 +40,7 @@ enum query_kind {
 	QUERY_ADDRESS,  /* IPv4 */
 	QUERY_MAC,      /* in any spelling; handed on with colons */
 	QUERY_POSITION, /* of the event stream, "xid-id" */
+	QUERY_TIME,     /* RFC 3339, or a day: its first second in UTC */
 };
 
 struct query_row {
@@ -79,6 +80,8 @@ extern const struct route image_routes[];
 extern const struct route address_routes[];
 extern const struct route cable_routes[];
 extern const struct route fabric_routes[];
+extern const struct route pdci_routes[];
+extern const struct route network_routes[];
 extern const struct route record_routes[];
 extern const struct route server_routes[];
 

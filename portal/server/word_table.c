@@ -29,3 +29,9 @@ const char *const snmp_auth_words[] = {"none", "sha", "sha256", NULL};
 const char *const snmp_priv_words[] = {"none", "aes", NULL};
 const char *const link_state_words[] = {"confirmed", "claimed", "conflict", "gone", NULL};
 const char *const alert_state_words[] = {"open", "all", NULL};
+const char *const attachment_mode_words[] = {"access", "native", "tagged", NULL};
+const char *const network_kind_words[] = {"tenant", "provisioning", "bmc", "quarantine", NULL};
+const char *const pdci_action_words[] = {"release", NULL};
+const char *const pdci_state_words[] = {"requested", "infeasible", "building", "ready",
+					"failed",    "releasing",  "released", NULL};
+const char *const spread_words[] = {"near", "rack", NULL};

@@ -27,3 +27,8 @@ extern const char *const snmp_auth_words[];
 extern const char *const snmp_priv_words[];
 extern const char *const link_state_words[];
 extern const char *const alert_state_words[];
+extern const char *const attachment_mode_words[];
+extern const char *const network_kind_words[];
+extern const char *const pdci_action_words[];
+extern const char *const pdci_state_words[];
+extern const char *const spread_words[];

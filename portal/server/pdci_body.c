@@ -1,0 +1,245 @@
+#include "portal/server/pdci_body.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/macros.h"
+#include "common/base/text.h"
+#include "common/net/ipv4.h"
+
+#include "portal/server/member_check.h"
+
+#define POINTER_SIZE 64
+
+/* clang-format off */
+static const struct member_row body_members[] = {
+	{"name",     MEMBER_NAME,   MEMBER_REQUIRED, 0, 0,                 NULL},
+	{"tenant",   MEMBER_NAME,   0,               0, 0,                 NULL},
+	{"groups",   MEMBER_LIST,   MEMBER_REQUIRED, 1, PDCI_GROUPS_MAX,   NULL},
+	{"networks", MEMBER_LIST,   0,               0, PDCI_NETWORKS_MAX, NULL},
+	{"spread",   MEMBER_WORD,   0,               0, 0,                 spread_words},
+	{"params",   MEMBER_OBJECT, 0,               0, 0,                 NULL},
+};
+static const struct member_row group_members[] = {
+	{"class", MEMBER_TEXT,  0,               0, 63,             NULL},
+	{"count", MEMBER_INT,   MEMBER_REQUIRED, 1, PDCI_COUNT_MAX, NULL},
+	{"image", MEMBER_IMAGE, MEMBER_REQUIRED, 0, 0,              NULL},
+	{"nics",  MEMBER_LIST,  0,               0, PDCI_NICS_MAX,  NULL},
+};
+static const struct member_row nic_members[] = {
+	{"nic",     MEMBER_TEXT, MEMBER_REQUIRED, 1, 15, NULL},
+	{"network", MEMBER_NAME, MEMBER_REQUIRED, 0, 0,  NULL},
+	{"mode",    MEMBER_WORD, 0,               0, 0,  attachment_mode_words},
+};
+static const struct member_row network_members[] = {
+	{"name",   MEMBER_NAME,   MEMBER_REQUIRED, 0, 0, NULL},
+	{"prefix", MEMBER_PREFIX, 0,               0, 0, NULL},
+};
+static const struct member_row param_members[] = {
+	{"ssh_keys",  MEMBER_LIST, 0, 0, 64,    NULL},
+	{"user_data", MEMBER_TEXT, 0, 0, 65536, NULL},
+};
+/* clang-format on */
+
+static void pointer_of(const char *list, size_t index, const char *member, char ret[POINTER_SIZE])
+{
+	(void)text_format(ret, POINTER_SIZE, "%s/%zu%s", list, index, member);
+}
+
+static const char *word_of(const json_t *object, const char *name, const char *fallback)
+{
+	const char *word = json_string_value(json_object_get(object, name));
+
+	return word ? word : fallback;
+}
+
+static void check_name(const char *name, const char *pointer, struct error_list *errors)
+{
+	if (name[0] != '\0' && name[strspn(name, "0123456789")] == '\0')
+		error_list_pointer(errors, pointer,
+				   "a name of digits alone would be taken for an id",
+				   "a name with a letter");
+}
+
+void pdci_name_check(const json_t *body, struct error_list *errors)
+{
+	check_name(word_of(body, "name", ""), "/name", errors);
+}
+
+/* --- NICs --- */
+
+/* What a NIC has so far, as bits. */
+enum { NIC_UNTAGGED = 1, NIC_TAGGED = 2, NIC_ACCESS = 4 };
+
+static void check_mode(json_t *seen, const json_t *nic, const char *pointer,
+		       struct error_list *errors)
+{
+	const char *mode = word_of(nic, "mode", "access");
+	const char *name = word_of(nic, "nic", "");
+	bool tagged = strcmp(mode, "tagged") == 0;
+	bool access = strcmp(mode, "access") == 0;
+	json_int_t was = json_integer_value(json_object_get(seen, name));
+	json_int_t now = (tagged ? NIC_TAGGED : NIC_UNTAGGED) | (access ? NIC_ACCESS : 0);
+
+	if (was & now & NIC_UNTAGGED)
+		error_list_pointer(errors, pointer, "the NIC has an untagged network already",
+				   "mode tagged");
+	else if (was && ((was | now) & NIC_ACCESS))
+		error_list_pointer(errors, pointer,
+				   "mode access leaves no room for another network on the NIC",
+				   "mode native for the untagged one");
+	(void)json_object_set_new(seen, name, json_integer(was | now));
+}
+
+void pdci_nics_check(const json_t *nics, const json_t *networks, const char *pointer,
+		     struct error_list *errors)
+{
+	CLEANUP(json_decrefp) json_t *seen = json_object();
+	CLEANUP(json_decrefp) json_t *pairs = json_object();
+	char path[POINTER_SIZE];
+	char pair[128];
+
+	objects_check(nics, nic_members, COUNT_OF(nic_members), pointer, errors);
+	for (size_t i = 0; errors->count == 0 && i < json_array_size(nics); i++) {
+		const json_t *nic = json_array_get(nics, i);
+		const char *network = word_of(nic, "network", "");
+
+		pointer_of(pointer, i, "/network", path);
+		if (networks && !json_object_get(networks, network))
+			error_list_pointer(errors, path, "the PDCI has no network of this name",
+					   "one of networks");
+		(void)text_format(pair, sizeof(pair), "%s %s", word_of(nic, "nic", ""), network);
+		if (json_object_get(pairs, pair))
+			error_list_pointer(errors, path, "the NIC has this network already", NULL);
+		(void)json_object_set_new(pairs, pair, json_true());
+		pointer_of(pointer, i, "/mode", path);
+		check_mode(seen, nic, path, errors);
+	}
+}
+
+/* --- networks --- */
+
+/* Addresses that nodes get of a prefix (network_address of db/schema): what is behind its first
+ * eighth, without the broadcast. */
+static int64_t room_of(struct ipv4_prefix prefix)
+{
+	if (prefix.length > 29)
+		return 0;
+	return ((int64_t)1 << (32 - prefix.length)) - ((int64_t)1 << (29 - prefix.length)) - 1;
+}
+
+static bool overlap(struct ipv4_prefix a, struct ipv4_prefix b)
+{
+	return a.length <= b.length ? ipv4_in_prefix(b.address, a) : ipv4_in_prefix(a.address, b);
+}
+
+static int64_t node_count(const json_t *body)
+{
+	const json_t *groups = json_object_get(body, "groups");
+	int64_t count = 0;
+
+	for (size_t i = 0; i < json_array_size(groups); i++)
+		count += json_integer_value(json_object_get(json_array_get(groups, i), "count"));
+	return count;
+}
+
+static bool prefix_of(const json_t *network, struct ipv4_prefix *ret)
+{
+	const char *prefix = word_of(network, "prefix", NULL);
+
+	return prefix && ipv4_prefix_parse(prefix, ret) == 0;
+}
+
+static void check_prefix(const json_t *networks, size_t index, int64_t nodes,
+			 struct error_list *errors)
+{
+	struct ipv4_prefix prefix;
+	struct ipv4_prefix other;
+	char path[POINTER_SIZE];
+	char allowed[64];
+
+	if (!prefix_of(json_array_get(networks, index), &prefix))
+		return;
+	pointer_of("/networks", index, "/prefix", path);
+	if (room_of(prefix) < nodes) {
+		(void)text_format(allowed, sizeof(allowed), "room for %lld nodes; it has %lld",
+				  (long long)nodes, (long long)room_of(prefix));
+		error_list_pointer(errors, path, "the prefix is too small", allowed);
+	}
+	for (size_t i = 0; i < index; i++) {
+		if (prefix_of(json_array_get(networks, i), &other) && overlap(prefix, other))
+			error_list_pointer(errors, path,
+					   "the prefix overlaps that of another network", NULL);
+	}
+}
+
+/* The names that there are; a new reference. */
+static json_t *check_networks(const json_t *body, struct error_list *errors)
+{
+	const json_t *networks = json_object_get(body, "networks");
+	json_t *names = json_object();
+	char path[POINTER_SIZE];
+
+	if (!json_is_array(networks))
+		return names;
+	objects_check(networks, network_members, COUNT_OF(network_members), "/networks", errors);
+	for (size_t i = 0; errors->count == 0 && i < json_array_size(networks); i++) {
+		const char *name = word_of(json_array_get(networks, i), "name", "");
+
+		pointer_of("/networks", i, "/name", path);
+		check_name(name, path, errors);
+		if (json_object_get(names, name))
+			error_list_pointer(errors, path, "this value is there twice", NULL);
+		(void)json_object_set_new(names, name, json_true());
+		check_prefix(networks, i, node_count(body), errors);
+	}
+	return names;
+}
+
+/* --- the whole --- */
+
+static void check_params(const json_t *body, struct error_list *errors)
+{
+	static const struct member_row key = {.kind = MEMBER_TEXT, .min = 1, .max = 8192};
+	json_t *params = json_object_get(body, "params");
+	const json_t *keys = json_object_get(params, "ssh_keys");
+
+	if (!json_is_object(params))
+		return;
+	members_check(params, param_members, COUNT_OF(param_members), "/params", errors);
+	if (json_is_array(keys))
+		elements_check(keys, &key, false, "/params/ssh_keys", errors);
+}
+
+void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors)
+{
+	CLEANUP(json_decrefp) json_t *names = NULL;
+	const json_t *groups = json_object_get(body, "groups");
+	char path[POINTER_SIZE];
+
+	members_check(body, body_members, COUNT_OF(body_members), "", errors);
+	if (tenant_needed && !json_object_get(body, "tenant"))
+		error_list_pointer(errors, "/tenant", "this member is needed", "whose it will be");
+	pdci_name_check(body, errors);
+	check_params(body, errors);
+	if (json_is_array(groups))
+		objects_check(groups, group_members, COUNT_OF(group_members), "/groups", errors);
+	if (errors->count > 0)
+		return; /* what follows takes the kinds for granted */
+	names = check_networks(body, errors);
+	for (size_t i = 0; i < json_array_size(groups); i++) {
+		pointer_of("/groups", i, "/nics", path);
+		pdci_nics_check(json_object_get(json_array_get(groups, i), "nics"), names, path,
+				errors);
+	}
+}
+
+char *pdci_request_text(const json_t *body)
+{
+	CLEANUP(json_decrefp) json_t *request = json_copy((json_t *)(uintptr_t)body);
+
+	(void)json_object_del(request, "name");
+	(void)json_object_del(request, "tenant");
+	return request ? json_dumps(request, JSON_COMPACT) : NULL;
+}

@@ -1,0 +1,204 @@
+/* /pdcis and /usage: what tenants rent as a whole, whether they could, and what they had. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/db/array.h"
+
+#include "portal/server/daemon_call.h"
+#include "portal/server/exchange.h"
+#include "portal/server/member_check.h"
+#include "portal/server/pdci_body.h"
+#include "portal/server/pdci_store.h"
+#include "portal/server/word_table.h"
+
+#define FEASIBILITY_MS    10000
+#define FEASIBILITY_LIMIT ((size_t)4 << 20)
+
+static const struct member_row action_members[] = {
+	{"action", MEMBER_WORD, MEMBER_REQUIRED, 0, 0, pdci_action_words},
+};
+
+static const char *text_of(const json_t *body, const char *name)
+{
+	return json_string_value(json_object_get(body, name));
+}
+
+/* Whose PDCI the body asks for: the scope says it when the body doesn't. */
+static const char *tenant_of(const struct exchange *exchange)
+{
+	const char *tenant = text_of(exchange->body, "tenant");
+
+	return tenant ? tenant : exchange->tenant[0] != '\0' ? exchange->tenant : NULL;
+}
+
+/* --- could it be? --- */
+
+/* Names of nodes that are not theirs are not for tenants. */
+static void answer_feasibility(struct exchange *exchange, const struct http_response *response)
+{
+	CLEANUP(json_decrefp) json_t *answer = NULL;
+	CLEANUP(freep) char *text = NULL;
+	struct problem problem = {0};
+
+	if (!response->body ||
+	    json_read(response->body, response->size, FEASIBILITY_LIMIT, &answer, &problem) != 0 ||
+	    !json_is_boolean(json_object_get(answer, "feasible"))) {
+		daemon_refused(exchange, "bampid", response);
+		return;
+	}
+	if (exchange->tenant[0] != '\0')
+		(void)json_object_del(answer, "nodes");
+	text = json_dumps(answer, JSON_COMPACT);
+	if (text)
+		exchange_answer(exchange, 200, text);
+}
+
+static void refuse_taken(struct exchange *exchange, const char *kind, const char *name)
+{
+	struct problem problem = {0};
+
+	(void)problem_set(&problem, E_CONFLICT, "%s %s exists already", kind, name);
+	problem_hint(&problem, "choose another name");
+	exchange_problem(exchange, 409, &problem);
+}
+
+static void ask_feasibility(struct exchange *exchange, const PGresult *result)
+{
+	CLEANUP(freep) char *request = pdci_request_text(exchange->body);
+	CLEANUP(freep) char *text = NULL;
+	CLEANUP(json_decrefp) json_t *question = NULL;
+	struct problem problem = {0};
+	json_t *inner = NULL;
+
+	if (PQntuples(result) == 0) {
+		(void)problem_set(&problem, E_NOT_FOUND, "tenant %s does not exist",
+				  tenant_of(exchange));
+		problem_hint(&problem, "haasctl tenant list shows the tenants");
+		exchange_problem(exchange, 404, &problem);
+		return;
+	}
+	if (db_bool(result, 0, 1)) {
+		refuse_taken(exchange, "PDCI", text_of(exchange->body, "name"));
+		return;
+	}
+	if (!db_is_null(result, 0, 2)) {
+		refuse_taken(exchange, "network", db_text(result, 0, 2, ""));
+		return;
+	}
+	if (!request ||
+	    json_read(request, strlen(request), FEASIBILITY_LIMIT, &inner, &problem) != 0)
+		return; /* the last release answers */
+	question = json_pack("{s:s, s:b, s:o}", "tenant", tenant_of(exchange), "names",
+			     exchange->tenant[0] == '\0', "request", inner);
+	text = question ? json_dumps(question, JSON_COMPACT) : NULL;
+	if (text)
+		daemon_pass_on(exchange, &(struct daemon_ask){
+						 .daemon = "bampid",
+						 .socket = exchange->portal->conf->bampid_socket,
+						 .method = "POST",
+						 .target = "/feasibility",
+						 .body = text,
+						 .timeout_ms = FEASIBILITY_MS,
+						 .answered = answer_feasibility,
+					 });
+}
+
+static void dry_run(struct exchange *exchange)
+{
+	const json_t *networks = json_object_get(exchange->body, "networks");
+	CLEANUP(text_done) struct text names = {0};
+	const char *params[3] = {tenant_of(exchange), text_of(exchange->body, "name")};
+
+	array_begin(&names);
+	for (size_t i = 0; i < json_array_size(networks); i++)
+		array_add(&names, text_of(json_array_get(networks, i), "name"));
+	array_end(&names);
+	params[2] = text_get(&names);
+	exchange_query(exchange, &store_pdci_taken, params, ask_feasibility);
+}
+
+/* --- asked for, given back --- */
+
+static void pdci_create(struct exchange *exchange)
+{
+	CLEANUP(freep) char *request = NULL;
+	struct error_list errors = {0};
+
+	pdci_body_check(exchange->body, exchange->tenant[0] == '\0', &errors);
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return;
+	}
+	if (strcmp(exchange_arg(exchange, "?dry_run"), "true") == 0) {
+		dry_run(exchange);
+		return;
+	}
+	request = pdci_request_text(exchange->body);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&store_pdci_create,
+				{tenant_of(exchange), text_of(exchange->body, "name"), request,
+				 exchange->actor}},
+			       {&store_pdci_created, {NULL}},
+		       },
+		       2);
+}
+
+static void pdci_action(struct exchange *exchange)
+{
+	struct error_list errors = {0};
+
+	members_check(exchange->body, action_members, COUNT_OF(action_members), "", &errors);
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return;
+	}
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&store_pdci_release,
+				{exchange_arg(exchange, "{pdci}"),
+				 exchange_arg(exchange, "?tenant"), exchange->actor}},
+			       {&store_pdci_released, {NULL}},
+		       },
+		       2);
+}
+
+static const char *const usage_kind_words[] = {"node", "volume", NULL};
+static const struct query_row list_query[] = {
+	QUERY_PAGE_ID,
+	{"state", QUERY_WORD, 0, pdci_state_words, NULL, false, NULL},
+	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
+	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{"name", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{0},
+};
+static const struct query_row one_query[] = {
+	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{0},
+};
+static const struct query_row create_query[] = {
+	{"dry_run", QUERY_BOOL, 0, NULL, "false", false, NULL},
+	{0},
+};
+static const struct query_row usage_query[] = {
+	QUERY_PAGE_ID,
+	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{"from", QUERY_TIME, 0, NULL, NULL, false, NULL},
+	{"to", QUERY_TIME, 0, NULL, NULL, false, NULL},
+	{"kind", QUERY_WORD, 0, usage_kind_words, NULL, false, NULL},
+	{0},
+};
+
+/* clang-format off */
+const struct route pdci_routes[] = {
+	{HTTP_GET, "/api/v1/pdcis", ROLE_TENANT, BODY_NONE, 0, exchange_read, list_query,
+	 &store_pdci_list, {"?limit", "?cursor", "?state", "?active", "?tenant", "?name"}},
+	{HTTP_POST, "/api/v1/pdcis", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, pdci_create, create_query, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/pdcis/{pdci}", ROLE_TENANT, BODY_NONE, 0, exchange_read, one_query, &store_pdci_get, {"{pdci}", "?tenant"}},
+	{HTTP_POST, "/api/v1/pdcis/{pdci}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, pdci_action, one_query, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/usage", ROLE_TENANT, BODY_NONE, 0, exchange_read, usage_query,
+	 &store_usage_list, {"?limit", "?cursor", "?tenant", "?from", "?to", "?kind"}},
+	{.pattern = NULL},
+};
+/* clang-format on */

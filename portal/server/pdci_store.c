@@ -1,0 +1,80 @@
+#include "portal/server/pdci_store.h"
+
+#include "portal/server/deployment_store.h"
+#include "portal/server/store_text.h"
+
+/* clang-format off */
+/* p is pdci, t its tenant. */
+#define PDCI_ITEM                                                                                                                                  \
+	"jsonb_build_object('id', p.id, 'name', p.name, 'tenant', t.name, 'state', p.state, 'wanted', p.wanted, 'problem', p.problem, "            \
+	"'nodes_wanted', (select sum((g ->> 'count')::bigint) from jsonb_array_elements(p.request -> 'groups') g), "                               \
+	"'nodes_held', (select count(*) from haas.pdci_node m where m.pdci_id = p.id and m.released_at is null), "                                 \
+	"'nodes_ready', (select count(*) from haas.pdci_node m join haas.deployment d on d.id = m.deployment_id where m.pdci_id = p.id "           \
+	"and m.released_at is null and d.plan <> 'release' and d.state = 'done'), "                                                                \
+	"'actor', p.actor, 'version', p.version, 'created_at', p.created_at, 'ready_at', p.ready_at, 'ended_at', p.ended_at)"
+
+#define PDCI_WHOLE                                                                                                                                 \
+	PDCI_ITEM " || jsonb_build_object('request', p.request, 'nodes', coalesce((select jsonb_agg(jsonb_build_object('node', m.node, "           \
+	"'class', m.class, 'group', m.group_index, 'address', host(m.address), 'released_at', m.released_at, 'deployment', "                       \
+	"(select " DEPLOYMENT_ITEM " from haas.deployment_view v where v.id = m.deployment_id)) order by m.group_index, m.node) "                  \
+	"from haas.pdci_node m where m.pdci_id = p.id), '[]'), "                                                                                   \
+	"'networks', coalesce((select jsonb_agg(jsonb_build_object('id', n.id, 'name', n.name, 'prefix', n.prefix::text, 'wanted', n.wanted) "     \
+	"order by n.name) from haas.network n where n.pdci_id = p.id), '[]'))"
+
+#define PDCIS "haas.pdci p join haas.tenant t on t.id = p.tenant_id "
+#define KEPT  "nullif(current_setting('haas.result', true), '')::bigint"
+
+const struct db_query store_pdci_list = {
+	"pdci_list",
+	STORE_PAGE(
+		"p.id", PDCI_ITEM,
+		PDCIS "where ($2::bigint is null or p.id < $2::bigint) and ($3::text is null or p.state = $3) "
+		"and ($4::boolean is null or (p.state <> 'released') = $4::boolean) and ($5::text is null or t.name = $5) "
+		"and ($6::text is null or p.name = $6)",
+		"p.id desc"),
+	6};
+
+const struct db_query store_pdci_get = {
+	"pdci_get", "select (" PDCI_WHOLE ")::text from " PDCIS "where p.id = haas.pdci_find($1, $2)", 2};
+
+const struct db_query store_pdci_taken = {
+	"pdci_taken",
+	"select t.name, exists (select from haas.pdci p where p.tenant_id = t.id and p.name = $2 and p.state <> 'released'), "
+	"(select min(n.name) from haas.network n where n.tenant_id = t.id and n.name = any ($3::text[])) from haas.tenant t where t.name = $1",
+	3};
+
+const struct db_query store_pdci_create = {
+	"pdci_create", "select set_config('haas.result', haas.pdci_create($1, $2, $3::jsonb, $4)::text, true)", 4};
+
+const struct db_query store_pdci_created = {
+	"pdci_created",
+	STORE_ANSWER("select 201 as status, '/api/v1/pdcis/' || p.id as location, null::bigint as version, " PDCI_WHOLE
+		     " as body from " PDCIS "where p.id = " KEPT),
+	0};
+
+const struct db_query store_pdci_release = {
+	"pdci_release",
+	"select set_config('haas.result', f.id::text, true), haas.pdci_release(f.id, $3) from (select haas.pdci_find($1, $2) as id offset 0) f", 3};
+
+const struct db_query store_pdci_released = {
+	"pdci_released",
+	STORE_ANSWER("select 202 as status, '/api/v1/pdcis/' || p.id as location, null::bigint as version, " PDCI_WHOLE
+		     " as body from " PDCIS "where p.id = " KEPT),
+	0};
+
+/* What of a row lies between $4 and $5 is in from_at, to_at and seconds; to_at is null while it goes on. */
+#define USAGE_FROM "greatest(u.from_at, $4::timestamptz)"
+#define USAGE_TO   "least(coalesce(u.to_at, now()), $5::timestamptz)"
+
+const struct db_query store_usage_list = {
+	"usage_list",
+	STORE_PAGE(
+		"u.id",
+		"jsonb_build_object('tenant', u.tenant, 'kind', u.kind, 'subject', u.subject, 'class', u.class, 'pdci', u.pdci, 'from_at', " USAGE_FROM ", "
+		"'to_at', least(u.to_at, $5::timestamptz), 'seconds', greatest(floor(extract(epoch from " USAGE_TO " - " USAGE_FROM ")), 0)::bigint)",
+		"haas.usage u where ($2::bigint is null or u.id > $2::bigint) and ($3::text is null or u.tenant = $3) "
+		"and ($4::timestamptz is null or coalesce(u.to_at, now()) > $4::timestamptz) and ($5::timestamptz is null or u.from_at < $5::timestamptz) "
+		"and ($6::text is null or u.kind = $6)",
+		"u.id"),
+	6};
+/* clang-format on */
