@@ -428,7 +428,7 @@ static const struct option_row rule_options[] = {
 };
 
 static const struct command commands[] = {
-	{"switch", "list", "", "switches: those we speak to, and those whose ports give addresses",
+	{"switch", "list", "", "switches: those we speak to, those whose ports give addresses",
 	 OPTIONS(page_options), 0, 0, switch_list},
 	{"switch", "set", "SWITCH", "declare a switch, or change what the options name",
 	 OPTIONS(switch_options), 1, 1, switch_set},

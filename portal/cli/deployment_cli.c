@@ -86,8 +86,7 @@ static int deployment_show(void *context, const struct command_input *input)
 	return status;
 }
 
-/* The lines of the files named by --ssh-key. */
-static int add_ssh_keys(struct text *body, const char *const *paths)
+int haasctl_add_ssh_keys(struct text *body, const char *const *paths)
 {
 	json_begin_array(body, "ssh_keys");
 	for (size_t i = 0; paths && paths[i]; i++) {
@@ -105,6 +104,19 @@ static int add_ssh_keys(struct text *body, const char *const *paths)
 		}
 	}
 	json_end_array(body);
+	return EXIT_OK;
+}
+
+int haasctl_add_user_data(struct text *body, const char *path)
+{
+	CLEANUP(freep) char *data = NULL;
+	size_t size = 0;
+	int rc = path ? file_read(path, USER_DATA_LIMIT, &data, &size) : 0;
+
+	if (rc < 0)
+		return haasctl_cannot("read", path, rc);
+	if (path)
+		json_string(body, "user_data", data);
 	return EXIT_OK;
 }
 
@@ -148,7 +160,6 @@ static void add_lost_drives(struct text *body, const char *const *serials)
 
 static int add_params(struct text *body, const struct command_input *input)
 {
-	const char *path = command_option(input, "--user-data");
 	int status;
 
 	json_begin_object(body, "params");
@@ -159,18 +170,12 @@ static int add_params(struct text *body, const struct command_input *input)
 	add_lost_drives(body, command_options(input, "--lost-drive"));
 	status = add_addresses(body, command_options(input, "--address"));
 	if (status == EXIT_OK)
-		status = add_ssh_keys(body, command_options(input, "--ssh-key"));
+		status = haasctl_add_ssh_keys(body, command_options(input, "--ssh-key"));
 	if (status != EXIT_OK)
 		return status; /* the body is given up half written */
-	if (path) {
-		CLEANUP(freep) char *data = NULL;
-		size_t size = 0;
-		int rc = file_read(path, USER_DATA_LIMIT, &data, &size);
-
-		if (rc < 0)
-			return haasctl_cannot("read", path, rc);
-		json_string(body, "user_data", data);
-	}
+	status = haasctl_add_user_data(body, command_option(input, "--user-data"));
+	if (status != EXIT_OK)
+		return status;
 	json_end_object(body);
 	return EXIT_OK;
 }

@@ -27,8 +27,8 @@ struct command_group {
 #define NO_OPTIONS    NULL, 0
 
 extern const struct command_group db_group, node_group, bmc_group, health_group, image_group,
-	image_sign_group, deployment_group, site_group, cable_group, record_group,
-	certificate_group, fabric_group, switch_group;
+	image_sign_group, deployment_group, pdci_group, network_group, node_network_group,
+	site_group, cable_group, record_group, certificate_group, fabric_group, switch_group;
 
 MUST_USE int haasctl_new(struct haasctl **ret);
 void haasctl_free(struct haasctl *haasctl);
@@ -131,6 +131,16 @@ MUST_USE bool haasctl_sleep(struct haasctl *haasctl, int64_t ms);
  * all active. */
 MUST_USE int watch_deployments(struct haasctl *haasctl, const struct command_input *input,
 			       int64_t job, const char *const ids[], size_t count);
+/* pdci_watch.c: the deployments of a PDCI until it is ready, released, or not to be had. `target`
+ * is its path. */
+MUST_USE int watch_pdci(struct haasctl *haasctl, const struct command_input *input,
+			const char *target);
+/* pdci_cli.c: "NIC:NETWORK[:MODE]" (`separator` ':') as an object. EXIT_OK, or the error told. */
+MUST_USE int haasctl_add_nic(struct text *body, const char *word, char separator);
+/* deployment_cli.c: "ssh_keys", the lines of the files; "user_data", a file. EXIT_OK, or the error
+ * told. */
+MUST_USE int haasctl_add_ssh_keys(struct text *body, const char *const *paths);
+MUST_USE int haasctl_add_user_data(struct text *body, const char *path);
 /* console.c */
 MUST_USE int console_run(struct haasctl *haasctl, const struct command_input *input,
 			 const char *node);

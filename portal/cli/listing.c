@@ -356,30 +356,51 @@ static void page_target(const char *target, size_t left, const char *cursor, str
 int listing_pages(struct haasctl *haasctl, const struct command_input *input, const char *target,
 		  size_t limit, const struct output_column columns[], size_t count)
 {
+	return listing_source_pages(haasctl, input,
+				    &(struct listing_source){.target = target, .limit = limit},
+				    columns, count);
+}
+
+static void write_items(struct listing *listing, const struct listing_source *source, json_t *items)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(items, i, row)
+	{
+		if (source->prepare && !is_json(listing->format))
+			source->prepare(row);
+		listing_row(listing, row);
+	}
+}
+
+int listing_source_pages(struct haasctl *haasctl, const struct command_input *input,
+			 const struct listing_source *source, const struct output_column columns[],
+			 size_t count)
+{
 	CLEANUP(text_done) struct text page = {0};
 	struct listing *listing = NULL;
 	size_t left = 0;
-	int status = limit_of(input, limit, &left);
+	int status = limit_of(input, source->limit, &left);
 
 	if (status == EXIT_OK)
 		status = listing_new(input, columns, count, &listing);
 	if (status != EXIT_OK)
 		return status;
-	page_target(target, left, NULL, &page);
+	page_target(source->target, left, NULL, &page);
 	while (page.size > 0 && !ferror(stdout)) {
 		struct haasctl_reply reply = {0};
-		const json_t *row;
-		size_t i;
+		json_t *items;
 
 		status = haasctl_get(haasctl, input, text_get(&page), &reply);
 		if (status != EXIT_OK)
 			break;
-		json_array_foreach(json_object_get(reply.json, "items"), i, row)
-			listing_row(listing, row);
-		left -= i < left ? i : left;
+		items = json_object_get(reply.json, "items");
+		write_items(listing, source, items);
+		left -= json_array_size(items) < left ? json_array_size(items) : left;
 		const char *next = haasctl_word(reply.json, "next");
 		if (*next && left > 0)
-			page_target(target, left, next, &page);
+			page_target(source->target, left, next, &page);
 		else
 			text_clear(&page);
 		haasctl_reply_done(&reply);

@@ -55,6 +55,16 @@ MUST_USE int listing_rows(const struct command_input *input, const json_t *rows,
 MUST_USE int listing_pages(struct haasctl *haasctl, const struct command_input *input,
 			   const char *target, size_t limit, const struct output_column columns[],
 			   size_t count);
+/* The same, where a row needs more than its own members. */
+struct listing_source {
+	const char *target;
+	size_t limit;
+	void (*prepare)(json_t *row); /* adds members that tables and CSV have columns for; may be
+					 NULL */
+};
+MUST_USE int listing_source_pages(struct haasctl *haasctl, const struct command_input *input,
+				  const struct listing_source *source,
+				  const struct output_column columns[], size_t count);
 
 /* One object: lines for people, members of `order` (NULL-ended) first; -o csv and -c make it one
  * row of `columns`. */

@@ -473,9 +473,7 @@ static const struct option_row add_options[] = {
 	{"--address", 0, OPTION_VALUE, "ADDRESS", "of its management"},
 	{"--role", 0, OPTION_VALUE, "leaf|spine", "default leaf"},
 	{"--family", 0, OPTION_VALUE, "FAMILY", "none = found by what it says (the default)"},
-	{"--secrets", 0, OPTION_VALUE, "FILE",
-	 "lines NAME=VALUE: snmp_community, snmp_write_community, snmp_auth_secret, "
-	 "snmp_priv_secret, ssh_password, ssh_enable; - = stdin"},
+	{"--secrets", 0, OPTION_VALUE, "FILE", "lines NAME=VALUE, see haasctl(1); - = stdin"},
 	{"--snmp-user", 0, OPTION_VALUE, "USER", "SNMPv3, or none"},
 	{"--snmp-auth", 0, OPTION_VALUE, "sha|sha256|none", "of the SNMPv3 user"},
 	{"--snmp-priv", 0, OPTION_VALUE, "aes|none", "of the SNMPv3 user"},
@@ -503,6 +501,14 @@ static const struct option_row wiring_set_options[] = {
 };
 
 static const struct command commands[] = {
+	{"wiring", "list", "", "the cabling as it was planned", OPTIONS(wiring_list_options), 0, 0,
+	 wiring_list},
+	{"wiring", "set", "SWITCH PORT", "plan one cable", OPTIONS(wiring_set_options), 2, 2,
+	 wiring_set},
+	{"wiring", "import", "FILE", "plan cables: CSV of switch, port and node, nic or peer",
+	 OPTIONS(import_options), 1, 1, wiring_import},
+	{"wiring", "delete", "SWITCH PORT", "no cable is planned there any more", NO_OPTIONS, 2, 2,
+	 wiring_delete},
 	{"switch", "add", "SWITCH", "say how a switch is reached, or change what the options name",
 	 OPTIONS(add_options), 1, 1, switch_add},
 	{"switch", "show", "SWITCH", "how it is reached and what it said", NO_OPTIONS, 1, 1,
@@ -515,13 +521,5 @@ static const struct command commands[] = {
 	 1, 1000, switch_reconcile},
 	{"switch", "release", "SWITCH...", "speak to it no more; what gives addresses stays",
 	 NO_OPTIONS, 1, 1000, switch_release},
-	{"wiring", "list", "", "the cabling as it was planned", OPTIONS(wiring_list_options), 0, 0,
-	 wiring_list},
-	{"wiring", "set", "SWITCH PORT", "plan one cable", OPTIONS(wiring_set_options), 2, 2,
-	 wiring_set},
-	{"wiring", "import", "FILE", "plan cables: CSV of switch, port and node, nic or peer",
-	 OPTIONS(import_options), 1, 1, wiring_import},
-	{"wiring", "delete", "SWITCH PORT", "no cable is planned there any more", NO_OPTIONS, 2, 2,
-	 wiring_delete},
 };
 const struct command_group switch_group = {commands, COUNT_OF(commands)};

@@ -1,335 +1,18 @@
-/* haasctl deployment watch: one line per node with step, percent and ETA, until all have ended. The
- * ETA is what the median of earlier deployments of the same plan says about the steps that are
- * left; without any it is not guessed. On a terminal the lines are drawn again in place; elsewhere
- * a line comes when the step changes, and every ten seconds; -o jsonl gives each change as JSON. */
+/* haasctl deployment watch: looks at deployments again and again until all have ended; and the
+ * waiting that other watches share. */
+#include "portal/cli/watch.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 
-#include "portal/cli/haasctl.h"
+#define PAUSE_MS 500
 
-#define HISTORY_LIMIT  20
-#define STEP_LIMIT     32
-#define PAUSE_MS       500
-#define PLAIN_EVERY_MS 10000
-
-/* Median seconds per step of one plan, in the plan's order. */
-struct pace {
-	char plan[16];
-	bool known;
-	size_t count;
-	struct {
-		char step[32];
-		double seconds[HISTORY_LIMIT];
-		size_t samples;
-	} steps[STEP_LIMIT];
-};
-
-struct watch {
-	struct haasctl *haasctl;
-	const struct command_input *input;
-	bool terminal, jsonl;
-	bool away; /* portald did not answer last time, and that was told */
-	struct pace paces[4];
-	json_t *watched; /* the deployments as last seen, in the order of the first look */
-	json_t *said;    /* deployment id -> what was printed last (plain mode) */
-	int64_t said_ms;
-	size_t lines; /* drawn last time */
-};
-
-/* "2026-11-21T03:10:00.123456+00:00" -> seconds since the epoch; 0 when absent. */
-static double seconds_of(const json_t *time)
-{
-	const char *text = json_string_value(time);
-	struct tm tm = {0};
-
-	if (!text)
-		return 0;
-	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	return rest ? (double)timegm(&tm) + (*rest == '.' ? strtod(rest, NULL) : 0) : 0;
-}
-
-static void learn_steps(struct pace *pace, const json_t *steps)
-{
-	const json_t *step;
-	size_t i;
-
-	json_array_foreach(steps, i, step)
-	{
-		double took = seconds_of(json_object_get(step, "ended_at")) -
-			      seconds_of(json_object_get(step, "started_at"));
-		size_t at = 0;
-
-		while (at < pace->count &&
-		       strcmp(pace->steps[at].step, haasctl_word(step, "step")) != 0)
-			at++;
-		if (at == STEP_LIMIT || took < 0)
-			continue;
-		if (at == pace->count) {
-			text_copy(pace->steps[at].step, sizeof(pace->steps[at].step),
-				  haasctl_word(step, "step"));
-			pace->count++;
-		}
-		if (pace->steps[at].samples < HISTORY_LIMIT)
-			pace->steps[at].seconds[pace->steps[at].samples++] = took;
-	}
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a;
-	double y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static const struct pace *pace_of(struct watch *watch, const char *plan)
-{
-	struct pace *pace = NULL;
-	struct haasctl_reply list = {0};
-	const json_t *deployment;
-	char target[96];
-	size_t i;
-
-	for (i = 0; i < COUNT_OF(watch->paces) && !pace; i++) {
-		if (!watch->paces[i].plan[0] || strcmp(watch->paces[i].plan, plan) == 0)
-			pace = &watch->paces[i];
-	}
-	if (!pace || pace->known)
-		return pace;
-	pace->known = true;
-	text_copy(pace->plan, sizeof(pace->plan), plan);
-	text_format(target, sizeof(target), "/deployments?state=done&limit=%d&plan=%s",
-		    HISTORY_LIMIT, plan);
-	if (haasctl_get(watch->haasctl, watch->input, target, &list) != EXIT_OK)
-		return pace;
-	json_array_foreach(json_object_get(list.json, "items"), i, deployment)
-	{
-		struct haasctl_reply one = {0};
-
-		text_format(target, sizeof(target), "/deployments/%" JSON_INTEGER_FORMAT,
-			    json_integer_value(json_object_get(deployment, "id")));
-		if (haasctl_get(watch->haasctl, watch->input, target, &one) == EXIT_OK)
-			learn_steps(pace, json_object_get(one.json, "steps"));
-		haasctl_reply_done(&one);
-	}
-	haasctl_reply_done(&list);
-	for (i = 0; i < pace->count; i++)
-		qsort(pace->steps[i].seconds, pace->steps[i].samples, sizeof(double), by_value);
-	return pace;
-}
-
-/* Seconds left, or -1 when nobody knows. */
-static double eta_of(struct watch *watch, const json_t *deployment)
-{
-	const struct pace *pace = pace_of(watch, haasctl_word(deployment, "plan"));
-	double left = -1;
-
-	for (size_t i = 0; pace && i < pace->count; i++) {
-		double median = pace->steps[i].samples > 0
-					? pace->steps[i].seconds[pace->steps[i].samples / 2]
-					: 0;
-
-		if (left >= 0 || haasctl_word(deployment, "step")[0] == '\0') {
-			left = (left < 0 ? 0 : left) + median;
-		} else if (strcmp(pace->steps[i].step, haasctl_word(deployment, "step")) == 0) {
-			double spent = (double)clock_wall_us() / 1e6 -
-				       seconds_of(json_object_get(deployment, "step_started_at"));
-
-			left = median > spent ? median - spent : 0;
-		}
-	}
-	return left;
-}
-
-static bool has_ended(const json_t *deployment)
-{
-	static const char *const ended[] = {"done", "failed", "cancelled", "cleared"};
-
-	for (size_t i = 0; i < COUNT_OF(ended); i++) {
-		if (strcmp(haasctl_word(deployment, "state"), ended[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void add_duration(struct text *ret, double seconds)
-{
-	int whole = seconds < 0 ? 0 : seconds > 359999 ? 359999 : (int)(seconds + 0.5);
-
-	if (whole >= 3600)
-		text_addf(ret, "%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
-	else
-		text_addf(ret, "%d:%02d", whole / 60, whole % 60);
-}
-
-static void describe(struct watch *watch, const json_t *deployment, struct text *ret)
-{
-	const json_t *percent = json_object_get(deployment, "percent");
-	bool ended = has_ended(deployment);
-	double eta = ended ? -1 : eta_of(watch, deployment);
-
-	text_addf(ret, "%-12s %-9s %-10s %-14s", haasctl_word(deployment, "node"),
-		  haasctl_word(deployment, "plan"), haasctl_word(deployment, "state"),
-		  ended ? "" : haasctl_word(deployment, "step"));
-	if (!ended && json_is_integer(percent))
-		text_addf(ret, " %3" JSON_INTEGER_FORMAT "%%", json_integer_value(percent));
-	else
-		text_add(ret, "     ");
-	if (ended) {
-		text_add(ret, "  ");
-		add_duration(ret, seconds_of(json_object_get(deployment, "ended_at")) -
-					  seconds_of(json_object_get(deployment, "created_at")));
-		const char *message =
-			haasctl_word(json_object_get(deployment, "problem"), "message");
-		text_addf(ret, "%s%s", *message ? "  " : "", message);
-	} else if (eta >= 0) {
-		text_add(ret, "  ETA ");
-		add_duration(ret, eta);
-	}
-}
-
-/* What the deployment is known by in `said`. */
-static void id_text(const json_t *deployment, char ret[32])
-{
-	(void)text_format(ret, 32, "%" JSON_INTEGER_FORMAT,
-			  json_integer_value(json_object_get(deployment, "id")));
-}
-
-/* Plain mode: when state or step changes, and again every ten seconds; JSON lines: when anything
- * but the text of the progress changes. */
-static void say(struct watch *watch, const json_t *deployment, bool again)
-{
-	CLEANUP(text_done) struct text line = {0};
-	char id[32];
-	char now[128];
-
-	id_text(deployment, id);
-	(void)text_format(now, sizeof(now), "%s/%s/%" JSON_INTEGER_FORMAT,
-			  haasctl_word(deployment, "state"), haasctl_word(deployment, "step"),
-			  watch->jsonl ? json_integer_value(json_object_get(deployment, "percent"))
-				       : 0);
-	if (strcmp(haasctl_word(watch->said, id), now) == 0 &&
-	    (!again || has_ended(deployment) || watch->jsonl))
-		return;
-	(void)json_object_set_new(watch->said, id, json_stringn(now, strlen(now)));
-	if (watch->jsonl) {
-		(void)json_dumpf(deployment, stdout, JSON_COMPACT);
-		putchar('\n');
-		return;
-	}
-	describe(watch, deployment, &line);
-	printf("%s\n", text_get(&line));
-}
-
-static size_t count_state(const json_t *deployments, const char *state)
-{
-	const json_t *deployment;
-	size_t count = 0;
-	size_t i;
-
-	json_array_foreach(deployments, i, deployment) count +=
-		strcmp(haasctl_word(deployment, "state"), state) == 0;
-	return count;
-}
-
-static size_t unfinished(const json_t *deployments)
-{
-	const json_t *deployment;
-	size_t count = 0;
-	size_t i;
-
-	json_array_foreach(deployments, i, deployment) count += !has_ended(deployment);
-	return count;
-}
-
-/* `text` cut to `width` characters (not bytes), the rest of the line cleared. */
-static void draw_line(const char *text, size_t width)
-{
-	size_t bytes = 0;
-
-	for (size_t seen = 0; text[bytes]; bytes++) {
-		bool begins = ((unsigned char)text[bytes] & 0xc0) != 0x80;
-
-		if (begins && seen++ == width)
-			break;
-	}
-	printf("%.*s\033[K\n", (int)bytes, text);
-}
-
-/* A window that is too low for all of them shows those that are under way first; the last line sums
- * up all. */
-static void draw(struct watch *watch)
-{
-	CLEANUP(text_done) struct text line = {0};
-	struct winsize window = {.ws_row = 24, .ws_col = 80};
-	size_t total = json_array_size(watch->watched);
-	double longest = -1;
-	const json_t *deployment;
-	size_t drawn = 0;
-	size_t i;
-
-	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
-	size_t width = window.ws_col > 1 ? window.ws_col - 1U : 79;
-	size_t room = window.ws_row > 3 ? window.ws_row - 2U : 22;
-	if (watch->lines > 0)
-		printf("\033[%zuA", watch->lines);
-	for (int ended = 0; ended <= 1; ended++) {
-		json_array_foreach(watch->watched, i, deployment)
-		{
-			double eta = has_ended(deployment) ? -1 : eta_of(watch, deployment);
-
-			longest = eta > longest ? eta : longest;
-			/* All fit: in their own order. */
-			if (total <= room ? ended : has_ended(deployment) != (bool)ended)
-				continue;
-			if (drawn == room)
-				break;
-			text_clear(&line);
-			describe(watch, deployment, &line);
-			draw_line(text_get(&line), width);
-			drawn++;
-		}
-	}
-	text_clear(&line);
-	text_addf(&line, "%zu of %zu ended, %zu failed", total - unfinished(watch->watched), total,
-		  count_state(watch->watched, "failed"));
-	if (drawn < total)
-		text_addf(&line, ", %zu not shown", total - drawn);
-	if (longest >= 0) {
-		text_add(&line, ", ETA ");
-		add_duration(&line, longest);
-	}
-	draw_line(text_get(&line), width);
-	printf("\033[J");
-	watch->lines = drawn + 1;
-}
-
-static void tell(struct watch *watch)
-{
-	bool again = clock_monotonic_ms() - watch->said_ms >= PLAIN_EVERY_MS;
-	const json_t *deployment;
-	size_t i;
-
-	if (watch->terminal) {
-		draw(watch);
-	} else {
-		if (again)
-			watch->said_ms = clock_monotonic_ms();
-		json_array_foreach(watch->watched, i, deployment) say(watch, deployment, again);
-	}
-	(void)fflush(stdout);
-}
-
-/* --- what is watched --- */
-
-static int get(struct watch *watch, const char *target, struct haasctl_reply *ret)
+int watch_get(struct watch *watch, const char *target, struct haasctl_reply *ret)
 {
 	/* After the first look a server that is away is waited for. */
 	return haasctl_call(
@@ -350,7 +33,7 @@ static int get_list(struct watch *watch, const char *target, json_t **ret)
 	while (status == EXIT_OK && page.size > 0) {
 		struct haasctl_reply reply = {0};
 
-		status = get(watch, text_get(&page), &reply);
+		status = watch_get(watch, text_get(&page), &reply);
 		if (status == EXIT_OK)
 			(void)json_array_extend(all, json_object_get(reply.json, "items"));
 		text_clear(&page);
@@ -372,7 +55,7 @@ static int get_one(struct watch *watch, const char *id, json_t **ret)
 	struct haasctl_reply reply = {0};
 
 	haasctl_path(&target, "/deployments/", id, "");
-	int status = get(watch, text_get(&target), &reply);
+	int status = watch_get(watch, text_get(&target), &reply);
 	if (status == EXIT_OK)
 		*ret = json_incref(reply.json);
 	haasctl_reply_done(&reply);
@@ -433,8 +116,8 @@ static int look_again(struct watch *watch)
 
 		if (now) {
 			(void)json_array_set(watch->watched, i, now);
-		} else if (!has_ended(before)) {
-			id_text(before, id);
+		} else if (!watch_has_ended(before)) {
+			watch_id_text(before, id);
 			status = get_one(watch, id, &now);
 			if (status == EXIT_OK)
 				(void)json_array_set_new(watch->watched, i, now);
@@ -444,17 +127,75 @@ static int look_again(struct watch *watch)
 	return status;
 }
 
-static int sum_up(const json_t *deployments)
+static bool all_ended(const struct watch *watch)
+{
+	return watch_unfinished(watch->watched) == 0;
+}
+
+static int sum_up(const struct watch *watch)
 {
 	const json_t *deployment;
-	size_t done = count_state(deployments, "done");
+	size_t done = watch_count_state(watch->watched, "done");
 	size_t i;
 
-	json_array_foreach(deployments, i, deployment) haasctl_stored_problem(
+	json_array_foreach(watch->watched, i, deployment) haasctl_stored_problem(
 		haasctl_word(deployment, "node"), json_object_get(deployment, "problem"));
-	if (done == json_array_size(deployments))
+	if (done == json_array_size(watch->watched))
 		return EXIT_OK;
 	return done == 0 ? EXIT_FAILED : EXIT_PARTIAL;
+}
+
+int watch_deployments(struct haasctl *haasctl, const struct command_input *input, int64_t job,
+		      const char *const ids[], size_t count)
+{
+	struct watch watch;
+	int64_t limit_s = 0;
+	int status = watch_begin(&watch, haasctl, input, &limit_s);
+
+	if (status != EXIT_OK)
+		return status;
+	watch.look = look_again;
+	watch.over = all_ended;
+	watch.sum_up = sum_up;
+	status = first_look(&watch, job, ids, count);
+	if (status == EXIT_OK && json_array_size(watch.watched) == 0)
+		fprintf(stderr, "haasctl: no deployment is under way\n");
+	else if (status == EXIT_OK)
+		status = watch_follow(&watch, limit_s, "haasctl deployment watch");
+	watch_end(&watch);
+	return status;
+}
+
+/* --- waiting --- */
+
+int watch_begin(struct watch *watch, struct haasctl *haasctl, const struct command_input *input,
+		int64_t *ret_limit_s)
+{
+	const char *format = command_option(input, "--output");
+	const char *terminal = getenv("TERM");
+	int status = haasctl_timeout_s(input, ret_limit_s);
+
+	if (status == EXIT_OK && format && strcmp(format, "csv") == 0)
+		status = haasctl_usage("a watch writes lines or, with -o jsonl, JSON");
+	if (status != EXIT_OK)
+		return status;
+	*watch = (struct watch){
+		.haasctl = haasctl,
+		.input = input,
+		.jsonl = format && strncmp(format, "json", 4) == 0,
+		.said = json_object(),
+		.said_ms = clock_monotonic_ms(),
+	};
+	watch->terminal =
+		!watch->jsonl && isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
+	return EXIT_OK;
+}
+
+void watch_end(struct watch *watch)
+{
+	json_decref(watch->watched);
+	json_decref(watch->said);
+	json_decref(watch->subject);
 }
 
 /* Tells once when the server goes away. */
@@ -466,55 +207,24 @@ static int note_absence(struct watch *watch, int status)
 	return watch->away ? EXIT_OK : status;
 }
 
-static int follow(struct watch *watch, int64_t end_ms)
+int watch_follow(struct watch *watch, int64_t limit_s, const char *come_back)
 {
+	int64_t end_ms = clock_monotonic_ms() + limit_s * 1000;
 	int status = EXIT_OK;
 
 	while (status == EXIT_OK && !ferror(stdout)) {
-		tell(watch);
-		if (unfinished(watch->watched) == 0)
-			return sum_up(watch->watched);
+		watch_tell(watch);
+		if (watch->over(watch))
+			return watch->sum_up(watch);
 		if (clock_monotonic_ms() >= end_ms)
 			status = EXIT_TIMEOUT;
 		else if (!haasctl_sleep(watch->haasctl, PAUSE_MS))
 			status = EXIT_INTERRUPTED;
 		else
-			status = note_absence(watch, look_again(watch));
+			status = note_absence(watch, watch->look(watch));
 	}
 	if (status == EXIT_TIMEOUT || status == EXIT_INTERRUPTED)
-		fprintf(stderr,
-			"haasctl: %zu deployments go on; come back with: haasctl deployment watch\n",
-			unfinished(watch->watched));
-	return status;
-}
-
-int watch_deployments(struct haasctl *haasctl, const struct command_input *input, int64_t job,
-		      const char *const ids[], size_t count)
-{
-	const char *format = command_option(input, "--output");
-	const char *terminal = getenv("TERM");
-	int64_t limit_s = 0;
-	struct watch watch = {
-		.haasctl = haasctl,
-		.input = input,
-		.jsonl = format && strncmp(format, "json", 4) == 0,
-		.said_ms = clock_monotonic_ms(),
-	};
-	int status = haasctl_timeout_s(input, &limit_s);
-
-	if (status == EXIT_OK && format && strcmp(format, "csv") == 0)
-		status = haasctl_usage("a watch writes lines or, with -o jsonl, JSON");
-	if (status != EXIT_OK)
-		return status;
-	watch.terminal =
-		!watch.jsonl && isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
-	watch.said = json_object();
-	status = first_look(&watch, job, ids, count);
-	if (status == EXIT_OK && json_array_size(watch.watched) == 0)
-		fprintf(stderr, "haasctl: no deployment is under way\n");
-	else if (status == EXIT_OK)
-		status = follow(&watch, clock_monotonic_ms() + limit_s * 1000);
-	json_decref(watch.watched);
-	json_decref(watch.said);
+		fprintf(stderr, "haasctl: %zu deployments go on; come back with: %s\n",
+			watch_unfinished(watch->watched), come_back);
 	return status;
 }

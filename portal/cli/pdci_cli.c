@@ -1,0 +1,468 @@
+/* haasctl pdci, usage: what tenants rent as a whole, and what they had. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/json_text.h"
+
+#include "portal/cli/listing.h"
+
+/* The path of a PDCI with whose it is; `after` goes behind its name. */
+static void pdci_target(struct text *target, const struct command_input *input, const char *name,
+			const char *after)
+{
+	haasctl_path(target, "/pdcis/", name, after);
+	haasctl_query(target, input, "--tenant", "tenant");
+}
+
+/* --- asking for one --- */
+
+int haasctl_add_nic(struct text *body, const char *word, char separator)
+{
+	CLEANUP(freep) char *copy = strdup(word);
+	char *network = copy ? strchr(copy, separator) : NULL;
+	char *mode = network ? strchr(network + 1, ':') : NULL;
+
+	if (!network)
+		return haasctl_usage("%s is not NIC%cNETWORK or NIC%cNETWORK:MODE", word, separator,
+				     separator);
+	*network++ = '\0';
+	if (mode)
+		*mode++ = '\0';
+	json_begin_object(body, NULL);
+	json_string(body, "nic", copy);
+	json_string(body, "network", network);
+	if (mode)
+		json_string(body, "mode", mode);
+	json_end_object(body);
+	return EXIT_OK;
+}
+
+struct group {
+	const char *class, *nodes, *image;
+	const char *nics[64];
+	size_t nic_count;
+};
+
+static int add_group(struct text *body, const struct group *group)
+{
+	int64_t count = 0;
+	int status;
+
+	if (!group->nodes || !group->image)
+		return haasctl_usage("a group needs nodes and an image: --nodes N --image IMAGE, "
+				     "or --group class=C,nodes=N,image=IMAGE");
+	status = haasctl_number("nodes", group->nodes, &count);
+	json_begin_object(body, NULL);
+	if (group->class)
+		json_string(body, "class", group->class);
+	json_int(body, "count", count);
+	json_string(body, "image", group->image);
+	if (group->nic_count > 0) {
+		json_begin_array(body, "nics");
+		for (size_t i = 0; status == EXIT_OK && i < group->nic_count; i++)
+			status = haasctl_add_nic(body, group->nics[i], ':');
+		if (status != EXIT_OK)
+			return status; /* the body is given up half written */
+		json_end_array(body);
+	}
+	json_end_object(body);
+	return status;
+}
+
+/* One "key=value" of --group; `part` is cut in place. */
+static int read_part(char *part, struct group *group)
+{
+	char *value = strchr(part, '=');
+	const struct {
+		const char *key;
+		const char **to;
+	} rows[] = {{"class", &group->class}, {"nodes", &group->nodes}, {"image", &group->image}};
+
+	if (value)
+		*value++ = '\0';
+	for (size_t i = 0; value && i < COUNT_OF(rows); i++) {
+		if (strcmp(part, rows[i].key) == 0) {
+			*rows[i].to = value;
+			return EXIT_OK;
+		}
+	}
+	if (value && strcmp(part, "nic") == 0 && group->nic_count < COUNT_OF(group->nics)) {
+		group->nics[group->nic_count++] = value;
+		return EXIT_OK;
+	}
+	return haasctl_usage("%s is not known in --group; say class=C,nodes=N,image=IMAGE"
+			     "[,nic=NIC:NETWORK[:MODE]]...",
+			     part);
+}
+
+static int add_group_option(struct text *body, const char *word)
+{
+	CLEANUP(freep) char *copy = strdup(word);
+	struct group group = {0};
+	char *rest = NULL;
+	int status = EXIT_OK;
+
+	for (char *part = copy ? strtok_r(copy, ",", &rest) : NULL; part && status == EXIT_OK;
+	     part = strtok_r(NULL, ",", &rest))
+		status = read_part(part, &group);
+	return status == EXIT_OK ? add_group(body, &group) : status;
+}
+
+/* The group of --class, --nodes, --image and --nic comes first, when there is any of them. */
+static int add_groups(struct text *body, const struct command_input *input)
+{
+	const char *const *words = command_options(input, "--group");
+	const char *const *nics = command_options(input, "--nic");
+	struct group first = {.class = command_option(input, "--class"),
+			      .nodes = command_option(input, "--nodes"),
+			      .image = command_option(input, "--image")};
+	int status = EXIT_OK;
+
+	for (; nics && *nics; nics++)
+		first.nics[first.nic_count++] = *nics;
+	json_begin_array(body, "groups");
+	if (first.class || first.nodes || first.image || first.nic_count > 0 || !words || !words[0])
+		status = add_group(body, &first);
+	for (; status == EXIT_OK && words && *words; words++)
+		status = add_group_option(body, *words);
+	if (status == EXIT_OK)
+		json_end_array(body);
+	return status;
+}
+
+/* --network NAME[=PREFIX] */
+static void add_networks(struct text *body, const char *const *words)
+{
+	if (!words || !words[0])
+		return;
+	json_begin_array(body, "networks");
+	for (; *words; words++) {
+		size_t length = strcspn(*words, "=");
+		char name[128];
+
+		(void)text_format(name, sizeof(name), "%.*s", (int)(length < 127 ? length : 127),
+				  *words);
+		json_begin_object(body, NULL);
+		json_string(body, "name", name);
+		if ((*words)[length] == '=')
+			json_string(body, "prefix", *words + length + 1);
+		json_end_object(body);
+	}
+	json_end_array(body);
+}
+
+static int create_body(struct text *body, const struct command_input *input)
+{
+	static const char *const texts[][2] = {{"--tenant", "tenant"}, {"--spread", "spread"}};
+	int status;
+
+	json_begin_object(body, NULL);
+	json_string(body, "name", input->words[0]);
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		if (command_option(input, texts[i][0]))
+			json_string(body, texts[i][1], command_option(input, texts[i][0]));
+	}
+	status = add_groups(body, input);
+	if (status != EXIT_OK)
+		return status;
+	add_networks(body, command_options(input, "--network"));
+	json_begin_object(body, "params");
+	status = haasctl_add_ssh_keys(body, command_options(input, "--ssh-key"));
+	if (status == EXIT_OK)
+		status = haasctl_add_user_data(body, command_option(input, "--user-data"));
+	if (status != EXIT_OK)
+		return status;
+	json_end_object(body);
+	json_end_object(body);
+	return EXIT_OK;
+}
+
+/* What could be had per group; why not more is told like a refusal. */
+static int tell_feasibility(const struct command_input *input, json_t *answer)
+{
+	static const struct output_column columns[] = {NUMBER("group"), COLUMN("class"),
+						       NUMBER("wanted"), NUMBER("possible")};
+	bool feasible = json_is_true(json_object_get(answer, "feasible"));
+	const json_t *nodes = json_object_get(answer, "nodes");
+	CLEANUP(text_done) struct text names = {0};
+	json_t *group;
+	size_t i;
+	int status = EXIT_OK;
+
+	if (!listing_json(input, answer)) {
+		json_array_foreach(json_object_get(answer, "groups"), i, group)(void)
+			json_object_set_new(group, "group", json_integer((json_int_t)i + 1));
+		status = listing_rows(input, json_object_get(answer, "groups"), COLUMNS(columns));
+	}
+	if (feasible) {
+		fprintf(stderr, "possible now: %zu racks, %zu leaf switches%s%s\n",
+			(size_t)json_integer_value(json_object_get(answer, "racks")),
+			(size_t)json_integer_value(json_object_get(answer, "leaves")),
+			json_array_size(nodes) > 0 ? ": " : "",
+			json_array_size(nodes) > 0 ? listing_text(nodes, "nodes", &names) : "");
+		return status;
+	}
+	fprintf(stderr,
+		"haasctl: there are not enough free nodes\n  %s\n  hint: ask for what is "
+		"possible, or ask without --dry-run: it is tried again\n",
+		haasctl_word(answer, "reason"));
+	return status == EXIT_OK ? EXIT_CONFLICT : status;
+}
+
+static const struct output_column pdci_columns[] = {
+	NUMBER("id"),
+	COLUMN("name"),
+	COLUMN("tenant"),
+	COLUMN("state"),
+	TITLED_NUMBER("nodes_ready", "READY"),
+	TITLED_NUMBER("nodes_wanted", "NODES"),
+	COLUMN("created_at"),
+	WIDE_NUMBER("nodes_held"),
+	WIDE("ready_at"),
+	WIDE("ended_at"),
+	WIDE("actor"),
+	TITLED_WIDE("problem.message", "PROBLEM"),
+};
+
+/* Shows what was asked for, and follows it when --watch says so. A watch writes its own lines. */
+static int follow(void *context, const struct command_input *input, struct haasctl_reply *reply)
+{
+	CLEANUP(text_done) struct text target = {0};
+	bool watch = command_option(input, "--watch") != NULL;
+	json_t *rows;
+	int status = EXIT_OK;
+
+	text_addf(&target, "/pdcis/%" JSON_INTEGER_FORMAT,
+		  json_integer_value(json_object_get(reply->json, "id")));
+	if (!watch && !listing_json(input, reply->json)) {
+		rows = json_pack("[O]", reply->json);
+		status = listing_rows(input, rows, COLUMNS(pdci_columns));
+		json_decref(rows);
+	}
+	if (!watch)
+		fprintf(stderr, "follow it: haasctl pdci watch %s\n",
+			haasctl_word(reply->json, "name"));
+	haasctl_reply_done(reply);
+	return watch ? watch_pdci(context, input, text_get(&target)) : status;
+}
+
+static int pdci_create(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text body = {0};
+	bool dry_run = command_option(input, "--dry-run") != NULL;
+	struct haasctl_reply reply = {0};
+	int64_t limit_s = 0;
+	int status = create_body(&body, input);
+
+	if (status == EXIT_OK)
+		status = haasctl_timeout_s(input, &limit_s); /* before anything is begun */
+	if (status == EXIT_OK)
+		status = haasctl_post(context, input, dry_run ? "/pdcis?dry_run=true" : "/pdcis",
+				      &body, &reply);
+	if (status != EXIT_OK)
+		return status;
+	if (!dry_run)
+		return follow(context, input, &reply);
+	status = tell_feasibility(input, reply.json);
+	haasctl_reply_done(&reply);
+	return status;
+}
+
+/* --- looking --- */
+
+static int pdci_list(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+
+	text_add(&target, "/pdcis");
+	haasctl_query(&target, input, "--state", "state");
+	haasctl_query(&target, input, "--tenant", "tenant");
+	if (!command_option(input, "--all") && !command_option(input, "--state"))
+		text_addf(&target, "%cactive=true", strchr(text_get(&target), '?') ? '&' : '?');
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(pdci_columns));
+}
+
+static void show_head(const json_t *pdci)
+{
+	static const char *const members[] = {"actor", "created_at", "ready_at", "ended_at"};
+	static const char *const parts[] = {"message", "detail", "hint"};
+	const json_t *problem = json_object_get(pdci, "problem");
+	CLEANUP(text_done) struct text text = {0};
+	const json_t *network;
+	size_t i;
+
+	printf("pdci %s of %s is %s, %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+	       " nodes ready\n",
+	       haasctl_word(pdci, "name"), haasctl_word(pdci, "tenant"),
+	       haasctl_word(pdci, "state"),
+	       json_integer_value(json_object_get(pdci, "nodes_ready")),
+	       json_integer_value(json_object_get(pdci, "nodes_wanted")));
+	for (i = 0; i < COUNT_OF(members); i++) {
+		const json_t *value = json_object_get(pdci, members[i]);
+
+		if (value && !json_is_null(value))
+			printf("  %-10s %s\n", members[i], listing_text(value, members[i], &text));
+	}
+	json_array_foreach(json_object_get(pdci, "networks"), i, network)
+		printf("  %-10s %s %s\n", i == 0 ? "networks" : "", haasctl_word(network, "name"),
+		       haasctl_word(network, "prefix"));
+	for (i = 0; i < COUNT_OF(parts); i++) {
+		if (haasctl_word(problem, parts[i])[0])
+			printf("  %-10s %s\n", i == 0 ? "problem" : parts[i],
+			       haasctl_word(problem, parts[i]));
+	}
+}
+
+/* For people a head and its nodes; with -o csv or -c the nodes; JSON is the whole. */
+static int pdci_show(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		COLUMN("node"),
+		COLUMN("class"),
+		COLUMN("address"),
+		TITLED("deployment.plan", "PLAN"),
+		TITLED("deployment.state", "STATE"),
+		TITLED("deployment.step", "STEP"),
+		TITLED_NUMBER("deployment.percent", "%"),
+		WIDE_NUMBER("group"),
+		TITLED_WIDE("deployment.id", "DEPLOYMENT"),
+		TITLED_WIDE("deployment.image", "IMAGE"),
+		TITLED_WIDE("deployment.image_version", "VERSION"),
+		WIDE("released_at"),
+		TITLED_WIDE("deployment.problem.message", "PROBLEM"),
+	};
+	CLEANUP(text_done) struct text target = {0};
+	struct haasctl_reply reply = {0};
+	int status;
+
+	pdci_target(&target, input, input->words[0], "");
+	status = haasctl_get(context, input, text_get(&target), &reply);
+	if (status != EXIT_OK)
+		return status;
+	if (command_option(input, "--columns") || !listing_json(input, reply.json)) {
+		const json_t *nodes = json_object_get(reply.json, "nodes");
+
+		if (listing_for_people(input) && !command_option(input, "--columns"))
+			show_head(reply.json);
+		if (json_array_size(nodes) > 0 || !listing_for_people(input))
+			status = listing_rows(input, nodes, COLUMNS(columns));
+	}
+	haasctl_reply_done(&reply);
+	return status;
+}
+
+static int pdci_watch(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+
+	pdci_target(&target, input, input->words[0], "");
+	return watch_pdci(context, input, text_get(&target));
+}
+
+static int pdci_release(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	struct haasctl_reply reply = {0};
+	int64_t limit_s = 0;
+	int status = haasctl_timeout_s(input, &limit_s); /* before anything is begun */
+
+	pdci_target(&target, input, input->words[0], "/actions");
+	json_begin_object(&body, NULL);
+	json_string(&body, "action", "release");
+	json_end_object(&body);
+	if (status == EXIT_OK)
+		status = haasctl_post(context, input, text_get(&target), &body, &reply);
+	return status == EXIT_OK ? follow(context, input, &reply) : status;
+}
+
+/* --- usage --- */
+
+static void add_hours(json_t *row)
+{
+	json_int_t seconds = json_integer_value(json_object_get(row, "seconds"));
+	CLEANUP(text_done) struct text hours = {0};
+
+	text_addf(&hours, "%.2f", (double)seconds / 3600);
+	(void)json_object_set_new(row, "hours", json_stringn(text_get(&hours), hours.size));
+}
+
+static int usage_list(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		COLUMN("tenant"),          COLUMN("pdci"),         COLUMN("class"),
+		TITLED("subject", "NODE"), COLUMN("from_at"),      COLUMN("to_at"),
+		NUMBER("hours"),           WIDE_NUMBER("seconds"), WIDE("kind"),
+	};
+	CLEANUP(text_done) struct text target = {0};
+
+	text_add(&target, "/usage");
+	haasctl_query(&target, input, "--tenant", "tenant");
+	haasctl_query(&target, input, "--from", "from");
+	haasctl_query(&target, input, "--to", "to");
+	return listing_source_pages(
+		context, input,
+		&(struct listing_source){.target = text_get(&target), .prepare = add_hours},
+		COLUMNS(columns));
+}
+
+static const struct option_row list_options[] = {
+	{"--state", 0, OPTION_VALUE,
+	 "requested|infeasible|building|ready|failed|releasing|released", "only in this state"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
+	{"--all", 0, OPTION_FLAG, NULL, "also those that are released"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+static const struct option_row create_options[] = {
+	{"--class", 0, OPTION_VALUE, "CLASS", "of its nodes (default any)"},
+	{"--nodes", 0, OPTION_VALUE, "N", "how many"},
+	{"--image", 0, OPTION_VALUE, "NAME[:VERSION]", "what they run"},
+	{"--nic", 0, OPTION_REPEAT, "NIC:NETWORK[:MODE]",
+	 "a network of a NIC (default: all on the boot NIC)"},
+	{"--group", 0, OPTION_REPEAT, "class=C,nodes=N,image=I",
+	 "more of another kind; may be repeated"},
+	{"--network", 0, OPTION_REPEAT, "NAME[=PREFIX]", "a network of its own; may be repeated"},
+	{"--spread", 0, OPTION_VALUE, "near|rack",
+	 "few switches and racks, or many racks (default near)"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "for whom"},
+	{"--ssh-key", 0, OPTION_REPEAT, "FILE", "public keys for root; may be repeated"},
+	{"--user-data", 0, OPTION_VALUE, "FILE", "handed to the installed OS"},
+	{"--dry-run", 0, OPTION_FLAG, NULL, "only tell whether it could be had now"},
+	{"--watch", 'w', OPTION_FLAG, NULL, "watch it until it is ready"},
+	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
+};
+static const struct option_row one_options[] = {
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
+};
+static const struct option_row watch_options[] = {
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
+	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
+};
+static const struct option_row release_options[] = {
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
+	{"--watch", 'w', OPTION_FLAG, NULL, "watch it until all of it is back"},
+	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
+};
+static const struct option_row usage_options[] = {
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
+	{"--from", 0, OPTION_VALUE, "TIME", "2026-11-01 or 2026-11-01T08:00:00Z (default all)"},
+	{"--to", 0, OPTION_VALUE, "TIME", "up to, without it (default now)"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+
+static const struct command commands[] = {
+	{"pdci", "create", "NAME", "ask for nodes, networks and images as one",
+	 OPTIONS(create_options), 1, 1, pdci_create},
+	{"pdci", "list", "", "PDCIs, newest first", OPTIONS(list_options), 0, 0, pdci_list},
+	{"pdci", "show", "PDCI", "one PDCI with its nodes and networks", OPTIONS(one_options), 1, 1,
+	 pdci_show},
+	{"pdci", "watch", "PDCI", "one line per node until it is ready or released",
+	 OPTIONS(watch_options), 1, 1, pdci_watch},
+	{"pdci", "release", "PDCI", "give all of it back: nodes are erased",
+	 OPTIONS(release_options), 1, 1, pdci_release},
+	{"usage", "list", "", "who had which node, from when to when", OPTIONS(usage_options), 0, 0,
+	 usage_list},
+};
+const struct command_group pdci_group = {commands, COUNT_OF(commands)};

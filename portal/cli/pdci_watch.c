@@ -1,0 +1,113 @@
+/* haasctl pdci watch: a line for the PDCI and one per node, until it is ready or released (0), or
+ * cannot go on by itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "portal/cli/watch.h"
+
+static bool is_state(const json_t *pdci, const char *state)
+{
+	return strcmp(haasctl_word(pdci, "state"), state) == 0;
+}
+
+static void set_title(struct watch *watch)
+{
+	const json_t *pdci = watch->subject;
+	char nodes[64];
+
+	if (strcmp(haasctl_word(pdci, "wanted"), "absent") == 0)
+		(void)text_format(nodes, sizeof(nodes), "%" JSON_INTEGER_FORMAT " nodes to go",
+				  json_integer_value(json_object_get(pdci, "nodes_held")));
+	else
+		(void)text_format(nodes, sizeof(nodes),
+				  "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+				  " nodes ready",
+				  json_integer_value(json_object_get(pdci, "nodes_ready")),
+				  json_integer_value(json_object_get(pdci, "nodes_wanted")));
+	(void)text_format(watch->title, sizeof(watch->title), "%-12s %-9s %-10s %s",
+			  haasctl_word(pdci, "name"), "pdci", haasctl_word(pdci, "state"), nodes);
+}
+
+/* With -o jsonl a change of the PDCI is a line too. */
+static void say_pdci(const struct watch *watch, const json_t *before)
+{
+	if (!watch->jsonl ||
+	    strcmp(haasctl_word(before, "state"), haasctl_word(watch->subject, "state")) == 0)
+		return;
+	(void)json_dumpf(watch->subject, stdout, JSON_COMPACT);
+	putchar('\n');
+}
+
+static int look(struct watch *watch)
+{
+	struct haasctl_reply reply = {0};
+	json_t *before = watch->subject;
+	json_t *watched;
+	const json_t *node;
+	size_t i;
+	int status = watch_get(watch, watch->target, &reply);
+
+	if (status != EXIT_OK)
+		return status;
+	watched = json_array();
+	json_array_foreach(json_object_get(reply.json, "nodes"), i, node)
+	{
+		json_t *deployment = json_object_get(node, "deployment");
+
+		if (json_is_object(deployment) &&
+		    !json_is_string(json_object_get(node, "released_at")))
+			(void)json_array_append(watched, deployment);
+	}
+	json_decref(watch->watched);
+	watch->watched = watched;
+	watch->subject = json_incref(reply.json);
+	say_pdci(watch, before);
+	json_decref(before);
+	haasctl_reply_done(&reply);
+	set_title(watch);
+	return EXIT_OK;
+}
+
+static bool over(const struct watch *watch)
+{
+	static const char *const states[] = {"ready", "failed", "infeasible", "released"};
+
+	for (size_t i = 0; i < COUNT_OF(states); i++) {
+		if (is_state(watch->subject, states[i]))
+			return true;
+	}
+	return false;
+}
+
+static int sum_up(const struct watch *watch)
+{
+	const json_t *pdci = watch->subject;
+
+	if (is_state(pdci, "ready") || is_state(pdci, "released"))
+		return EXIT_OK;
+	haasctl_stored_problem(haasctl_word(pdci, "name"), json_object_get(pdci, "problem"));
+	return is_state(pdci, "infeasible") ? EXIT_CONFLICT : EXIT_FAILED;
+}
+
+int watch_pdci(struct haasctl *haasctl, const struct command_input *input, const char *target)
+{
+	struct watch watch;
+	int64_t limit_s = 0;
+	char come_back[128];
+	int status = watch_begin(&watch, haasctl, input, &limit_s);
+
+	if (status != EXIT_OK)
+		return status;
+	watch.target = target;
+	watch.look = look;
+	watch.over = over;
+	watch.sum_up = sum_up;
+	status = look(&watch);
+	if (status == EXIT_OK) {
+		(void)text_format(come_back, sizeof(come_back), "haasctl pdci watch %s",
+				  haasctl_word(watch.subject, "name"));
+		status = watch_follow(&watch, limit_s, come_back);
+	}
+	watch_end(&watch);
+	return status;
+}
