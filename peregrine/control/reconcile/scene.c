@@ -279,6 +279,46 @@ static void make_links(struct maker *maker)
 	}
 }
 
+static bool carries_ours(const struct scene *scene, uint32_t port)
+{
+	struct vlan_set ours = model_our_vlans(&scene->model);
+	struct vlan_set all = {0};
+
+	if (scene->observed[port])
+		all = port_vlans_all(scene->observed[port]);
+	all = vlan_set_intersection(&all, &ours);
+	return !vlan_set_is_empty(&all);
+}
+
+/* A cable of which only one end still speaks, or that somebody lies about: where both ends carry
+ * our VLANs it was a link when we set them. It goes on as it is, and nothing on it is changed. */
+static void make_doubtful_links(struct scene *scene)
+{
+	struct fabric_port *ports = scene->model.ports;
+	const json_t *link;
+	size_t i;
+
+	json_array_foreach(rows_of(scene, "links"), i, link)
+	{
+		uint32_t a = find_port(scene, number(link, LINK_A), word(link, LINK_A_PORT));
+		uint32_t b = find_port(scene, number(link, LINK_B), word(link, LINK_B_PORT));
+		const char *state = word(link, LINK_STATE);
+
+		if (a == MODEL_NONE || b == MODEL_NONE ||
+		    (strcmp(state, "claimed") != 0 && strcmp(state, "conflict") != 0))
+			continue;
+		a = ports[a].carrier;
+		b = ports[b].carrier;
+		if (ports[a].role != PORT_FOREIGN || ports[b].role != PORT_FOREIGN ||
+		    !carries_ours(scene, a) || !carries_ours(scene, b))
+			continue;
+		ports[a].role = ports[b].role = PORT_UPLINK;
+		ports[a].held = ports[b].held = true;
+		ports[a].peer = b;
+		ports[b].peer = a;
+	}
+}
+
 /* --- networks -------------------------------------------------------- */
 
 static uint32_t network_at(const struct scene *scene, int64_t id)
@@ -518,8 +558,10 @@ static int make(struct maker *maker, const json_t *fabric)
 		rc = make_intents(maker);
 	if (rc == 0)
 		rc = make_members(scene);
-	if (rc == 0)
+	if (rc == 0) {
+		make_doubtful_links(scene);
 		make_seen(scene);
+	}
 	return rc;
 }
 
