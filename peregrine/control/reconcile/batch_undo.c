@@ -1,3 +1,5 @@
+#include "common/base/clock.h"
+
 #include "peregrine/control/reconcile/batch_private.h"
 
 /* Looking first (who gave no answer may have done it), then the stages in reverse, each for all
@@ -24,6 +26,12 @@ static void undo(struct batch *batch)
 {
 	batch->step = STEP_UNDOING;
 	for (; batch->pending == 0 && batch->stage >= 0; batch->stage--) {
+		/* As for sending: nothing may be on its way when the claim has run out. */
+		if (batch->options.claim_until_ms - clock_monotonic_ms() <
+		    (int64_t)batch->options.call_ms) {
+			batch->lost = true;
+			return;
+		}
 		for (uint32_t p = 0; p < batch->party_count; p++) {
 			if (!batch->parties[p].away)
 				batch_send(batch, p, is_touched, true);
@@ -49,11 +57,35 @@ static void check(struct batch *batch)
 	}
 }
 
+static void on_undoing(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct batch *batch = context;
+
+	(void)problem;
+	batch->pending--;
+	batch->overtaken = rc == 0 && PQntuples(result) == 0;
+	if (rc || batch->overtaken)
+		batch->lost = true;
+	else if (!batch->lost)
+		look(batch);
+	if (batch->pending == 0)
+		batch_turn(batch);
+}
+
+/* Says so first: with the claim extended there is time for it. */
 void batch_undo_begin(struct batch *batch)
 {
-	look(batch);
-	if (batch->pending == 0)
-		batch_undo_turn(batch);
+	int64_t now_ms = clock_monotonic_ms();
+
+	batch->step = STEP_LOOKING;
+	if (intent_store_phase(batch->options.db, &batch->options.key, batch->id, 0, "undoing",
+			       on_undoing, batch)) {
+		batch->lost = true;
+		batch->step = STEP_ENDED;
+		return;
+	}
+	batch->options.claim_until_ms = now_ms + batch->options.key.claim_ms;
+	batch->pending++;
 }
 
 /* What a step had to ask has been answered; one that asks nothing is passed over. */
@@ -63,6 +95,10 @@ void batch_undo_turn(struct batch *batch)
 		undo(batch);
 		if (batch->pending > 0)
 			return;
+		if (batch->lost) {
+			batch->step = STEP_ENDED;
+			return;
+		}
 		park(batch);
 		if (batch->pending > 0)
 			return;

@@ -432,7 +432,11 @@ int reconcile_new(struct loop *loop, const struct reconcile_options *options,
 	o = &reconcile->options;
 	o->claim_ms = o->claim_ms ? o->claim_ms : 60000;
 	o->call_ms = o->call_ms ? o->call_ms : 40000;
+	if (o->call_ms > o->claim_ms / 3 * 2)
+		o->call_ms = o->claim_ms / 3 * 2; /* a call ends before its claim */
 	o->read_ms = o->read_ms ? o->read_ms : 20000;
+	if (o->read_ms > o->claim_ms / 3)
+		o->read_ms = o->claim_ms / 3;
 	o->look_ms = o->look_ms ? o->look_ms : 10000;
 	o->full_read_ms = o->full_read_ms ? o->full_read_ms : 600000;
 	rc = loop_timer_new(loop, load, reconcile, &reconcile->wake_timer);
