@@ -133,8 +133,8 @@ static void judge(struct snmp_change *change)
 		go_on(change);
 		return;
 	}
-	/* It never arrived, or some of its SETs did: edits say what shall be, so what is left of them
-	 * is planned anew on what is there. */
+	/* It never arrived, or some of its SETs did: edits say what shall be, so what is left of
+	 * them is planned anew on what is there. */
 	if (change->rc == E_TIMEOUT && change->lost < LOST_LIMIT) {
 		go_on(change);
 		return;
