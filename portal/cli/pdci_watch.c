@@ -38,6 +38,16 @@ static void say_pdci(const struct watch *watch, const json_t *before)
 	putchar('\n');
 }
 
+/* In a release those of the release, and what has to end before; else those of the nodes that it
+ * has. */
+static bool counts(const json_t *pdci, const json_t *node, const json_t *deployment)
+{
+	if (strcmp(haasctl_word(pdci, "wanted"), "absent") == 0)
+		return strcmp(haasctl_word(deployment, "plan"), "release") == 0 ||
+		       !watch_has_ended(deployment);
+	return !json_is_string(json_object_get(node, "released_at"));
+}
+
 static int look(struct watch *watch)
 {
 	struct haasctl_reply reply = {0};
@@ -54,8 +64,7 @@ static int look(struct watch *watch)
 	{
 		json_t *deployment = json_object_get(node, "deployment");
 
-		if (json_is_object(deployment) &&
-		    !json_is_string(json_object_get(node, "released_at")))
+		if (json_is_object(deployment) && counts(reply.json, node, deployment))
 			(void)json_array_append(watched, deployment);
 	}
 	json_decref(watch->watched);
