@@ -340,13 +340,17 @@ int cli_plan_edit(const struct cli_config *config, const struct switch_edit *edi
 bool cli_plan_holds(const struct cli_config *config, const struct switch_edit *edit)
 {
 	struct cli_port blank = {.mode = config->dialect->default_mode};
+	struct port_vlans vlans, after = edit->after;
 	const struct cli_port *port;
-	struct port_vlans vlans;
 
 	if (edit->kind != EDIT_PORT)
 		return vlan_set_has(&config->vlans, edit->vlan) == (edit->kind == EDIT_VLAN_CREATE);
 	port = cli_config_port(config, edit->port);
 	if (!port)
 		port = &blank;
-	return cli_port_vlans(config, port, &vlans) && port_vlans_equal(&vlans, &edit->after);
+	/* Without modes a trunk that carries nothing with a tag is an access port. */
+	if (config->dialect->model == MODEL_MEMBERS && after.native &&
+	    vlan_set_is_empty(&after.tagged))
+		after.trunk = false;
+	return cli_port_vlans(config, port, &vlans) && port_vlans_equal(&vlans, &after);
 }

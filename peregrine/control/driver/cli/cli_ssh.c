@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
@@ -62,7 +63,8 @@ struct ssh_stream {
 	struct cli_stream_events events;
 	void *context;
 	enum phase phase;
-	int fd; /* ours until libssh has it */
+	int fd; /* as long as `session` is not there ours alone */
+	ino_t inode;
 	ssh_session session;
 	ssh_channel channel;
 	struct loop_watch *watch;
@@ -154,7 +156,6 @@ static bool session_new(struct ssh_stream *stream)
 	ssh_options_set(session, SSH_OPTIONS_HMAC_S_C, MACS);
 	if (ssh_options_set(session, SSH_OPTIONS_FD, &stream->fd) != SSH_OK)
 		return false;
-	stream->fd = -1;
 	return true;
 }
 
@@ -409,6 +410,16 @@ static enum step (*const steps[PHASE_COUNT])(struct ssh_stream *stream) = {
 
 /* --- on the loop ----------------------------------------------------------------------- */
 
+/* libssh closes a socket that it was given only when it got as far as talking on it. */
+static void socket_close(const struct ssh_stream *stream)
+{
+	struct stat is;
+
+	if (stream->fd >= 0 && fstat(stream->fd, &is) == 0 && is.st_ino == stream->inode &&
+	    S_ISSOCK(is.st_mode))
+		close(stream->fd);
+}
+
 static void stream_free(struct ssh_stream *stream)
 {
 	loop_watch_free(stream->watch);
@@ -420,8 +431,7 @@ static void stream_free(struct ssh_stream *stream)
 		ssh_disconnect(stream->session);
 		ssh_free(stream->session);
 	}
-	if (stream->fd >= 0)
-		close(stream->fd);
+	socket_close(stream);
 	if (stream->out.data)
 		sodium_memzero(stream->out.data, stream->out.room);
 	text_done(&stream->out);
@@ -498,6 +508,13 @@ static int connect_begin(const struct switch_endpoint *endpoint, uint16_t port, 
 	return 0;
 }
 
+static ino_t inode_of(int fd)
+{
+	struct stat is;
+
+	return fstat(fd, &is) ? 0 : is.st_ino;
+}
+
 static int stream_open(struct loop *loop, const struct switch_endpoint *endpoint,
 		       const char *subsystem, const struct cli_stream_events *events, void *context,
 		       void **ret_stream, struct problem *problem)
@@ -519,6 +536,8 @@ static int stream_open(struct loop *loop, const struct switch_endpoint *endpoint
 	if (!stream->port)
 		stream->port = subsystem ? 830 : 22;
 	rc = connect_begin(endpoint, stream->port, &stream->fd);
+	if (!rc)
+		stream->inode = inode_of(stream->fd);
 	if (!rc)
 		rc = loop_timer_new(loop, on_kick, stream, &stream->kick);
 	if (!rc)
