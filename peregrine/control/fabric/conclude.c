@@ -220,6 +220,7 @@ static int gather(struct work *work)
 	struct sight *sight = NULL;
 	struct sight *next = NULL;
 
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 	work->sights = calloc(room, sizeof(*work->sights));
 	work->sources = calloc(room, sizeof(*work->sources));
 	work->priors = calloc(HASH_COUNT(discovery->memory) + 1, sizeof(*work->priors));
@@ -257,7 +258,7 @@ static void keep_kinds(struct work *work)
 	for (size_t i = 0; i < work->facts.source_count; i++) {
 		struct sight *sight = work->sights[i];
 
-		if (!work->conclusion.kinds[i])
+		if (!work->conclusion.kinds || !work->conclusion.kinds[i])
 			continue;
 		free(sight->kinds);
 		sight->kinds = malloc(sight->reading.port_count + 1);

@@ -22,8 +22,12 @@ static bool same_system(const char *a, const char *b)
 
 int match_switch(const struct fabric_facts *facts, const struct match_words *words)
 {
-	int by_chassis = -1, by_system = -1, both = -1;
-	unsigned chassis_count = 0, system_count = 0, both_count = 0;
+	int by_chassis = -1;
+	int by_system = -1;
+	int both = -1;
+	unsigned chassis_count = 0;
+	unsigned system_count = 0;
+	unsigned both_count = 0;
 
 	for (size_t i = 0; i < facts->source_count; i++) {
 		const struct switch_reading *reading = facts->sources[i].reading;
