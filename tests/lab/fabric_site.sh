@@ -40,6 +40,10 @@ space() { # NODE COMMAND...
 
 fabric_site_up() { # [OPTION of rack up...]
 	site_shared
+	fabric_site_start "$@"
+}
+
+fabric_site_start() { # what site_shared made is there
 	site_folders
 	"$bin/haasctl" db init --dir "$dir/pg" >"$dir/log/db" 2>&1
 	fabric_topology >"$dir/topology"
@@ -82,8 +86,8 @@ fabric_records() { # the fabric, its switches, the plan of the cables, the provi
 		from nic x join node n on n.id = x.node_id, subnet s where n.class = 'space'"
 	fabric_wiring >"$dir/wiring.csv"
 	haasctl wiring import "$dir/wiring.csv"
-	fabric_sql "select network_create('provisioning', 'provisioning', null, '192.168.77.0/24', null, 'lab')" >"$dir/log/provisioning"
-	fabric_sql "select attachment_put('leaf1', 'c1', $(tail -n 1 "$dir/log/provisioning"), 'access', 'lab')" >/dev/null
+	haasctl network create provisioning --kind provisioning --prefix 192.168.77.0/24
+	haasctl network attach provisioning leaf1:c1
 }
 
 simulate_spaces() { # simnodes is bampi-bootd, agent and OS of the namespaces: as the role, and the OS user, of bampi-bootd
