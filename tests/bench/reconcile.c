@@ -48,7 +48,7 @@ static void make_pod(struct sim_fabric *fabric, uint32_t pod)
 
 		(void)text_format(name, sizeof(name), "%s%u-%u", i < LEAVES ? "leaf" : "spine", pod,
 				  i);
-		at = sim_fabric_add(fabric, (int64_t)(first + i + 1), name, PORTS);
+		at = sim_fabric_add(fabric, (int64_t)first + i + 1, name, PORTS);
 		vlan_set_add(&sim_fabric_switch(fabric, at)->vlans, PARKING);
 		for (uint32_t p = 0; i < LEAVES && p < EDGES; p++)
 			sim_fabric_set(fabric, at, p, &parked);
@@ -71,11 +71,13 @@ static double cpu_s(void)
 static long rss_mib(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
-	long all = 0;
-	long resident = 0;
+	char line[128] = "";
+	char *resident_text = line;
+	long resident;
 
-	if (file && fscanf(file, "%ld %ld", &all, &resident) != 2)
-		resident = 0;
+	if (file && fgets(line, sizeof(line), file))
+		(void)strtol(line, &resident_text, 10); /* all of it */
+	resident = strtol(resident_text, NULL, 10);
 	if (file)
 		(void)fclose(file);
 	return resident * (sysconf(_SC_PAGESIZE) / 1024) / 1024;

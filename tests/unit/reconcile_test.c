@@ -62,8 +62,8 @@ static long ask(const struct site *site, const char *text)
 	(void)text_format(path, sizeof(path), "%s/answer", site->folder);
 	file = fopen(path, "r");
 	assert_non_null(file);
-	if (fscanf(file, "%ld", &value) != 1)
-		value = -1;
+	if (fgets(path, sizeof(path), file))
+		value = strtol(path, NULL, 10);
 	(void)fclose(file);
 	return value;
 }

@@ -246,11 +246,11 @@ int wanted_compute(const struct fabric_model *model, const port_state observed[]
 	struct wanted wanted = {0};
 	int rc = -ENOMEM;
 
-	wanted.ports = calloc(model->port_count + 1, sizeof(*wanted.ports));
+	wanted.ports = calloc(model->port_count + 1, sizeof(port_state));
 	wanted.faults = calloc(model->port_count + 1, sizeof(*wanted.faults));
 	wanted.vlans = calloc(model->switch_count + 1, sizeof(*wanted.vlans));
 	if (wanted.ports && wanted.faults && wanted.vlans) {
-		memcpy(wanted.ports, observed, model->port_count * sizeof(*wanted.ports));
+		memcpy(wanted.ports, observed, model->port_count * sizeof(port_state));
 		rc = want_edges(model, observed, &wanted);
 	}
 	if (rc == 0)

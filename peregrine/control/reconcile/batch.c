@@ -108,6 +108,7 @@ static void on_phase(void *context, int rc, const PGresult *result, const struct
 static void next_stage(struct batch *batch)
 {
 	int64_t now_ms = clock_monotonic_ms();
+	struct phase_ask ask;
 	bool any = false;
 	int rc;
 
@@ -125,8 +126,8 @@ static void next_stage(struct batch *batch)
 		lose(batch);
 		return;
 	}
-	rc = intent_store_phase(batch->options.db, &batch->options.key, batch->id, batch->stage + 1,
-				stage_states[batch->stage], on_phase, batch);
+	ask = (struct phase_ask){batch->id, batch->stage + 1, stage_states[batch->stage]};
+	rc = intent_store_phase(batch->options.db, &batch->options.key, &ask, on_phase, batch);
 	if (rc) {
 		lose(batch);
 		return;

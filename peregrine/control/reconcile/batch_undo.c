@@ -75,11 +75,11 @@ static void on_undoing(void *context, int rc, const PGresult *result, const stru
 /* Says so first: with the claim extended there is time for it. */
 void batch_undo_begin(struct batch *batch)
 {
+	const struct phase_ask ask = {batch->id, 0, "undoing"};
 	int64_t now_ms = clock_monotonic_ms();
 
 	batch->step = STEP_LOOKING;
-	if (intent_store_phase(batch->options.db, &batch->options.key, batch->id, 0, "undoing",
-			       on_undoing, batch)) {
+	if (intent_store_phase(batch->options.db, &batch->options.key, &ask, on_undoing, batch)) {
 		batch->lost = true;
 		batch->step = STEP_ENDED;
 		return;

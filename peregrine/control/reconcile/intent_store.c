@@ -195,19 +195,19 @@ int intent_store_journal(struct db *db, const struct claim_key *key, const char 
 	return db_submit(db, &journal_query, params, fn, context);
 }
 
-int intent_store_phase(struct db *db, const struct claim_key *key, int64_t batch_id, int phase,
-		       const char *state, db_result_fn fn, void *context)
+int intent_store_phase(struct db *db, const struct claim_key *key, const struct phase_ask *ask,
+		       db_result_fn fn, void *context)
 {
 	struct key_text texts;
 	char batch[NUMBER_SIZE];
 	char number[NUMBER_SIZE];
 
 	key_texts(key, &texts);
-	(void)snprintf(batch, sizeof(batch), "%lld", (long long)batch_id);
-	(void)snprintf(number, sizeof(number), "%d", phase);
+	(void)snprintf(batch, sizeof(batch), "%lld", (long long)ask->batch_id);
+	(void)snprintf(number, sizeof(number), "%d", ask->phase);
 
-	const char *params[] = {texts.fabric, key->owner, texts.generation, texts.claim, batch,
-				number,       state};
+	const char *params[] = {texts.fabric, key->owner, texts.generation, texts.claim,
+				batch,        number,     ask->state};
 
 	return db_submit(db, &phase_query, params, fn, context);
 }

@@ -44,9 +44,14 @@ MUST_USE int intent_store_numbers(struct db *db, const struct claim_key *key, co
  */
 MUST_USE int intent_store_journal(struct db *db, const struct claim_key *key, const char *reason,
 				  const char *changes, db_result_fn fn, void *context);
+struct phase_ask {
+	int64_t batch_id;
+	int phase;         /* its changes become `sent`; 0 = none */
+	const char *state; /* of the batch */
+};
 /* The edits of one phase are about to be sent. No row: the claim is lost, send nothing. */
-MUST_USE int intent_store_phase(struct db *db, const struct claim_key *key, int64_t batch_id,
-				int phase, const char *state, db_result_fn fn, void *context);
+MUST_USE int intent_store_phase(struct db *db, const struct claim_key *key,
+				const struct phase_ask *ask, db_result_fn fn, void *context);
 
 /* Results of one pass. `result`: {"batch", "state", "problem", "changes": [{"id", "state",
  * "problem"}], "ports": [{"switch", "port", "version", "trunk", "native", "tagged"}], "faults":

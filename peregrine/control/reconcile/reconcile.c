@@ -264,7 +264,7 @@ static struct engine_fabric *fabric_get(struct reconcile *reconcile, int64_t id)
 		if (reconcile->fabrics[i]->id == id)
 			return reconcile->fabrics[i];
 	}
-	fabrics = realloc(reconcile->fabrics, (reconcile->fabric_count + 1) * sizeof(*fabrics));
+	fabrics = realloc(reconcile->fabrics, (reconcile->fabric_count + 1) * sizeof(void *));
 	if (!fabrics)
 		return NULL;
 	reconcile->fabrics = fabrics;

@@ -209,8 +209,8 @@ static int make_switches(struct maker *maker)
 	scene->model.ports = calloc(room, sizeof(*scene->model.ports));
 	scene->model.switches =
 		calloc(json_array_size(switches) + 1, sizeof(*scene->model.switches));
-	scene->observed = calloc(room, sizeof(*scene->observed));
-	scene->applied = calloc(room, sizeof(*scene->applied));
+	scene->observed = calloc(room, sizeof(port_state));
+	scene->applied = calloc(room, sizeof(port_state));
 	scene->intent_of = calloc(room, sizeof(*scene->intent_of));
 	if (!scene->names || !scene->model.ports || !scene->model.switches || !scene->observed ||
 	    !scene->applied || !scene->intent_of)
