@@ -309,8 +309,12 @@ begin
 			waits_for := format('network %s to be empty', v_network.name);
 			return next;
 			v_left := v_left + 1;
-		else
+		elsif exists (select from network_vlan x where x.network_id = v_network.id) then
 			perform network_delete(v_network.id, p_actor);
+		else   -- it never had a number, so no switch knows of it: its name is free at once
+			delete from network where id = v_network.id;
+			perform event_add(p_actor, 'network.deleted', 'network', v_network.name, v_network.tenant_id, 'returned with its PDCI',
+					  jsonb_build_object('network', v_network.id, 'pdci', p.id));
 		end if;
 	end loop;
 	if v_left = 0 then
