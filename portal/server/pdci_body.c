@@ -1,6 +1,5 @@
 #include "portal/server/pdci_body.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,9 +234,9 @@ void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors
 	}
 }
 
-char *pdci_request_text(const json_t *body)
+char *pdci_request_text(json_t *body)
 {
-	CLEANUP(json_decrefp) json_t *request = json_copy((json_t *)(uintptr_t)body);
+	CLEANUP(json_decrefp) json_t *request = json_copy(body);
 
 	(void)json_object_del(request, "name");
 	(void)json_object_del(request, "tenant");

@@ -17,7 +17,7 @@
 void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors);
 /* pdci.request: the body without what the row has columns for. Caller frees; NULL without memory.
  */
-char *pdci_request_text(const json_t *body);
+char *pdci_request_text(json_t *body);
 /* NIC, network and mode of each element: what PUT /nodes/{node}/networks takes too. `networks`: the
  * names that there are, as members of an object; NULL = any. */
 void pdci_nics_check(const json_t *nics, const json_t *networks, const char *pointer,
