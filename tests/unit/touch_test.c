@@ -181,12 +181,13 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	db_free(stage.db);
-	loop_free(stage.loop);
 	PQfinish(stage.other);
 	PQfinish(stage.holder);
 	(void)shell("%s/support/pg stop %s/pg", TEST_SOURCE_DIR, stage.folder);
 	scratch_remove(stage.folder);
+	/* Last: after a failed case there may be answers to come, which fail here too. */
+	db_free(stage.db);
+	loop_free(stage.loop);
 	return 0;
 }
 
