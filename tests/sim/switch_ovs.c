@@ -330,11 +330,10 @@ int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *cha
 	return rc != 0 ? rc : wait_applied(ovs);
 }
 
-int switch_ovs_flows(const char *openflow, const char *path, const char *flows)
+static int run_ofctl(char *command, const char *openflow, const char *path, const char *flows)
 {
 	char program[] = "ovs-ofctl";
 	char bundle[] = "--bundle";
-	char command[] = "replace-flows";
 	char target[128];
 	char file[512];
 	char *arguments[] = {program, bundle, command, target, file, NULL};
@@ -353,6 +352,20 @@ int switch_ovs_flows(const char *openflow, const char *path, const char *flows)
 	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return E_PROTOCOL;
 	return 0;
+}
+
+int switch_ovs_flows(const char *openflow, const char *path, const char *flows)
+{
+	char command[] = "replace-flows";
+
+	return run_ofctl(command, openflow, path, flows);
+}
+
+int switch_ovs_rules(const char *openflow, const char *path, const char *lines)
+{
+	char command[] = "add-flows";
+
+	return run_ofctl(command, openflow, path, lines);
 }
 
 int switch_ovs_fdb(struct switch_ovs *ovs, struct switch_fdb_row **ret_rows, size_t *ret_count)

@@ -47,6 +47,8 @@ MUST_USE int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_ch
 			      size_t count);
 /* The bridge's OpenFlow rules, all at once, by ovs-ofctl; `path` is where the text may be put. */
 MUST_USE int switch_ovs_flows(const char *openflow, const char *path, const char *flows);
+/* Some of them, at once: lines "add ..." and "delete ..." (ovs-ofctl(8), add-flows). */
+MUST_USE int switch_ovs_rules(const char *openflow, const char *path, const char *lines);
 /* Caller frees *ret_rows. */
 MUST_USE int switch_ovs_fdb(struct switch_ovs *ovs, struct switch_fdb_row **ret_rows,
 			    size_t *ret_count);
