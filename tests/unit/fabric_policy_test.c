@@ -449,6 +449,20 @@ static void sources_agree(void **state)
 	place_is(lab, 1, 1, 3, 100, PLACE_FDB | PLACE_OPTION82 | PLACE_LLDP);
 }
 
+static void a_number_of_option82_is_no_ifindex(void **state)
+{
+	struct lab *lab = *state;
+	char number[16];
+
+	(void)text_format(number, sizeof(number), "%u", lab->readings[1].ports[3].if_index);
+	lab->sightings[0] = (struct fabric_sighting){
+		.mac = nic_mac(1), .switch_name = "s1", .port = number, .seen_us = NOW - MIN};
+	lab->facts.sighting_count = 1;
+	place_is(lab, 1, -1, 0, 0, 0);
+	lab->sightings[0].port = lab->readings[1].ports[3].name;
+	place_is(lab, 1, 1, 3, 70, PLACE_OPTION82);
+}
+
 static void fresh_lldp_beats_fdb_old_does_not(void **state)
 {
 	struct lab *lab = *state;
@@ -661,6 +675,7 @@ int main(void)
 		TEST(edges_not_uplinks),
 		TEST(mac_zero_is_nobody),
 		TEST(sources_agree),
+		TEST(a_number_of_option82_is_no_ifindex),
 		TEST(fresh_lldp_beats_fdb_old_does_not),
 		TEST(a_moved_cable),
 		TEST(silence_is_no_absence),

@@ -204,7 +204,7 @@ size_t match_ports(const struct switch_reading *reading, const struct match_word
 	/* Bare hex of six bytes reads as a MAC, too: only with separators, or when it says so. */
 	if (words->port_subtype == 3 || strpbrk(words->port, ":-."))
 		asked.has_mac = mac_parse(words->port, &asked.mac) == 0 && !mac_is_zero(asked.mac);
-	asked.has_number = is_number(words->port, &asked.number);
+	asked.has_number = !words->by_name_only && is_number(words->port, &asked.number);
 	for (size_t way = 0; way < COUNT_OF(ways); way++)
 		count = match_way(reading, &asked, way, ret, count);
 	/* Every port of a chassis with one MAC fits: that is no answer. */

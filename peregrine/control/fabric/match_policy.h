@@ -4,6 +4,7 @@
  * decides between them (link_policy.h). */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ struct port_match {
 struct match_words {
 	uint8_t port_subtype; /* 0 = not known */
 	const char *chassis, *port, *port_text, *system;
+	bool by_name_only; /* `port` is never an ifIndex or a base port, even if it is a number */
 };
 
 /* Index of the source that this chassis (or, when two share it or none has it, this system name)

@@ -155,6 +155,7 @@ static int hints_of_agents(struct work *work)
 	return rc;
 }
 
+/* Ports as the rules of option 82 call them: a number there is one on the box, no ifIndex. */
 static int hints_of_sightings(struct work *work)
 {
 	int rc = 0;
@@ -164,7 +165,8 @@ static int hints_of_sightings(struct work *work)
 		const struct match_words words = {.chassis = "",
 						  .port = sighting->port,
 						  .port_text = "",
-						  .system = sighting->switch_name};
+						  .system = sighting->switch_name,
+						  .by_name_only = true};
 		struct hint hint = {
 			.mac = sighting->mac, .source = 3, .seen_us = sighting->seen_us};
 
