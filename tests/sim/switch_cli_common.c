@@ -452,3 +452,14 @@ void cli_write_list(struct text *out, const char *before, const struct vlan_set 
 		text_addf(out, "%s%s%s", before, text_get(&list), after);
 	text_done(&list);
 }
+
+void cli_write_ports(struct text *out, const char *before, const struct cli_ports *ports,
+		     const char *after)
+{
+	struct vlan_set numbers = {{0}};
+
+	for
+		EACH_PORT(port, ports)
+	vlan_set_add(&numbers, port);
+	cli_write_list(out, before, &numbers, after);
+}

@@ -76,6 +76,9 @@ void cli_each_mac(struct cli_call *call, struct cli_mac_style style);
 /* Nothing for an empty set. */
 void cli_write_list(struct text *out, const char *before, const struct vlan_set *vids,
 		    const char *after);
+/* "1-3,7" for ports of which only the numbers are written. */
+void cli_write_ports(struct text *out, const char *before, const struct cli_ports *ports,
+		     const char *after);
 
 /* Modes that a command is there in. */
 #define EX CLI_IN(CLI_EXEC)

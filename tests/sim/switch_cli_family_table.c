@@ -3,10 +3,7 @@
 #include "tests/sim/switch_cli.h"
 
 static const struct cli_family *const families[] = {
-	&cli_ios,
-	&cli_nxos,
-	&cli_os10,
-	&cli_aoscx,
+	&cli_ios, &cli_nxos, &cli_os10, &cli_aoscx, &cli_procurve, &cli_comware, &cli_delln,
 };
 
 const struct cli_family *cli_family_at(size_t i)

@@ -170,7 +170,8 @@ static void parse(struct cli_session *session, const char *line, struct cli_pars
 	struct cli_parsed *above;
 
 	cli_parse(&grammar, CLI_IN(session->mode), line, ret);
-	if (ret->result == CLI_PARSED || ret->result == CLI_EMPTY || session->mode <= CLI_CONFIG)
+	if (ret->result == CLI_PARSED || ret->result == CLI_EMPTY || ret->result == CLI_AMBIGUOUS ||
+	    session->mode <= CLI_CONFIG)
 		return;
 	above = calloc(1, sizeof(*above));
 	if (!above)

@@ -131,4 +131,104 @@ AOSCX = {
     "refused": "Operation not allowed.",
 }
 
-FAMILIES = [IOS, NXOS, OS10, AOSCX]
+PROCURVE = {
+    "family": "procurve",
+    "netmiko": "hp_procurve",
+    "prompt": "HP-2530-24G#",
+    "config": [
+        (["vlan 100", 'name "tenant a"', "untagged 3,5-6", "tagged 7", "vlan 200 name other", "vlan 200 tagged 3,7"], "HP-2530-24G(vlan-100)# "),
+        (["interface 4", "untagged vlan 100", "tagged vlan 200"], "HP-2530-24G(eth-4)# "),
+        (["vlan 100", "untagged 9"], "Module not present for port or invalid port: 9"),
+        (["interface 4", "untagged vlan 999"], "VLAN 999 does not exist."),
+        (["no vlan 1"], "The default VLAN cannot be deleted."),
+        (["bogus"], "Invalid input: bogus"),
+        (["vlan"], "Incomplete input: vlan"),
+        (["vlan 5000"], "Invalid input: 5000"),
+    ],
+    "show": [
+        ("show vlans", "100     tenant a                         | Port-based No    No", "200     other                            | Port-based No    No"),
+        ("show vlans 100", "3                Untagged Learn        Up", "7                Tagged   Learn        Up"),
+        ("show running-config", 'vlan 1\n   name "DEFAULT_VLAN"\n   no untagged 3-6\n   untagged 1-2,7-8\n   no ip address\n   exit\n',
+         'vlan 100\n   name "tenant a"\n   untagged 3-6\n   tagged 7\n', 'vlan 200\n   name "other"\n   tagged 3-4,7\n'),
+        ("show mac-address", "525400-000002     2                               77"),
+        ("show lldp info remote-device", "1         | 525400-0000aa      Ethernet1/7"),
+    ],
+    "saved": "",
+    "unsaved": ["vlan 444"],
+    "unsaved_shows": ("show vlans", "VLAN444"),
+    "refused": "Operation not allowed.",
+}
+
+COMWARE = {
+    "family": "comware",
+    "netmiko": "hp_comware",
+    "prompt": "<HPE>",
+    "config": [
+        (["vlan 100", "name tenant-a", "vlan 200 to 202", "quit"], "[HPE-vlan100]"),
+        (["interface Ten-GigabitEthernet1/0/3", "port link-type access", "port access vlan 100"], "[HPE-Ten-GigabitEthernet1/0/3]"),
+        (["interface ten1/0/4", "port link-type trunk", "port trunk permit vlan 100 200 to 201", "undo port trunk permit vlan 1",
+          "port trunk pvid vlan 100"], "[HPE-Ten-GigabitEthernet1/0/4]"),
+        (["interface range xge1/0/5 to xge1/0/6 xge1/0/8", "port link-type hybrid", "port hybrid vlan 200 tagged", "port hybrid vlan 100 untagged",
+          "port hybrid pvid vlan 100"], "[HPE-range]"),
+        (["interface xge1/0/3", "port access vlan 999"], "The specified VLAN does not exist."),
+        (["interface xge1/0/3", "port trunk permit vlan 100"], "The port link-type is not trunk."),
+        (["bogus"], "[HPE]bogus\n     ^\n % Unrecognized command found at '^' position."),
+        (["vlan 5000"], " % Wrong parameter found at '^' position."),
+        (["interface"], " % Incomplete command found at '^' position."),
+        (["vlan 100", "undo vlan 1"], "The default VLAN cannot be deleted."),
+    ],
+    "show": [
+        ("display vlan brief", "Supported Maximum VLAN ID: 4094", "100       tenant-a                         XGE1/0/3  XGE1/0/4  XGE1/0/5\n"
+         "                                           XGE1/0/6  XGE1/0/8\n"),
+        ("display vlan 200", " Tagged ports:   \n    Ten-GigabitEthernet1/0/4      Ten-GigabitEthernet1/0/5      \n", " Untagged ports:   None"),
+        ("display current-configuration interface Ten-GigabitEthernet1/0/4", "interface Ten-GigabitEthernet1/0/4\n port link-mode bridge\n"
+         " port link-type trunk\n undo port trunk permit vlan 1\n port trunk permit vlan 100 200 201\n port trunk pvid vlan 100\n"),
+        ("display current-configuration interface Ten-GigabitEthernet1/0/5", " port hybrid vlan 200 tagged\n port hybrid vlan 1 100 untagged\n"),
+        ("display mac-address", "5254-0000-0002   77         Learned          XGE1/0/2"),
+        ("display lldp neighbor-information list", "spine1               XGE1/0/1        5254-0000-00aa  Ethernet1/7"),
+    ],
+    "saved": "Saved the current configuration to mainboard device successfully.",
+    "unsaved": ["vlan 444"],
+    "unsaved_shows": ("display vlan brief", "VLAN 0444"),
+    "refused": "The operation is not allowed.",
+}
+
+DELLN = {
+    "family": "delln",
+    "netmiko": "dell_os6",
+    "tail": ["exit"],  # this Netmiko knows no configuration mode but "(config)#"
+    "prompt": "console#",
+    "config": [
+        (["vlan 100,200-201", "exit", "vlan 100", "name tenant-a"], ("console(config-vlan100,200-201)#", "console(config-vlan100)#")),
+        (["vlan database", "vlan 300", "exit"], "console(config-vlan)#"),
+        (["interface gi1/0/3", "switchport mode access", "switchport access vlan 100"], "console(config-if-Gi1/0/3)#"),
+        (["interface range gi1/0/4-5", "switchport mode trunk", "switchport trunk allowed vlan 100,200", "switchport trunk native vlan 200"],
+         "console(config-if-range)#"),
+        (["interface Gi1/0/6", "switchport mode general", "switchport general allowed vlan add 100 tagged",
+          "switchport general allowed vlan add 201 untagged", "switchport general pvid 201", "switchport general allowed vlan remove 1"], "#"),
+        (["interface gi1/0/3", "switchport access vlan 999"], "VLAN was not created by user."),
+        (["vlan 4094"], "VLAN      4094 ERROR: VLAN ID is out of range"),
+        (["no vlan 999"], "VLAN       999 ERROR: This VLAN does not exist."),
+        (["bogus"], "\n                ^\n% Invalid input detected at '^' marker."),
+        (["interface"], "Command not found / Incomplete command. Use ? to list commands."),
+        (["interface gi1/0/3", "s"], "% Ambiguous command"),
+    ],
+    "show": [
+        ("show vlan", "VLAN   Name                             Ports          Type\n-----  ---------------                  -------------  --------------\n",
+         "100    tenant-a                         Gi1/0/3-6      Static\n", "1      default                          Gi1/0/1-2,     Default\n"
+         "                                        Gi1/0/7-8"),
+        ("show running-config interface gi1/0/6", "interface Gi1/0/6\nswitchport mode general\nswitchport general pvid 201\n"
+         "switchport general allowed vlan add 201\nswitchport general allowed vlan add 100 tagged\nexit"),
+        ("show running-config interface Gi1/0/4", "switchport mode trunk\nswitchport trunk native vlan 200\nswitchport trunk allowed vlan 100,200\n"),
+        ("show mac address-table", "77       5254.0000.0002        Dynamic       Gi1/0/2"),
+        ("show lldp remote-device all", "Gi1/0/1    1        52:54:00:00:00:aa     Ethernet1/7"),
+    ],
+    "save": lambda connection: connection.send_command_timing("copy running-config startup-config") + connection.send_command_timing(
+        "y", normalize=False),
+    "saved": "Configuration Saved!",
+    "unsaved": ["vlan 444"],
+    "unsaved_shows": ("show vlan", "VLAN0444"),
+    "refused": "ERROR: command rejected.",
+}
+
+FAMILIES = [IOS, NXOS, OS10, AOSCX, PROCURVE, COMWARE, DELLN]
