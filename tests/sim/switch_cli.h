@@ -147,6 +147,6 @@ void cli_do(struct cli_call *call, const char *line);
 bool cli_is_reserved(const struct cli_session *session, unsigned vid);
 
 extern const struct cli_family cli_ios, cli_nxos, cli_os10, cli_aoscx, cli_procurve, cli_comware,
-	cli_delln;
+	cli_delln, cli_os9;
 const struct cli_family *cli_family_find(const char *name);
 const struct cli_family *cli_family_at(size_t i);

@@ -231,4 +231,35 @@ DELLN = {
     "refused": "ERROR: command rejected.",
 }
 
-FAMILIES = [IOS, NXOS, OS10, AOSCX, PROCURVE, COMWARE, DELLN]
+OS9 = {
+    "family": "os9",
+    "netmiko": "dell_force10",
+    "prompt": "Dell#",
+    "config": [
+        (["interface range te 0/3-4", "switchport", "interface tengigabitethernet 0/5", "portmode hybrid", "switchport"], "Dell(conf-if-te-0/5)#"),
+        (["interface vlan 100", "description tenant-a", "untagged te 0/3-4", "untagged TenGigabitEthernet 0/5", "interface vlan 200", "tagged te 0/5"],
+         "Dell(conf-if-vl-100)#"),
+        (["interface vlan 200", "untagged te 0/3"], "Dell(conf-if-vl-200)#"),
+        (["interface vlan 100", "untagged te 0/6"], "% Error: Port is not in Layer-2 mode Te 0/6."),
+        (["interface vlan 100", "tagged te 0/3"], "% Error: Port is untagged in another VLAN Te 0/3."),
+        (["interface te 0/3", "portmode hybrid"], "% Error: Port is in Layer-2 mode Te 0/3."),
+        (["no interface vlan 1"], "% Error: Cannot delete default Vlan 1."),
+        (["bogus"], '\n           ^\n% Error: Invalid input at "^" marker.'),
+        (["interface"], "% Error: Incomplete command."),
+    ],
+    "show": [
+        ("show vlan", "    NUM    Status    Description                     Q Ports", "    100    Active    tenant-a                        U Te 0/4-5",
+         "    200    Active                                    U Te 0/3\n                                                     T Te 0/5"),
+        ("show running-config interface te 0/5", "interface TenGigabitEthernet 0/5\n no ip address\n portmode hybrid\n switchport\n no shutdown\n"),
+        ("show running-config", "interface Vlan 200\n no ip address\n tagged TenGigabitEthernet 0/5\n untagged TenGigabitEthernet 0/3\n no shutdown\n"),
+        ("show mac-address-table", " 77     52:54:00:00:00:02   Dynamic         Te 0/2"),
+        ("show lldp neighbors", " Te 0/1       spine1          Ethernet1/7"),
+    ],
+    "save": lambda connection: connection.send_command("write memory"),
+    "saved": "!",
+    "unsaved": ["interface vlan 444"],
+    "unsaved_shows": ("show vlan", "444"),
+    "refused": "% Error: Command rejected.",
+}
+
+FAMILIES = [IOS, NXOS, OS10, AOSCX, PROCURVE, COMWARE, DELLN, OS9]
