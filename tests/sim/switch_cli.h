@@ -143,7 +143,7 @@ void cli_ask(struct cli_session *session, struct text *out, const char *question
 /* Leaves a level, with what that does. */
 void cli_leave(struct cli_session *session, enum cli_mode mode);
 bool cli_configure(struct cli_call *call);
-void cli_do(struct cli_call *call, const char *line);
+void cli_do(struct cli_call *about, const char *line);
 bool cli_is_reserved(const struct cli_session *session, unsigned vid);
 
 extern const struct cli_family cli_ios, cli_nxos, cli_os10, cli_aoscx, cli_procurve, cli_comware,

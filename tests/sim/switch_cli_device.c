@@ -40,7 +40,8 @@ void cli_device_refresh(struct cli_device *device)
 {
 	struct cli_faults before = device->faults;
 	struct stat about = {0};
-	char *text = NULL, wrong[64] = "";
+	char *text = NULL;
+	char wrong[64] = "";
 	size_t size = 0;
 
 	if (!device->faults_path)

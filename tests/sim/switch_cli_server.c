@@ -61,6 +61,7 @@ static int on_password(ssh_session ssh, const char *user, const char *password, 
 	return SSH_AUTH_DENIED;
 }
 
+// NOLINTNEXTLINE(readability-function-size): the shape is libssh's
 static int on_pty(ssh_session ssh, ssh_channel channel, const char *term, int width, int height,
 		  int pixel_width, int pixel_height, void *context)
 {
@@ -320,7 +321,8 @@ static int listen_on(const struct cli_server_options *options, int *ret_fd)
 	struct sockaddr_in address = {.sin_family = AF_INET,
 				      .sin_port = htons((uint16_t)options->port)};
 	socklen_t size = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int yes = 1;
 
 	if (fd < 0)
 		return -errno;
@@ -359,7 +361,8 @@ static void accept_all(struct server *server, ssh_bind bind, int fd)
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
 
 	while (!*server->stopping) {
-		int yes = 1, client;
+		int yes = 1;
+		int client;
 
 		reap(server, false);
 		if (poll(&wait, 1, 200) <= 0) {
@@ -386,7 +389,8 @@ int cli_server_run(struct cli_device *device, const struct cli_server_options *o
 				.lock = PTHREAD_MUTEX_INITIALIZER};
 	ssh_bind bind = NULL;
 	ssh_key key = NULL;
-	int fd = -1, rc;
+	int fd = -1;
+	int rc;
 
 	if (ssh_init() != SSH_OK)
 		return E_UNAVAILABLE;

@@ -189,7 +189,9 @@ static void parse(struct cli_session *session, const char *line, struct cli_pars
 static void execute(struct cli_session *session, const char *text, struct text *out)
 {
 	struct cli_parsed *parsed = calloc(1, sizeof(*parsed));
-	char line[CLI_LINE_MAX + 1], how[16], what[128];
+	char line[CLI_LINE_MAX + 1];
+	char how[16];
+	char what[128];
 
 	if (!parsed)
 		return;
