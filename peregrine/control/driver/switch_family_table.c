@@ -97,7 +97,7 @@ const struct switch_family switch_family_table[] = {
 		.max_sessions = 1,
 		.timeout_ms = 3000,
 		.change_timeout_ms = 120000,
-		.proof = PROOF_NONE,
+		.proof = PROOF_EMULATOR,
 	},
 	{
 		.name = "hpe-comware",
@@ -114,7 +114,7 @@ const struct switch_family switch_family_table[] = {
 		.max_sessions = 5,
 		.timeout_ms = 3000,
 		.change_timeout_ms = 120000,
-		.proof = PROOF_NONE,
+		.proof = PROOF_EMULATOR,
 	},
 	{
 		.name = "aruba-cx",
@@ -148,7 +148,7 @@ const struct switch_family switch_family_table[] = {
 		.max_sessions = 1,
 		.timeout_ms = 3000,
 		.change_timeout_ms = 120000,
-		.proof = PROOF_NONE,
+		.proof = PROOF_EMULATOR,
 	},
 	{
 		.name = "dell-os9",

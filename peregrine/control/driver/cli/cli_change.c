@@ -87,7 +87,6 @@ static void stop(struct cli_change *change, int rc)
 /* --- sending ------------------------------------------------------------------------------- */
 
 static void next_line(struct cli_change *change);
-static void next_edit(struct cli_change *change);
 
 /* A later edit of the same thing is the one that must be seen. */
 static bool is_superseded(const struct switch_request *request, size_t at)
@@ -149,18 +148,8 @@ static void on_line(void *context, const struct cli_answer *answer)
 	next_line(change);
 }
 
-static void next_line(struct cli_change *change)
-{
-	if (change->line < change->plan.count) {
-		cli_switch_run(change->one, change->plan.lines[change->line].text, on_line, change);
-		return;
-	}
-	*result_of(change) = EDIT_TAKEN;
-	change->edit++;
-	next_edit(change);
-}
-
-static void next_edit(struct cli_change *change)
+/* False: the batch has ended, or is leaving. */
+static bool plan_edit(struct cli_change *change)
 {
 	const struct switch_request *request = change->one->request;
 	int rc;
@@ -171,21 +160,37 @@ static void next_edit(struct cli_change *change)
 		change->edit++;
 	if (change->edit == request->edit_count) {
 		leave(change);
-		return;
+		return false;
 	}
 	change->changed = change->round > 1;
 	change->line = 0;
 	change->plan.count = 0;
 	rc = cli_plan_edit(change->one->config, &request->edits[change->edit], &change->plan,
 			   &change->problem);
-	if (rc) {
-		if (!problem_is_set(&change->problem))
-			problem_set(&change->problem, rc, "an edit of switch %s cannot be planned",
-				    change->one->endpoint.name);
-		stop(change, rc);
-		return;
+	if (!rc)
+		return true;
+	if (!problem_is_set(&change->problem))
+		problem_set(&change->problem, rc, "an edit of switch %s cannot be planned",
+			    change->one->endpoint.name);
+	stop(change, rc);
+	return false;
+}
+
+static void next_line(struct cli_change *change)
+{
+	while (change->line == change->plan.count) {
+		*result_of(change) = EDIT_TAKEN;
+		change->edit++;
+		if (!plan_edit(change))
+			return;
 	}
-	next_line(change);
+	cli_switch_run(change->one, change->plan.lines[change->line].text, on_line, change);
+}
+
+static void first_line(struct cli_change *change)
+{
+	if (plan_edit(change))
+		next_line(change);
 }
 
 static void on_entered(void *context, const struct cli_answer *answer)
@@ -212,7 +217,7 @@ static void on_entered(void *context, const struct cli_answer *answer)
 			end(change, change->rc, &change->problem);
 		return;
 	}
-	next_edit(change);
+	first_line(change);
 }
 
 static void begin_round(struct cli_change *change)
@@ -222,7 +227,7 @@ static void begin_round(struct cli_change *change)
 	if (change->one->dialect->config_enter)
 		cli_switch_run(change->one, change->one->dialect->config_enter, on_entered, change);
 	else
-		next_edit(change);
+		first_line(change);
 }
 
 /* --- reading back ---------------------------------------------------------------------------- */
