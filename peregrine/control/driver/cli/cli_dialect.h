@@ -19,6 +19,7 @@ enum cli_when {
 	WHEN_NATIVE = 1 << 2,    /* untagged frames have a VLAN */
 	WHEN_NO_NATIVE = 1 << 3, /* untagged frames are dropped */
 	WHEN_WAS_TRUNK = 1 << 4, /* it is a trunk now */
+	WHEN_ROUTED = 1 << 6,    /* the port is no port of a bridge now */
 	WHEN_NAMED = 1 << 5,     /* the VLAN has a name */
 };
 

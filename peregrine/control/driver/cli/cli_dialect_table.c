@@ -262,9 +262,12 @@ const struct cli_dialect cli_dialect_os9 = {
 			{.text = "no shutdown"},
 			{.text = "exit"}},
 	.vlan_delete = {{.text = "no interface vlan {vlan}"}},
-	/* Ports are put into VLANs, not VLANs onto ports. A port for both kinds of frames must have
-	 * been prepared with "portmode hybrid" and "switchport". */
-	.port = {{.text = "interface vlan {vlan}\nno tagged {port}\nexit",
+	/* Ports are put into VLANs, not VLANs onto ports. A port that is none of a bridge becomes
+	 * one for both kinds of frames; one that is, but not hybrid, cannot while in VLANs. */
+	.port = {{.text = "interface {port}\nportmode hybrid\nswitchport\nexit",
+		  .when = WHEN_ROUTED,
+		  .flags = STEP_CONTEXT},
+		 {.text = "interface vlan {vlan}\nno tagged {port}\nexit",
 		  .flags = STEP_CONTEXT | STEP_PER_VLAN,
 		  .list = LIST_DROP_TAGGED},
 		 {.text = "interface vlan {vlan}\nno untagged {port}\nexit",
@@ -280,6 +283,7 @@ const struct cli_dialect cli_dialect_os9 = {
 	.save = "write memory",
 	.saved = "[OK]",
 	.show_config = "show running-config",
+	.native_required = true, /* a hybrid port of no VLAN is untagged in the default one */
 	.model = MODEL_MEMBERS,
 	.default_mode = FACT_MODE_ACCESS,
 	.routed_unless_said = true,

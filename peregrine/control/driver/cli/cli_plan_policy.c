@@ -292,7 +292,8 @@ static int plan_port(const struct cli_config *config, const struct switch_edit *
 		port = &blank;
 	values.when = (after->trunk ? WHEN_TRUNK : WHEN_ACCESS) |
 		      (after->native ? WHEN_NATIVE : WHEN_NO_NATIVE) |
-		      (port->mode == FACT_MODE_TRUNK ? WHEN_WAS_TRUNK : 0);
+		      (port->mode == FACT_MODE_TRUNK ? WHEN_WAS_TRUNK : 0) |
+		      (port->routed ? WHEN_ROUTED : 0);
 	cli_port_name(dialect, edit->port, values.port, sizeof(values.port));
 	port_lists(config, port, after, &values);
 	return add_steps(plan, &values, dialect->port, COUNT_OF(dialect->port));
