@@ -390,12 +390,16 @@ begin
 		raise exception 'a new fabric needs vlan_low, vlan_high and parking_vlan' using errcode = 'HA422',
 			hint = 'the numbers that are ours in it, and the one of a free port';
 	end if;
-	insert into fabric (name, vlan_low, vlan_high, parking_vlan, quarantine_s, repair)
-	values (p_name, coalesce((p_spec ->> 'vlan_low')::integer, 2), coalesce((p_spec ->> 'vlan_high')::integer, 2),
+	-- Free ports of one switch do not meet either: each is in a parking VLAN of its own, as far as there are any. Many by default.
+	insert into fabric (name, parking_count, vlan_low, vlan_high, parking_vlan, quarantine_s, repair)
+	values (p_name, coalesce((p_spec ->> 'parking_count')::integer, case when p_spec ?& '{parking_vlan,vlan_low}' then
+			least(64, case when (p_spec ->> 'parking_vlan')::integer < (p_spec ->> 'vlan_low')::integer then (p_spec ->> 'vlan_low')::integer else 4095 end
+				  - (p_spec ->> 'parking_vlan')::integer) end, 1), coalesce((p_spec ->> 'vlan_low')::integer, 2), coalesce((p_spec ->> 'vlan_high')::integer, 2),
 		coalesce((p_spec ->> 'parking_vlan')::integer, 4094), coalesce((p_spec ->> 'quarantine_s')::integer, 600), coalesce(p_spec ->> 'repair', 'repair'))
 	on conflict (name) do update set vlan_low = coalesce((p_spec ->> 'vlan_low')::integer, fabric.vlan_low),
 		vlan_high = coalesce((p_spec ->> 'vlan_high')::integer, fabric.vlan_high),
 		parking_vlan = coalesce((p_spec ->> 'parking_vlan')::integer, fabric.parking_vlan),
+		parking_count = coalesce((p_spec ->> 'parking_count')::integer, fabric.parking_count),
 		quarantine_s = coalesce((p_spec ->> 'quarantine_s')::integer, fabric.quarantine_s), repair = coalesce(p_spec ->> 'repair', fabric.repair),
 		version = fabric.version + 1;
 	perform event_add(p_actor, case when v_new then 'fabric.created' else 'fabric.changed' end, 'fabric', p_name, null,
@@ -405,7 +409,7 @@ begin
 	return v_new;
 exception when check_violation then
 	raise exception 'the VLANs of fabric % make no sense', p_name using errcode = 'HA422',
-		hint = 'vlan_low <= vlan_high, both 2..4094, and parking_vlan outside of them';
+		hint = 'vlan_low <= vlan_high, both 2..4094, and the parking VLANs outside of them';
 end
 $$;
 grant execute on function fabric_put(text, jsonb, text) to portald;

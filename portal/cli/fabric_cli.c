@@ -29,18 +29,6 @@ static int fabric_list(void *context, const struct command_input *input)
 	return listing_pages(context, input, "/fabrics", 0, COLUMNS(fabric_columns));
 }
 
-static int add_number(struct text *body, const struct command_input *input, const char *option,
-		      const char *key)
-{
-	const char *word = command_option(input, option);
-	int64_t number = 0;
-	int status = word ? haasctl_number(option, word, &number) : EXIT_OK;
-
-	if (word && status == EXIT_OK)
-		json_int(body, key, number);
-	return status;
-}
-
 /* "100-199" */
 static int add_range(struct text *body, const char *word)
 {
@@ -61,6 +49,22 @@ static int add_range(struct text *body, const char *word)
 	return EXIT_OK;
 }
 
+/* One number or a range. */
+static int add_parking(struct text *body, const char *range)
+{
+	int low = 0, high = 0, end = 0;
+
+	if (!range)
+		return EXIT_OK;
+	if (sscanf(range, "%4d%n-%4d%n", &low, &end, &high, &end) < 1 || range[end] != '\0' ||
+	    low < 2 || low > 4094 || (high != 0 && high < low))
+		return haasctl_usage("--parking %s is no VLAN or range like 4000-4063", range);
+	json_int(body, "parking_vlan", low);
+	if (high != 0)
+		json_int(body, "parking_count", high - low + 1);
+	return EXIT_OK;
+}
+
 static int fabric_set(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text target = {0};
@@ -75,7 +79,7 @@ static int fabric_set(void *context, const struct command_input *input)
 	json_begin_object(&body, NULL);
 	int status = add_range(&body, command_option(input, "--vlans"));
 	if (status == EXIT_OK)
-		status = add_number(&body, input, "--parking", "parking_vlan");
+		status = add_parking(&body, command_option(input, "--parking"));
 	if (quarantine)
 		json_int(&body, "quarantine_s", seconds);
 	if (repair)
@@ -173,11 +177,14 @@ static int fabric_show(void *context, const struct command_input *input)
 	if (!listing_for_people(input) || command_option(input, "--columns"))
 		return listing_rows(input, switches, COLUMNS(columns));
 	printf("fabric %s: VLANs %" JSON_INTEGER_FORMAT "-%" JSON_INTEGER_FORMAT
-	       ", free ports in %" JSON_INTEGER_FORMAT ", foreign changes: %s\n\n",
+	       ", free ports in %" JSON_INTEGER_FORMAT "-%" JSON_INTEGER_FORMAT
+	       ", foreign changes: %s\n\n",
 	       haasctl_word(reply.json, "name"),
 	       json_integer_value(json_object_get(reply.json, "vlan_low")),
 	       json_integer_value(json_object_get(reply.json, "vlan_high")),
 	       json_integer_value(json_object_get(reply.json, "parking_vlan")),
+	       json_integer_value(json_object_get(reply.json, "parking_vlan")) +
+		       json_integer_value(json_object_get(reply.json, "parking_count")) - 1,
 	       haasctl_word(reply.json, "repair"));
 	status = listing_rows(input, switches, COLUMNS(columns));
 	printf("\n");
@@ -347,7 +354,8 @@ static int alert_acknowledge(void *context, const struct command_input *input)
 static const struct option_row fabric_options[] = {
 	{"--vlans", 0, OPTION_VALUE, "LOW-HIGH",
 	 "the VLANs that are ours: nothing else is touched"},
-	{"--parking", 0, OPTION_VALUE, "VLAN", "of a free port; outside of them"},
+	{"--parking", 0, OPTION_VALUE, "LOW[-HIGH]",
+	 "of free ports, outside of them; LOW: 64 from it on"},
 	{"--quarantine", 0, OPTION_VALUE, "TIME", "before a returned VLAN is used again, 10m"},
 	{"--foreign", 0, OPTION_VALUE, "repair|report", "what a foreign change of ours gets"},
 };

@@ -22,6 +22,7 @@ static const struct member_row fabric_members[] = {
 	{"vlan_low",     MEMBER_INT,  0, 2, 4094,  NULL},
 	{"vlan_high",    MEMBER_INT,  0, 2, 4094,  NULL},
 	{"parking_vlan", MEMBER_INT,  0, 2, 4094,  NULL},
+	{"parking_count", MEMBER_INT, 0, 1, 1024,  NULL},
 	{"quarantine_s", MEMBER_INT,  0, 0, 86400, NULL},
 	{"repair",       MEMBER_WORD, 0, 0, 0,     fabric_repair_words},
 };

@@ -3,13 +3,13 @@
 #include "portal/server/fabric_text.h"
 #include "portal/server/store_text.h"
 
-#define FABRIC_ITEM                                                                                                        \
-	"jsonb_build_object('name', f.name, 'vlan_low', f.vlan_low, 'vlan_high', f.vlan_high, 'parking_vlan', "            \
-	"f.parking_vlan, 'quarantine_s', f.quarantine_s, 'repair', f.repair, 'version', f.version, "                       \
-	"'created_at', f.created_at, "                                                                                     \
-	"'switches', (select count(*) from haas.switch_endpoint e where e.fabric_id = f.id), "                             \
-	"'silent', (select count(*) from haas.switch_endpoint e join haas.switch_observed o on o.switch_id = e.switch_id " \
-	"where e.fabric_id = f.id and not o.reachable), "                                                                  \
+#define FABRIC_ITEM                                                                                                                    \
+	"jsonb_build_object('name', f.name, 'vlan_low', f.vlan_low, 'vlan_high', f.vlan_high, 'parking_vlan', "                        \
+	"f.parking_vlan, 'parking_count', f.parking_count, 'quarantine_s', f.quarantine_s, 'repair', f.repair, 'version', f.version, " \
+	"'created_at', f.created_at, "                                                                                                 \
+	"'switches', (select count(*) from haas.switch_endpoint e where e.fabric_id = f.id), "                                         \
+	"'silent', (select count(*) from haas.switch_endpoint e join haas.switch_observed o on o.switch_id = e.switch_id "             \
+	"where e.fabric_id = f.id and not o.reachable), "                                                                              \
 	"'links', (select count(*) from haas.link_view l where l.fabric = f.name and l.state <> 'gone'))"
 
 #define LINK_ITEM                                                                                              \

@@ -69,7 +69,7 @@ fabric_sql() {
 
 fabric_records() { # the fabric, its switches, the plan of the cables, the provisioning network and our own cable in it
 	local name role address i
-	haasctl fabric create main --vlans 1300-1399 --parking 4000 --quarantine 10s
+	haasctl fabric create main --vlans 1300-1399 --parking 4000-4015 --quarantine 10s
 	while read -r name role address; do
 		printf 'snmp_auth_secret=lab-auth-pass\nsnmp_priv_secret=lab-priv-pass\n' |
 			haasctl switch add "$name" --fabric main --role "$role" --address "$address" --snmp-user haas256 --snmp-auth sha256 --snmp-priv aes \

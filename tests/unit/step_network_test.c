@@ -7,9 +7,14 @@
 #include "bampi/control/deploy/steps/steps.h"
 #include "tests/unit/deploy_facts.h"
 
-static const struct problem wrong_cable = {.code = E_CONFLICT,
-					   .message = "eth0 was found at leaf2:p4"};
-static const struct problem dead_switch = {.code = E_CONFLICT, .message = "leaf1 does not answer"};
+#define WRONG_CABLE                                                         \
+	{                                                                   \
+		.code = E_CONFLICT, .message = "eth0 was found at leaf2:p4" \
+	}
+#define DEAD_SWITCH                                                    \
+	{                                                              \
+		.code = E_CONFLICT, .message = "leaf1 does not answer" \
+	}
 
 /* clang-format off */
 static const struct {
@@ -26,11 +31,11 @@ static const struct {
 	{"asks for the tenant's", step_attach, false, {.managed = true, .place = PLACE_PROVISIONING, .ports = 1}, STEP_WAITING, PLACE_TENANT, NULL},
 	{"asks for none", step_park, false, {.managed = true, .place = PLACE_TENANT, .ports = 1}, STEP_WAITING, PLACE_PARKING, NULL},
 	{"waits for the switch", step_isolate, true, {.managed = true, .place = PLACE_PROVISIONING, .ports = 2, .open = 1}, STEP_WAITING, PLACE_NONE, "1 of 2 ports of node n4 are not yet in the provisioning network"},
-	{"says what the switch says", step_isolate, true, {.managed = true, .place = PLACE_PROVISIONING, .ports = 2, .open = 1, .problem = dead_switch}, STEP_WAITING, PLACE_NONE, "leaf1 does not answer"},
+	{"says what the switch says", step_isolate, true, {.managed = true, .place = PLACE_PROVISIONING, .ports = 2, .open = 1, .problem = DEAD_SWITCH}, STEP_WAITING, PLACE_NONE, "leaf1 does not answer"},
 	{"is there", step_isolate, true, {.managed = true, .place = PLACE_PROVISIONING, .ports = 2}, STEP_DONE, PLACE_NONE, NULL},
 	{"somebody else asked for another place", step_isolate, true, {.managed = true, .place = PLACE_TENANT, .ports = 2}, STEP_WAITING, PLACE_NONE, NULL},
-	{"was refused", step_isolate, true, {.managed = true, .place = PLACE_PARKING, .ports = 1, .refused = wrong_cable}, STEP_FAILED, PLACE_NONE, "eth0 was found at leaf2:p4"},
-	{"was refused before, asks again", step_isolate, false, {.managed = true, .place = PLACE_PARKING, .ports = 1, .refused = wrong_cable}, STEP_WAITING, PLACE_PROVISIONING, NULL},
+	{"was refused", step_isolate, true, {.managed = true, .place = PLACE_PARKING, .ports = 1, .refused = WRONG_CABLE}, STEP_FAILED, PLACE_NONE, "eth0 was found at leaf2:p4"},
+	{"was refused before, asks again", step_isolate, false, {.managed = true, .place = PLACE_PARKING, .ports = 1, .refused = WRONG_CABLE}, STEP_WAITING, PLACE_PROVISIONING, NULL},
 	{"a node on no switch of ours is installed all the same", step_isolate, true, {.managed = true, .place = PLACE_PROVISIONING}, STEP_DONE, PLACE_NONE, NULL},
 	{"but not given to a tenant who wants networks", step_attach, true, {.managed = true, .place = PLACE_TENANT, .networks = 1}, STEP_FAILED, PLACE_NONE, "the ports of node n4 are not known"},
 	{"and to one who wants none, it is", step_attach, true, {.managed = true, .place = PLACE_TENANT}, STEP_DONE, PLACE_NONE, NULL},

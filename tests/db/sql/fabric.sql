@@ -6,7 +6,7 @@ select fabric_put('f1', '{"vlan_low": 100, "vlan_high": 199}', 'ann');
 select fabric_put('f1', '{"vlan_low": 100, "vlan_high": 199, "parking_vlan": 150}', 'ann');
 select fabric_put('f1', '{"vlan_low": 100, "vlan_high": 199, "parking_vlan": 99}', 'ann');
 select fabric_put('f1', '{"repair": "report"}', 'ann');
-select vlan_low, vlan_high, parking_vlan, repair, version from fabric;
+select vlan_low, vlan_high, parking_vlan, parking_count, repair, version from fabric;
 select switch_manage('leaf1', '{}', 'ann');
 select switch_manage('leaf1', '{"address": "10.0.0.1", "credentials": {"snmp_user": "u"}, "secrets_sealed": "00ff"}', 'ann');
 select switch_manage('leaf2', '{"address": "10.0.0.1"}', 'ann');
