@@ -137,7 +137,7 @@ struct cli_dialect {
 	 * system's log writes into the terminal is passed over. */
 	const char *errors[CLI_PATTERN_LIMIT]; /* at least one */
 	const char *benign[8];                 /* of lines that look like errors and are none */
-	const char *busy[6];                   /* somebody else holds the configuration */
+	const char *busy[8];                   /* somebody else holds the configuration */
 	const char *denied[6];                 /* this user may not */
 
 	struct cli_step vlan_create[4], vlan_delete[3], port[CLI_STEP_LIMIT];

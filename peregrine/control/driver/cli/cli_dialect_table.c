@@ -255,7 +255,7 @@ const struct cli_dialect cli_dialect_os9 = {
 	.config_leave = "end",
 	.errors = {PERCENT_ERRORS, "error:", "cannot "},
 	.benign = {"%warning", "% warning", "warning:"},
-	.busy = {BUSY_WORDS},
+	.busy = {BUSY_WORDS, "exclusive configuration"},
 	.denied = {DENIED_WORDS},
 	.vlan_create = {{.text = "interface vlan {vlan}"},
 			{.text = "description {name}", .when = WHEN_NAMED},
