@@ -4,7 +4,7 @@ create table pdci (
 	id bigint generated always as identity primary key,
 	tenant_id bigint not null references tenant,
 	name text not null check (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
-	-- as asked for: {"groups": [{"class", "count", "image", "nics": [{"nic", "network", "mode"}]}], "networks": [{"name", "prefix"}], "spread": "rack" | "near" | "any",
+	-- as asked for: {"groups": [{"class", "count", "image", "nics": [{"nic", "network", "mode"}]}], "networks": [{"name", "prefix"}], "spread": "near" | "rack",
 	-- "params": {"ssh_keys", "user_data"}}
 	request jsonb not null,
 	wanted text not null default 'present' check (wanted in ('present', 'absent')),
