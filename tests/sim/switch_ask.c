@@ -125,6 +125,7 @@ static void put_identity(struct text *json, const struct switch_identity *identi
 	json_string(json, "family", identity->family);
 	json_int(json, "uptime_ms", (int64_t)identity->uptime_ms);
 	json_int(json, "vlan_changes", (int64_t)identity->vlan_changes);
+	json_int(json, "neighbor_changes", (int64_t)identity->neighbor_changes);
 	json_end_object(json);
 }
 

@@ -410,9 +410,30 @@ static void only_what_was_asked_for_is_told(void **state)
 	assert_int_equal(world.reading.port_count, 2); /* the loopback is no port */
 }
 
+/* A poll asks for scalars alone: what moves says which tables are worth reading again. */
+static void scalars_tell_what_changed(void **state)
+{
+	struct snmp_facts facts = {.dialect = &snmp_dialect_qbridge};
+	struct snmp_value none = {.type = SNMP_NO_OBJECT};
+	struct snmp_value ticks = {.type = SNMP_TICKS};
+
+	(void)state;
+	assert_true(snmp_facts_scalar(&facts, 8, &none));
+	assert_int_equal(facts.identity.neighbor_changes, 0);
+	/* Never changed since it started is not the same as does not say. */
+	assert_true(snmp_facts_scalar(&facts, 8, &ticks));
+	assert_int_equal(facts.identity.neighbor_changes, 1);
+	ticks.number = UINT32_MAX;
+	assert_true(snmp_facts_scalar(&facts, 8, &ticks));
+	assert_int_equal(facts.identity.neighbor_changes, (uint64_t)UINT32_MAX + 1);
+	assert_int_equal(facts.identity.vlan_changes, 0);
+	assert_false(snmp_facts_scalar(&facts, FACT_SCALARS, &ticks));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(scalars_tell_what_changed),
 		cmocka_unit_test(base_port_is_not_if_index),
 		cmocka_unit_test(fdb_id_is_not_the_vlan),
 		cmocka_unit_test(fdb_id_is_the_vlan_where_nothing_maps_it),

@@ -121,6 +121,8 @@ struct switch_identity {
 	uint64_t uptime_ms;    /* sysUpTime: went back = it rebooted */
 	uint64_t vlan_changes; /* dot1qVlanNumDeletes and dot1qNumVlans mixed, or the family's own
 				  counter: differs = somebody changed something; 0 = it has none */
+	uint64_t neighbor_changes; /* lldpStatsRemTablesLastChangeTime and one: differs = LLDP saw a
+				      neighbour come, go or change; 0 = it has none */
 };
 
 /* Which parts of a reading are wanted; the answer says which came. */

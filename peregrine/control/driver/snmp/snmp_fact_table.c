@@ -104,7 +104,7 @@ const uint16_t fact_row_sizes[FACT_TABLE_COUNT] = {
 };
 
 /* sysDescr, sysObjectID, sysUpTime, sysName, LLDP's chassis subtype and id, dot1qNumVlans,
- * dot1qVlanNumDeletes. */
+ * dot1qVlanNumDeletes, lldpStatsRemTablesLastChangeTime. */
 const struct snmp_oid fact_scalars[FACT_SCALARS] = {
 	OID(1, 3, 6, 1, 2, 1, 1, 1, 0),
 	OID(1, 3, 6, 1, 2, 1, 1, 2, 0),
@@ -114,4 +114,5 @@ const struct snmp_oid fact_scalars[FACT_SCALARS] = {
 	OID(LLDP, 3, 2, 0),
 	OID(DOT1Q, 1, 4, 0),
 	OID(DOT1Q, 4, 1, 0),
+	OID(LLDP, 2, 1, 0),
 };

@@ -323,7 +323,9 @@ bool snmp_facts_scalar(struct snmp_facts *facts, size_t number, const struct snm
 	else if (octets && number == 5)
 		lldp_id_text(LLDP_CHASSIS, facts->chassis_subtype, value->bytes, value->size,
 			     identity->chassis, sizeof(identity->chassis));
-	else if (is_number(value) && number >= 6)
+	else if (value->type == SNMP_TICKS && number == 8)
+		identity->neighbor_changes = (uint64_t)value->number + 1;
+	else if (is_number(value) && (number == 6 || number == 7))
 		/* Both in one: a VLAN more, or one deleted and another made. 0 means none. */
 		identity->vlan_changes += number == 6 ? (uint64_t)value->number + 1
 						      : ((uint64_t)value->number + 1) << 16;

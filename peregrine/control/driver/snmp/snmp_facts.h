@@ -154,7 +154,7 @@ uint32_t fact_count(const struct snmp_facts *facts, enum fact_table table);
 
 /* --- scalars of PART_IDENTITY -------------------------------------------- */
 
-enum { FACT_SCALARS = 8 };
+enum { FACT_SCALARS = 9 };
 extern const struct snmp_oid fact_scalars[FACT_SCALARS];
 /* One of their values. Returns false for a number that is none of them. */
 bool snmp_facts_scalar(struct snmp_facts *facts, size_t number, const struct snmp_value *value);
