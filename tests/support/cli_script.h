@@ -10,7 +10,7 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/cli/cli_stream.h"
+#include "peregrine/control/driver/stream/switch_stream.h"
 #include "tests/support/cmocka.h"
 
 /* What must be sent, and what is then said. Without an echo the answer begins with '\1'. `ends`:
@@ -24,7 +24,7 @@ struct script {
 	const struct turn *turns; /* the first greets: expect NULL */
 	size_t at;
 	struct loop *loop;
-	struct cli_stream_events events;
+	struct switch_stream_events events;
 	void *context;
 	struct loop_timer *timer;
 	bool opened, closed, endless;
@@ -78,8 +78,8 @@ static void say(void *context)
 }
 
 static int fake_open(struct loop *loop, const struct switch_endpoint *endpoint,
-		     const char *subsystem, const struct cli_stream_events *events, void *context,
-		     void **ret_stream, struct problem *problem)
+		     const char *subsystem, const struct switch_stream_events *events,
+		     void *context, void **ret_stream, struct problem *problem)
 {
 	struct script *script = the_script;
 
@@ -141,7 +141,7 @@ static void fake_close(void *stream)
 	script->timer = NULL;
 }
 
-static const struct cli_stream_row fake_stream = {
+static const struct switch_stream_row fake_stream = {
 	.open = fake_open,
 	.write = fake_write,
 	.close = fake_close,

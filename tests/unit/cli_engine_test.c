@@ -12,7 +12,7 @@
 
 #include "peregrine/control/driver/cli/cli_dialect.h"
 #include "peregrine/control/driver/cli/cli_driver.h"
-#include "peregrine/control/driver/cli/cli_stream.h"
+#include "peregrine/control/driver/stream/switch_stream.h"
 #include "peregrine/control/driver/switch_family_table.h"
 #include "tests/support/cli_script.h"
 #include "tests/support/cmocka.h"

@@ -16,7 +16,7 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/cli/cli_stream.h"
+#include "peregrine/control/driver/stream/switch_stream.h"
 #include "tests/support/cmocka.h"
 
 /* --- the server: one session, then it ends -------------------------------------------------- */
@@ -204,7 +204,7 @@ static void on_data(void *context, const char *bytes, size_t size)
 	if (heard->text.size < 4096)
 		text_add_bytes(&heard->text, bytes, size);
 	if (heard->close_at && heard->bytes >= heard->close_at && heard->stream) {
-		cli_ssh_stream.close(heard->stream);
+		ssh_switch_stream.close(heard->stream);
 		heard->stream = NULL;
 	}
 }
@@ -220,7 +220,7 @@ static void on_ended(void *context, int rc, const struct problem *problem)
 		heard->problem = *problem;
 }
 
-static const struct cli_stream_events events = {on_opened, on_data, on_ended};
+static const struct switch_stream_events events = {on_opened, on_data, on_ended};
 
 struct bench {
 	struct loop *loop;
@@ -260,15 +260,15 @@ static void bench_open(struct bench *bench)
 {
 	struct problem problem;
 
-	assert_int_equal(cli_ssh_stream.open(bench->loop, &bench->endpoint, NULL, &events,
-					     &bench->heard, &bench->heard.stream, &problem),
+	assert_int_equal(ssh_switch_stream.open(bench->loop, &bench->endpoint, NULL, &events,
+						&bench->heard, &bench->heard.stream, &problem),
 			 0);
 }
 
 static void bench_end(struct bench *bench)
 {
 	assert_null(strstr(bench->heard.problem.detail, "geheim"));
-	cli_ssh_stream.close(bench->heard.stream);
+	ssh_switch_stream.close(bench->heard.stream);
 	text_done(&bench->heard.text);
 	loop_free(bench->loop);
 	server_end(&bench->server);
@@ -301,8 +301,8 @@ static void test_ways_in(void **state)
 		if (bench.heard.over)
 			fail_msg("manner %zu: %s", i, bench.heard.problem.detail);
 		assert_true(bench.heard.opened);
-		assert_int_equal(cli_ssh_stream.write(bench.heard.stream, "and ", 4), 0);
-		assert_int_equal(cli_ssh_stream.write(bench.heard.stream, "back\n", 5), 0);
+		assert_int_equal(ssh_switch_stream.write(bench.heard.stream, "and ", 4), 0);
+		assert_int_equal(ssh_switch_stream.write(bench.heard.stream, "back\n", 5), 0);
 		run_until(&bench, "and back\n");
 		assert_false(bench.heard.over);
 		bench_end(&bench);

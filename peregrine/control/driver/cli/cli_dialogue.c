@@ -38,7 +38,7 @@ enum stage {
 
 struct cli_dialogue {
 	struct loop *loop;
-	const struct cli_stream_row *row;
+	const struct switch_stream_row *row;
 	const struct switch_endpoint *endpoint;
 	const struct cli_dialect *dialect;
 	void *stream;
@@ -398,7 +398,7 @@ static void on_ended(void *context, int rc, const struct problem *problem)
 	fail(context, rc, problem);
 }
 
-static const struct cli_stream_events events = {
+static const struct switch_stream_events events = {
 	.opened = on_opened,
 	.data = on_data,
 	.ended = on_ended,
@@ -455,7 +455,7 @@ static void on_timer(void *context)
 
 /* --- the face ---------------------------------------------------------------------------- */
 
-int cli_dialogue_new(struct loop *loop, const struct cli_stream_row *row,
+int cli_dialogue_new(struct loop *loop, const struct switch_stream_row *row,
 		     const struct switch_endpoint *endpoint, const struct cli_dialect *dialect,
 		     struct cli_dialogue **ret)
 {

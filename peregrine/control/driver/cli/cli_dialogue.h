@@ -10,8 +10,8 @@
 #include "common/base/problem.h"
 
 #include "peregrine/control/driver/cli/cli_dialect.h"
-#include "peregrine/control/driver/cli/cli_stream.h"
 #include "peregrine/control/driver/cli/cli_wire.h"
+#include "peregrine/control/driver/stream/switch_stream.h"
 
 struct cli_dialogue;
 
@@ -30,7 +30,7 @@ struct cli_answer {
 typedef void (*cli_answer_fn)(void *context, const struct cli_answer *answer);
 
 /* `endpoint` and `dialect` are borrowed. */
-MUST_USE int cli_dialogue_new(struct loop *loop, const struct cli_stream_row *row,
+MUST_USE int cli_dialogue_new(struct loop *loop, const struct switch_stream_row *row,
 			      const struct switch_endpoint *endpoint,
 			      const struct cli_dialect *dialect, struct cli_dialogue **ret);
 /* Ends the session; no callback comes after. NULL is fine. */

@@ -183,9 +183,9 @@ static void one_close(void *session)
 	free(one);
 }
 
-int cli_switch_open_on(const struct cli_stream_row *stream, const struct switch_endpoint *endpoint,
-		       const struct switch_family *family, const struct switch_host *host,
-		       void **ret_session, struct problem *problem)
+int cli_switch_open_on(const struct switch_stream_row *stream,
+		       const struct switch_endpoint *endpoint, const struct switch_family *family,
+		       const struct switch_host *host, void **ret_session, struct problem *problem)
 {
 	struct cli_switch *one;
 	int rc;
@@ -222,7 +222,7 @@ int cli_switch_open_on(const struct cli_stream_row *stream, const struct switch_
 static int one_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
 		    const struct switch_host *host, void **ret_session, struct problem *problem)
 {
-	return cli_switch_open_on(&cli_ssh_stream, endpoint, family, host, ret_session, problem);
+	return cli_switch_open_on(&ssh_switch_stream, endpoint, family, host, ret_session, problem);
 }
 
 /* No command line of these families blinks one port for some seconds. */

@@ -7,7 +7,7 @@
 extern const struct switch_driver cli_switch_driver;
 
 /* As cli_switch_driver.open, on another kind of stream: for tests. */
-struct cli_stream_row;
-int cli_switch_open_on(const struct cli_stream_row *stream, const struct switch_endpoint *endpoint,
-		       const struct switch_family *family, const struct switch_host *host,
-		       void **ret_session, struct problem *problem);
+struct switch_stream_row;
+int cli_switch_open_on(const struct switch_stream_row *stream,
+		       const struct switch_endpoint *endpoint, const struct switch_family *family,
+		       const struct switch_host *host, void **ret_session, struct problem *problem);

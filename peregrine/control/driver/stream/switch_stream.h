@@ -1,5 +1,5 @@
 /* A two-way stream of bytes to a switch: what the dialogue of a command line and the framing of
- * NETCONF run on. The real one is SSH (cli_ssh.c); unit tests have one that reads from a script. */
+ * NETCONF run on. The real one is SSH (ssh_stream.c); unit tests have ones that follow a script. */
 #pragma once
 
 #include <stddef.h>
@@ -11,19 +11,19 @@
 
 struct loop;
 
-struct cli_stream_events {
+struct switch_stream_events {
 	void (*opened)(void *context);
 	void (*data)(void *context, const char *bytes, size_t size);
 	/* It is over, also while opening; close it then. With a problem when rc is not 0. */
 	void (*ended)(void *context, int rc, const struct problem *problem);
 };
 
-struct cli_stream_row {
+struct switch_stream_row {
 	/* Begins to open; events come from the loop, never from inside this call. The endpoint is
 	 * borrowed for the life of the stream. `subsystem` NULL: a shell on a terminal. -ENOMEM,
 	 * or another error with a problem. */
 	int (*open)(struct loop *loop, const struct switch_endpoint *endpoint,
-		    const char *subsystem, const struct cli_stream_events *events, void *context,
+		    const char *subsystem, const struct switch_stream_events *events, void *context,
 		    void **ret_stream, struct problem *problem);
 	/* Queued, sent as it goes. -ENOMEM. */
 	int (*write)(void *stream, const char *bytes, size_t size);
@@ -31,4 +31,4 @@ struct cli_stream_row {
 	void (*close)(void *stream);
 };
 
-extern const struct cli_stream_row cli_ssh_stream;
+extern const struct switch_stream_row ssh_switch_stream;

@@ -20,7 +20,7 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/cli/cli_stream.h"
+#include "peregrine/control/driver/stream/switch_stream.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -60,7 +60,7 @@ struct ssh_stream {
 	const struct switch_endpoint *endpoint;
 	const char *subsystem;
 	uint16_t port;
-	struct cli_stream_events events;
+	struct switch_stream_events events;
 	void *context;
 	enum phase phase;
 	int fd; /* as long as `session` is not there ours alone */
@@ -109,8 +109,11 @@ static enum step over_library(struct ssh_stream *stream, const char *doing)
 	text_format(detail, sizeof(detail), "%s: %s", doing, ssh_get_error(stream->session));
 	detail[strcspn(detail, "\r\n")] = '\0';
 	return over_text(stream, stream->phase < PHASE_OPEN ? E_UNAVAILABLE : E_PROTOCOL, detail,
-			 "check that SSH version 2 is on, its access list, and that a session is "
-			 "free");
+			 stream->subsystem
+				 ? "check that NETCONF over SSH is on, its access list, and that a "
+				   "session is free"
+				 : "check that SSH version 2 is on, its access list, and that a "
+				   "session is free");
 }
 
 /* --- getting there ----------------------------------------------------------------- */
@@ -342,7 +345,9 @@ static enum step step_shell(struct ssh_stream *stream)
 	int rc = stream->subsystem
 			 ? ssh_channel_request_subsystem(stream->channel, stream->subsystem)
 			 : ssh_channel_request_shell(stream->channel);
-	enum step step = went(stream, rc, PHASE_OPEN, "asking for a shell");
+	enum step step =
+		went(stream, rc, PHASE_OPEN,
+		     stream->subsystem ? "asking for its subsystem" : "asking for a shell");
 
 	if (step == STEP_NEXT) {
 		loop_timer_arm(stream->keep, KEEP_ALIVE_MS);
@@ -516,8 +521,8 @@ static ino_t inode_of(int fd)
 }
 
 static int stream_open(struct loop *loop, const struct switch_endpoint *endpoint,
-		       const char *subsystem, const struct cli_stream_events *events, void *context,
-		       void **ret_stream, struct problem *problem)
+		       const char *subsystem, const struct switch_stream_events *events,
+		       void *context, void **ret_stream, struct problem *problem)
 {
 	struct ssh_stream *stream = calloc(1, sizeof(*stream));
 	int rc;
@@ -581,7 +586,7 @@ static void stream_close(void *opaque)
 		stream_free(stream);
 }
 
-const struct cli_stream_row cli_ssh_stream = {
+const struct switch_stream_row ssh_switch_stream = {
 	.open = stream_open,
 	.write = stream_write,
 	.close = stream_close,
