@@ -29,9 +29,11 @@ int number_assign(const struct number_pool *pool, const struct vlan_set *taken, 
 	struct vlan_set used = numbers_in(pool, NUMBER_USED);
 	struct vlan_set resting = numbers_in(pool, NUMBER_RESTING);
 	struct vlan_set known = vlan_set_union(&used, &resting);
-	struct vlan_set leaked = vlan_set_minus(&pool->seen, &known);
-	struct vlan_set barred = vlan_set_union(&known, &pool->seen);
+	struct vlan_set shown = vlan_set_union(&pool->seen, &pool->tables);
+	struct vlan_set leaked = vlan_set_minus(&shown, &known);
+	struct vlan_set barred = vlan_set_union(&known, &shown);
 	struct vlan_set left;
+	struct vlan_set unfit;
 	int64_t next_ms = INT64_MAX;
 	unsigned vlan;
 
@@ -49,10 +51,13 @@ int number_assign(const struct number_pool *pool, const struct vlan_set *taken, 
 			next_ms = pool->rows[i].until_ms;
 	}
 	leaked = vlan_set_intersection(&leaked, &range);
+	unfit = vlan_set_intersection(&pool->reserved, &range);
 	(void)problem_set(problem, E_LIMIT, "fabric %s has no free VLAN", pool->fabric);
-	problem_detail(problem, "%u-%u: %zu used, %zu resting, %zu on switches without an owner",
+	problem_detail(problem,
+		       "%u-%u: %zu used, %zu resting, %zu on switches without an owner, "
+		       "%zu that a switch cannot carry",
 		       (unsigned)pool->low, (unsigned)pool->high, vlan_set_count(&used),
-		       vlan_set_count(&resting), vlan_set_count(&leaked));
+		       vlan_set_count(&resting), vlan_set_count(&leaked), vlan_set_count(&unfit));
 	if (next_ms == INT64_MAX)
 		problem_hint(problem, "delete a network, or widen the fabric's range");
 	else

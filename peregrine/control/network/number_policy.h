@@ -25,7 +25,8 @@ struct number_pool {
 	size_t row_count;
 	/* VLANs of our range with a port in them on some switch, as last read. */
 	struct vlan_set seen;
-	struct vlan_set reserved; /* by a switch of the fabric */
+	struct vlan_set tables;   /* VLANs that exist on some switch, with ports or without */
+	struct vlan_set reserved; /* that some switch of the fabric cannot carry */
 };
 
 /* *ret: the number. E_LIMIT with a problem that says where the range has gone. `taken` (may be

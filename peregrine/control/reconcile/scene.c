@@ -6,6 +6,8 @@
 
 #include "common/base/error.h"
 
+#include "peregrine/control/driver/switch_family_table.h"
+
 LEAKS_LEFT_TO_SANITIZER
 
 /* Columns of the arrays of intent_store.c. */
@@ -159,6 +161,24 @@ static int by_port_name(const void *a, const void *b)
 	return strcmp(((const struct fabric_port *)a)->name, ((const struct fabric_port *)b)->name);
 }
 
+/* What the family keeps for itself and what is outside of its range. An unknown family keeps
+ * nothing. */
+static struct vlan_set family_reserves(const char *name)
+{
+	const struct switch_family *family = name ? switch_family_find(name) : NULL;
+	struct vlan_set reserved = {0};
+
+	if (!family)
+		return reserved;
+	if (family->reserved && vlan_set_parse(family->reserved, &reserved))
+		vlan_set_add_range(&reserved, VLAN_FIRST, VLAN_LAST); /* our own table is broken */
+	if (family->vlan_low > VLAN_FIRST)
+		vlan_set_add_range(&reserved, VLAN_FIRST, family->vlan_low - 1U);
+	if (family->vlan_high && family->vlan_high < VLAN_LAST)
+		vlan_set_add_range(&reserved, family->vlan_high + 1U, VLAN_LAST);
+	return reserved;
+}
+
 static int make_switch(struct maker *maker, const json_t *row, uint32_t at)
 {
 	struct scene *scene = maker->scene;
@@ -173,6 +193,7 @@ static int make_switch(struct maker *maker, const json_t *row, uint32_t at)
 		.spine = json_is_true(json_object_get(row, "spine")),
 		.held = !json_is_true(json_object_get(row, "managed")) || !known || !known->read ||
 			known->stale || known->retry_ms > maker->now_ms,
+		.reserved = family_reserves(json_string_value(json_object_get(row, "family"))),
 		.first_port = scene->model.port_count,
 	};
 	if (known && known->read) {
@@ -523,9 +544,13 @@ static void make_seen(struct scene *scene)
 		scene->pool.seen = vlan_set_union(&scene->pool.seen, &all);
 	}
 	scene->pool.seen = vlan_set_intersection(&scene->pool.seen, &ours);
-	for (uint32_t s = 0; s < scene->model.switch_count; s++)
-		scene->pool.reserved =
-			vlan_set_union(&scene->pool.reserved, &scene->model.switches[s].reserved);
+	for (uint32_t s = 0; s < scene->model.switch_count; s++) {
+		const struct fabric_switch *at = &scene->model.switches[s];
+
+		scene->pool.reserved = vlan_set_union(&scene->pool.reserved, &at->reserved);
+		scene->pool.tables = vlan_set_union(&scene->pool.tables, &at->vlans);
+	}
+	scene->pool.tables = vlan_set_intersection(&scene->pool.tables, &ours);
 }
 
 /* --- all ------------------------------------------------------------- */
