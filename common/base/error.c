@@ -1,5 +1,6 @@
 #include "common/base/error.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ static const struct {
 	{E_LIMIT, "limit", "too large"},
 	{E_STALE, "stale", "changed meanwhile"},
 	{E_INVALID, "invalid", "not acceptable"},
+	{-EBUSY, "busy", "busy, try again"},
 	/* clang-format on */
 };
 

@@ -20,5 +20,6 @@ enum haas_error {
 
 /* Text of an error number, ours or the system's; never NULL, static. */
 const char *error_text(int rc);
-/* One word for programs: "not_found", "conflict"; "internal" for the system's reasons. Static. */
+/* One word for programs: "not_found", "conflict"; "busy"; "internal" for the system's
+ * other reasons. Static. */
 const char *error_word(int rc);

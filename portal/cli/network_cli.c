@@ -190,6 +190,43 @@ static int network_detach(void *context, const struct command_input *input)
 	return each_port(context, input, detach);
 }
 
+/* Of ports themselves: `action` is park or release. */
+static int port_actions(struct haasctl *haasctl, const struct command_input *input,
+			const char *action)
+{
+	struct tally tally = {0};
+
+	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(haasctl); i++) {
+		CLEANUP(text_done) struct text target = {0};
+		CLEANUP(text_done) struct text body = {0};
+		char *port = NULL;
+		CLEANUP(freep) char *name = split_port(input->words[i], &port);
+
+		if (!name)
+			return EXIT_USAGE;
+		haasctl_path(&target, "/switches/", name, "/ports/actions");
+		json_begin_object(&body, NULL);
+		json_string(&body, "port", port);
+		json_string(&body, "action", action);
+		json_end_object(&body);
+		tally_add(&tally, haasctl_do(haasctl, input,
+					     &(struct haasctl_call){.method = "POST",
+								    .target = text_get(&target),
+								    .body = text_get(&body)}));
+	}
+	return tally_status(&tally);
+}
+
+static int port_park(void *context, const struct command_input *input)
+{
+	return port_actions(context, input, "park");
+}
+
+static int port_release(void *context, const struct command_input *input)
+{
+	return port_actions(context, input, "release");
+}
+
 /* --- nodes --- */
 
 static const struct output_column nic_columns[] = {COLUMN("nic"), COLUMN("network"),
@@ -295,6 +332,10 @@ static const struct command commands[] = {
 	 OPTIONS(attach_options), 2, 1000, network_attach},
 	{"network", "detach", "NETWORK SWITCH:PORT...", "take ports out of a network",
 	 OPTIONS(one_options), 2, 1000, network_detach},
+	{"port", "park", "SWITCH:PORT...", "ports are ours, and in no network", NO_OPTIONS, 1, 1000,
+	 port_park},
+	{"port", "release", "SWITCH:PORT...", "ports stay as they are and are ours no more",
+	 NO_OPTIONS, 1, 1000, port_release},
 };
 const struct command_group network_group = {commands, COUNT_OF(commands)};
 

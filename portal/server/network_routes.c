@@ -1,6 +1,7 @@
 /* /networks and the networks of a node: who is to reach whom. Ports are named in the body or the
  * query, as with /ports: their names hold slashes. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "portal/server/exchange.h"
 #include "portal/server/member_check.h"
@@ -19,6 +20,10 @@ static const struct member_row attachment_members[] = {
 	{"switch", MEMBER_TEXT, MEMBER_REQUIRED, 1, 63, NULL},
 	{"port",   MEMBER_TEXT, MEMBER_REQUIRED, 1, 63, NULL},
 	{"mode",   MEMBER_WORD, 0,               0, 0,  attachment_mode_words},
+};
+static const struct member_row port_members[] = {
+	{"port",   MEMBER_TEXT, MEMBER_REQUIRED, 1, 63, NULL},
+	{"action", MEMBER_WORD, MEMBER_REQUIRED, 0, 0,  port_action_words},
 };
 static const struct member_row node_members[] = {
 	{"networks", MEMBER_LIST, MEMBER_REQUIRED, 0, PDCI_NICS_MAX, NULL},
@@ -109,6 +114,28 @@ static void attachment_remove(struct exchange *exchange)
 		2);
 }
 
+/* Of a port itself: free and ours, or nobody's whom we speak for. */
+static void port_action(struct exchange *exchange)
+{
+	struct error_list errors = {0};
+	const char *name = exchange_arg(exchange, "{switch}");
+	const char *port = text_of(exchange, "port", NULL);
+	bool park = strcmp(text_of(exchange, "action", ""), "park") == 0;
+
+	members_check(exchange->body, port_members, COUNT_OF(port_members), "", &errors);
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return;
+	}
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {park ? &store_port_park : &store_port_release,
+				{name, port, exchange->actor}},
+			       {&store_port_intent, {name, port}},
+		       },
+		       2);
+}
+
 static void node_networks_put(struct exchange *exchange)
 {
 	const json_t *networks = json_object_get(exchange->body, "networks");
@@ -160,6 +187,7 @@ const struct route network_routes[] = {
 	{HTTP_DELETE, "/api/v1/networks/{network}", ROLE_TENANT, BODY_NONE, ROUTE_IF_MATCH, network_delete, one_query, NULL, {NULL}},
 	{HTTP_PUT, "/api/v1/networks/{network}/ports", ROLE_OPERATOR, BODY_JSON, 0, attachment_put, one_query, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/networks/{network}/ports", ROLE_OPERATOR, BODY_NONE, 0, attachment_remove, port_query, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/switches/{switch}/ports/actions", ROLE_OPERATOR, BODY_JSON, 0, port_action, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/nodes/{node}/networks", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_node_networks, {"{node}"}},
 	{HTTP_PUT, "/api/v1/nodes/{node}/networks", ROLE_TENANT, BODY_JSON, 0, node_networks_put, NULL, NULL, {NULL}},
 	{.pattern = NULL},

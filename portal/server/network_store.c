@@ -85,6 +85,17 @@ const struct db_query store_attachment_removed = {
 	"attachment_removed",
 	STORE_ANSWER("select 204 as status, null as location, null::bigint as version, null::jsonb as body"), 0};
 
+const struct db_query store_port_park = {"port_park", "select haas.port_park($1, $2, $3)", 3};
+const struct db_query store_port_release = {"port_release", "select haas.port_release($1, $2, $3)", 3};
+
+const struct db_query store_port_intent = {
+	"port_intent",
+	STORE_ANSWER("select 200 as status, null as location, null::bigint as version, jsonb_build_object('switch', s.name, 'port', $2::text, "
+		     "'ours', i.port is not null, 'applied', i.applied_version = i.wanted_version, 'applied_at', i.applied_at, 'problem', "
+		     "case when i.applied_version is distinct from i.wanted_version then i.problem end) as body "
+		     "from haas.switch s left join haas.port_intent i on i.switch_id = s.id and i.port = $2 where s.name = $1"),
+	2};
+
 /* d is node. */
 #define NODE_NETWORKS                                                                                                                              \
 	"jsonb_build_object('node', d.name, 'place', x.place, 'applied', x.open = 0, 'ports_count', x.ports, "                                     \

@@ -19,6 +19,9 @@ extern const struct db_query store_attachment_placed; /* $1 switch $2 port -> an
 extern const struct db_query
 	store_attachment_remove; /* $1 id or name $2 tenant $3 switch $4 port $5 actor */
 extern const struct db_query store_attachment_removed; /* -> answer */
+extern const struct db_query store_port_park;          /* $1 switch $2 port $3 actor */
+extern const struct db_query store_port_release;       /* $1 switch $2 port $3 actor */
+extern const struct db_query store_port_intent;        /* $1 switch $2 port -> answer */
 extern const struct db_query store_node_networks;      /* $1 node -> (body) */
 extern const struct db_query store_node_networks_put;  /* $1 node $2 networks $3 actor */
 extern const struct db_query store_node_networks_done; /* $1 node -> answer */

@@ -1,4 +1,5 @@
 /* /pdcis and /usage: what tenants rent as a whole, whether they could, and what they had. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "portal/server/member_check.h"
 #include "portal/server/pdci_body.h"
 #include "portal/server/pdci_store.h"
+#include "portal/server/usage_csv.h"
 #include "portal/server/word_table.h"
 
 #define FEASIBILITY_MS    10000
@@ -164,6 +166,67 @@ static void pdci_action(struct exchange *exchange)
 		       2);
 }
 
+/* --- usage --- */
+
+/* The same query without its cursor, then the next one. Values are escaped again: they came
+ * decoded. */
+static void link_next(struct exchange *exchange, const char *cursor)
+{
+	static const char *const names[] = {"limit", "tenant", "from", "to", "kind"};
+	CLEANUP(text_done) struct text link = {0};
+
+	text_addf(&link, "</api/v1/usage?cursor=%s", cursor);
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		char arg[16];
+		const char *value;
+
+		(void)text_format(arg, sizeof(arg), "?%s", names[i]);
+		value = exchange_arg(exchange, arg);
+		if (!value)
+			continue;
+		text_addf(&link, "&%s=", names[i]);
+		for (; *value; value++)
+			text_addf(&link, isalnum((unsigned char)*value) ? "%c" : "%%%02X",
+				  (unsigned char)*value);
+	}
+	text_add(&link, ">; rel=\"next\"");
+	if (!link.failed)
+		http_answer_header(exchange->request, "Link", text_get(&link));
+}
+
+static void answer_csv(struct exchange *exchange, const PGresult *result)
+{
+	CLEANUP(json_decrefp) json_t *page = NULL;
+	CLEANUP(text_done) struct text csv = {0};
+	struct problem problem = {0};
+	const char *body = db_text(result, 0, 0, "");
+	const char *next;
+
+	if (!exchange->request ||
+	    json_read(body, strlen(body), FEASIBILITY_LIMIT, &page, &problem) != 0)
+		return; /* the last release answers */
+	usage_csv_text(page, &csv);
+	if (csv.failed)
+		return;
+	next = json_string_value(json_object_get(page, "next"));
+	if (next)
+		link_next(exchange, next);
+	exchange_answer_as(exchange, "text/csv", text_get(&csv), csv.size);
+}
+
+static void usage_list(struct exchange *exchange)
+{
+	const char *params[ROUTE_ARGS] = {NULL};
+
+	http_answer_header(exchange->request, "Vary", "Accept");
+	if (!usage_csv_wanted(http_request_header(exchange->request, "accept"))) {
+		exchange_read(exchange);
+		return;
+	}
+	exchange_args(exchange, params);
+	exchange_query(exchange, exchange->route->store, params, answer_csv);
+}
+
 static const char *const usage_kind_words[] = {"node", "volume", NULL};
 static const struct query_row list_query[] = {
 	QUERY_PAGE_ID,
@@ -197,7 +260,7 @@ const struct route pdci_routes[] = {
 	{HTTP_POST, "/api/v1/pdcis", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, pdci_create, create_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/pdcis/{pdci}", ROLE_TENANT, BODY_NONE, 0, exchange_read, one_query, &store_pdci_get, {"{pdci}", "?tenant"}},
 	{HTTP_POST, "/api/v1/pdcis/{pdci}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, pdci_action, one_query, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/usage", ROLE_TENANT, BODY_NONE, 0, exchange_read, usage_query,
+	{HTTP_GET, "/api/v1/usage", ROLE_TENANT, BODY_NONE, 0, usage_list, usage_query,
 	 &store_usage_list, {"?limit", "?cursor", "?tenant", "?from", "?to", "?kind"}},
 	{.pattern = NULL},
 };

@@ -31,6 +31,7 @@ const char *const link_state_words[] = {"confirmed", "claimed", "conflict", "gon
 const char *const alert_state_words[] = {"open", "all", NULL};
 const char *const attachment_mode_words[] = {"access", "native", "tagged", NULL};
 const char *const network_kind_words[] = {"tenant", "provisioning", "bmc", "quarantine", NULL};
+const char *const port_action_words[] = {"park", "release", NULL};
 const char *const pdci_action_words[] = {"release", NULL};
 const char *const pdci_state_words[] = {"requested", "infeasible", "building", "ready",
 					"failed",    "releasing",  "released", NULL};

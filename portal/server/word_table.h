@@ -29,6 +29,7 @@ extern const char *const link_state_words[];
 extern const char *const alert_state_words[];
 extern const char *const attachment_mode_words[];
 extern const char *const network_kind_words[];
+extern const char *const port_action_words[];
 extern const char *const pdci_action_words[];
 extern const char *const pdci_state_words[];
 extern const char *const spread_words[];
