@@ -13,6 +13,7 @@ void fabric_conclusion_done(struct fabric_conclusion *conclusion)
 		free(conclusion->kinds[i]);
 	free(conclusion->kinds);
 	free(conclusion->links);
+	key_map_done(&conclusion->link_ends);
 	free(conclusion->places);
 	free(conclusion->conflicts);
 	*conclusion = (struct fabric_conclusion){0};
@@ -89,16 +90,17 @@ const struct fabric_place *fabric_place_find(const struct fabric_conclusion *con
 				       : NULL;
 }
 
-const struct fabric_link *fabric_link_at(const struct fabric_conclusion *conclusion,
-					 struct port_ref at)
+const struct fabric_link *fabric_link_at(struct fabric_conclusion *conclusion, struct port_ref at)
 {
+	struct key_map *map = &conclusion->link_ends;
 	const struct fabric_link *best = NULL;
 
-	for (size_t i = 0; i < conclusion->link_count; i++) {
-		const struct fabric_link *link = &conclusion->links[i];
+	/* The newest comes first: of those that are as good, the first that was added. */
+	for (uint32_t entry = key_map_first(map, key_of_port(at)); entry != KEY_NONE;
+	     entry = key_map_next(map, entry)) {
+		const struct fabric_link *link = &conclusion->links[key_map_value(map, entry)];
 
-		if ((port_ref_equal(link->a, at) || port_ref_equal(link->b, at)) &&
-		    (!best || link->state < best->state))
+		if (!best || link->state <= best->state)
 			best = link;
 	}
 	return best;

@@ -10,6 +10,7 @@
 #include "common/net/mac.h"
 
 #include "peregrine/control/driver/switch_driver.h"
+#include "peregrine/control/fabric/key_map.h"
 
 enum port_kind { PORT_UNKNOWN, PORT_EDGE, PORT_UPLINK, PORT_KIND_COUNT };
 extern const char *const port_kind_words[PORT_KIND_COUNT];
@@ -55,6 +56,8 @@ struct fabric_prior {
 };
 #define FABRIC_MOVES_US ((int64_t)600 * 1000000)
 
+struct fabric_index;
+
 struct fabric_facts {
 	const struct fabric_source *sources;
 	size_t source_count;
@@ -64,6 +67,7 @@ struct fabric_facts {
 	size_t sighting_count;
 	const struct fabric_prior *priors; /* sorted by mac_key */
 	size_t prior_count;
+	struct fabric_index *index; /* fabric_index_make(): before any policy */
 };
 
 enum link_state { LINK_CONFIRMED, LINK_CLAIMED, LINK_CONFLICT, LINK_STATE_COUNT };
@@ -112,10 +116,13 @@ struct fabric_conclusion {
 	size_t source_count;
 	struct fabric_link *links;
 	size_t link_count;
+	struct key_map link_ends;    /* port of either end -> link */
 	struct fabric_place *places; /* sorted by mac_key */
 	size_t place_count;
 	struct fabric_conflict *conflicts;
 	size_t conflict_count;
+	uint64_t compared; /* entries that were looked at, besides those of link_ends and the index
+			    */
 };
 
 void fabric_conclusion_done(struct fabric_conclusion *conclusion);
@@ -134,10 +141,13 @@ static inline const struct switch_port *fabric_port(const struct fabric_facts *f
 /* NULL when it is none of ours. */
 const struct fabric_nic *fabric_nic_find(const struct fabric_facts *facts, struct mac mac);
 /* The link that ends at this port, the best one; NULL = none. */
-const struct fabric_link *fabric_link_at(const struct fabric_conclusion *conclusion,
-					 struct port_ref at);
+const struct fabric_link *fabric_link_at(struct fabric_conclusion *conclusion, struct port_ref at);
 const struct fabric_place *fabric_place_find(const struct fabric_conclusion *conclusion,
 					     struct mac mac);
+static inline uint64_t key_of_port(struct port_ref at)
+{
+	return key_of_pair(at.source, at.port);
+}
 static inline bool port_ref_equal(struct port_ref a, struct port_ref b)
 {
 	return a.source == b.source && a.port == b.port;

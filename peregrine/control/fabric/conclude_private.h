@@ -1,10 +1,11 @@
-/* Inside a conclusion: conclude.c reads facts, lets the policies decide and writes; conclude_rows.c
- * makes the rows. */
+/* Inside a conclusion: conclude_facts.c reads what is known, conclude.c lets the policies decide,
+ * conclude_rows.c makes rows of it and conclude_write.c writes them. */
 #pragma once
 
 #include "common/base/text.h"
 
 #include "peregrine/control/fabric/discovery_private.h"
+#include "peregrine/control/fabric/fabric_index.h"
 #include "peregrine/control/fabric/wiring_policy.h"
 
 enum table { TABLE_OBSERVED, TABLE_PORTS, TABLE_LINKS, TABLE_PLACES, TABLE_ALERTS, TABLE_COUNT };
@@ -16,12 +17,31 @@ struct work {
 	struct fabric_source *sources;
 	struct fabric_prior *priors;
 	struct fabric_facts facts;
+	struct fabric_index index;
 	struct fabric_conclusion conclusion;
 	struct wiring_found wiring;
 	struct text rows[TABLE_COUNT];
 	struct text port_switches, link_switches;
 	int64_t now_us, now_ms;
 };
+
+enum { RETRY_MS = 2000 }; /* after a failure */
+
+/* conclude_facts.c: asks the database anew; conclude_now() follows, or another try. */
+void facts_read(struct discovery *discovery);
+/* Sources, priors and index of a zeroed work. -ENOMEM. */
+MUST_USE int facts_gather(struct work *work);
+/* Where MACs are now, for the next conclusion. */
+void memory_keep(struct work *work);
+void memory_done(struct discovery *discovery);
+
+/* conclude.c */
+void conclude_now(struct discovery *discovery);
+/* The next conclusion in so long, unless one is to come already. */
+void conclude_arm(struct discovery *discovery, int64_t after_ms);
+
+/* conclude_write.c: what of the rows differs from what was written last. */
+void conclude_write(struct work *work);
 
 /* Everything that is to be written, as JSON; what was marked as unobserved is in it. */
 void conclude_rows(struct work *work);

@@ -7,6 +7,8 @@
 
 #include "common/base/text.h"
 
+#include "peregrine/control/fabric/fabric_index.h"
+
 /* --- switches ------------------------------------------------------------ */
 
 static bool same_system(const char *a, const char *b)
@@ -20,75 +22,80 @@ static bool same_system(const char *a, const char *b)
 	       (a[length] == '\0' || b[length] == '\0');
 }
 
+/* Those that a key leads to and that fit; `both` asks for chassis and name. */
+struct candidates {
+	const struct fabric_facts *facts;
+	const struct match_words *words;
+	unsigned count;
+	uint32_t last;
+};
+
+static bool is_chassis(const struct candidates *found, uint32_t source)
+{
+	return strcasecmp(found->words->chassis,
+			  found->facts->sources[source].reading->identity.chassis) == 0;
+}
+
+static bool is_system(const struct candidates *found, uint32_t source)
+{
+	const struct fabric_source *at = &found->facts->sources[source];
+
+	return found->words->system[0] &&
+	       (same_system(found->words->system, at->reading->identity.system) ||
+		strcasecmp(found->words->system, at->name) == 0);
+}
+
+static bool is_both(const struct candidates *found, uint32_t source)
+{
+	return is_chassis(found, source) && is_system(found, source);
+}
+
+static void collect(struct candidates *found, uint64_t key,
+		    bool (*fits)(const struct candidates *found, uint32_t source))
+{
+	struct key_map *map = &found->facts->index->words;
+
+	found->count = 0;
+	/* Two are as good as many: nothing is concluded from either. */
+	for (uint32_t entry = key_map_first(map, key); entry != KEY_NONE && found->count < 2;
+	     entry = key_map_next(map, entry)) {
+		uint32_t source = key_map_value(map, entry);
+
+		if (!fits(found, source))
+			continue;
+		found->last = source;
+		found->count++;
+	}
+}
+
 int match_switch(const struct fabric_facts *facts, const struct match_words *words)
 {
-	int by_chassis = -1;
-	int by_system = -1;
-	int both = -1;
-	unsigned chassis_count = 0;
-	unsigned system_count = 0;
-	unsigned both_count = 0;
+	struct candidates found = {.facts = facts, .words = words};
+	uint64_t chassis = index_text_key(WORD_CHASSIS, 0, words->chassis);
 
-	for (size_t i = 0; i < facts->source_count; i++) {
-		const struct switch_reading *reading = facts->sources[i].reading;
-		bool chassis;
-		bool system;
-
-		if (!reading)
-			continue;
-		chassis = words->chassis[0] &&
-			  strcasecmp(words->chassis, reading->identity.chassis) == 0;
-		system = words->system[0] &&
-			 (same_system(words->system, reading->identity.system) ||
-			  strcasecmp(words->system, facts->sources[i].name) == 0);
-		if (chassis && ++chassis_count)
-			by_chassis = (int)i;
-		if (system && ++system_count)
-			by_system = (int)i;
-		if (chassis && system && ++both_count)
-			both = (int)i;
-	}
-	if (chassis_count == 1)
-		return by_chassis;
-	if (chassis_count > 1) /* cloned ids: the name decides between them */
-		return both_count == 1 ? both : -1;
+	if (words->chassis[0])
+		collect(&found, chassis, is_chassis);
+	if (found.count > 1) /* cloned ids: the name decides between them */
+		collect(&found, chassis, is_both);
+	else if (found.count == 0 && words->system[0])
+		collect(&found, index_system_key(words->system), is_system);
+	else
+		return found.count == 1 ? (int)found.last : -1;
+	if (found.count != 1)
+		return -1;
 	/* No such chassis: a name alone is enough only where the switch told no chassis. */
-	if (system_count == 1 &&
-	    (!words->chassis[0] || !facts->sources[by_system].reading->identity.chassis[0]))
-		return by_system;
-	return -1;
+	if (words->chassis[0] && facts->sources[found.last].reading->identity.chassis[0] &&
+	    !is_chassis(&found, found.last))
+		return -1;
+	return (int)found.last;
 }
 
 /* --- ports ---------------------------------------------------------------- */
 
-/* "GigabitEthernet 1/0/3" -> "gi" and "1/0/3". */
-struct spelled {
-	char kind[3];
-	char number[40];
-};
-
-static struct spelled spell(const char *name)
-{
-	struct spelled ret = {{0}, {0}};
-	size_t letters = 0;
-	size_t used = 0;
-
-	while (*name && !isdigit((unsigned char)*name)) {
-		if (isalpha((unsigned char)*name) && letters < 2)
-			ret.kind[letters++] = (char)tolower((unsigned char)*name);
-		name++;
-	}
-	for (; *name && used + 1 < sizeof(ret.number); name++) {
-		if (*name != ' ')
-			ret.number[used++] = (char)tolower((unsigned char)*name);
-	}
-	return ret;
-}
-
 bool match_names(const char *a, const char *b)
 {
-	struct spelled left = spell(a);
-	struct spelled right = spell(b);
+	struct port_spelling left = port_spell(a);
+	struct port_spelling right = port_spell(b);
 
 	if (strcasecmp(a, b) == 0)
 		return true;
@@ -125,90 +132,149 @@ static bool by_name(const struct asked *asked, const struct switch_port *port)
 
 static bool by_mac(const struct asked *asked, const struct switch_port *port)
 {
-	return asked->has_mac && memcmp(asked->mac.bytes, port->mac, 6) == 0;
-}
-
-static bool by_index(const struct asked *asked, const struct switch_port *port)
-{
-	return asked->has_number && asked->number == port->if_index;
+	return memcmp(asked->mac.bytes, port->mac, 6) == 0;
 }
 
 static bool by_alias(const struct asked *asked, const struct switch_port *port)
 {
-	return port->alias[0] && strcmp(asked->words->port, port->alias) == 0;
+	return strcmp(asked->words->port, port->alias) == 0;
 }
 
 static bool by_spelling(const struct asked *asked, const struct switch_port *port)
 {
-	return asked->words->port[0] && match_names(asked->words->port, port->name);
+	return match_names(asked->words->port, port->name);
 }
 
 static bool by_text(const struct asked *asked, const struct switch_port *port)
 {
-	const char *text = asked->words->port_text;
+	return match_names(asked->words->port_text, port->name);
+}
 
-	return text[0] && (match_names(text, port->name) ||
-			   (port->alias[0] && strcmp(text, port->alias) == 0));
+static bool by_text_alias(const struct asked *asked, const struct switch_port *port)
+{
+	return strcmp(asked->words->port_text, port->alias) == 0 && !by_text(asked, port);
 }
 
 static bool by_base(const struct asked *asked, const struct switch_port *port)
 {
-	return asked->has_number && port->base_port && asked->number == port->base_port;
+	return asked->number == port->base_port;
 }
 
+/* What of the words a way looks up. */
+enum subject { SUBJECT_PORT, SUBJECT_TEXT, SUBJECT_MAC, SUBJECT_BASE, SUBJECT_INDEX };
+
 static const struct {
+	enum subject subject;
+	enum index_word word;
 	bool (*fits)(const struct asked *asked, const struct switch_port *port);
 	unsigned certainty;
 	const char *how;
+	bool continues; /* one way with the row before: their hits count together */
 } ways[] = {
-	{by_name, 100, "name"},     {by_mac, 95, "mac"},           {by_index, 85, "ifindex"},
-	{by_alias, 80, "alias"},    {by_spelling, 75, "spelling"}, {by_text, 70, "description"},
-	{by_base, 60, "base port"},
+	{SUBJECT_PORT, WORD_PORT, by_name, 100, "name", false},
+	{SUBJECT_MAC, WORD_MAC, by_mac, 95, "mac", false},
+	{SUBJECT_INDEX, WORD_PORT, NULL, 85, "ifindex", false},
+	{SUBJECT_PORT, WORD_ALIAS, by_alias, 80, "alias", false},
+	{SUBJECT_PORT, WORD_PORT, by_spelling, 75, "spelling", false},
+	{SUBJECT_TEXT, WORD_PORT, by_text, 70, "description", false},
+	{SUBJECT_TEXT, WORD_ALIAS, by_text_alias, 70, "description", true},
+	{SUBJECT_BASE, WORD_BASE_PORT, by_base, 60, "base port", false},
 };
 
-static bool is_there(const struct port_match found[], size_t count, uint32_t port)
+/* Ports found so far; first: of the way under way, and how many it hit. */
+struct found {
+	struct port_match *list;
+	size_t count, first, hits;
+};
+
+static void found_add(struct found *found, uint32_t port, size_t way)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (found[i].port == port)
-			return true;
+	found->hits++;
+	for (size_t i = 0; i < found->count; i++) {
+		if (found->list[i].port == port)
+			return;
+	}
+	if (found->count < MATCH_MAX)
+		found->list[found->count++] =
+			(struct port_match){port, ways[way].certainty, ways[way].how};
+}
+
+static bool key_of(const struct asked *asked, size_t way, uint32_t source, uint64_t *ret)
+{
+	const char *text =
+		ways[way].subject == SUBJECT_PORT ? asked->words->port : asked->words->port_text;
+
+	switch (ways[way].subject) {
+	case SUBJECT_PORT:
+	case SUBJECT_TEXT:
+		*ret = index_text_key(ways[way].word, source, text);
+		return text[0] != '\0';
+	case SUBJECT_MAC:
+		*ret = index_number_key(WORD_MAC, source, mac_key(asked->mac));
+		return asked->has_mac;
+	case SUBJECT_BASE:
+		*ret = index_number_key(WORD_BASE_PORT, source, asked->number);
+		return asked->has_number;
+	case SUBJECT_INDEX: break;
 	}
 	return false;
 }
 
-/* All ports that one way finds; the more there are, the less each is worth. */
-static size_t match_way(const struct switch_reading *reading, const struct asked *asked, size_t way,
-			struct port_match ret[MATCH_MAX], size_t count)
+/* All ports that one way finds, but no more than change the answer. */
+static void match_way(const struct fabric_facts *facts, uint32_t source, const struct asked *asked,
+		      size_t way, struct found *found)
 {
-	size_t first = count;
-	size_t hits = 0;
+	const struct switch_reading *reading = facts->sources[source].reading;
+	struct key_map *map = &facts->index->ports;
+	const struct switch_port *port;
+	uint64_t key;
 
-	for (uint32_t port = 0; port < reading->port_count; port++) {
-		if (!ways[way].fits(asked, &reading->ports[port]))
-			continue;
-		hits++;
-		if (count < MATCH_MAX && !is_there(ret, count, port))
-			ret[count++] =
-				(struct port_match){port, ways[way].certainty, ways[way].how};
+	if (ways[way].subject == SUBJECT_INDEX) {
+		port = asked->has_number ? switch_reading_port(reading, asked->number) : NULL;
+		if (port)
+			found_add(found, (uint32_t)(port - reading->ports), way);
+		return;
 	}
-	for (size_t i = first; hits > 1 && i < count; i++)
-		ret[i].certainty /= 2;
-	return count;
+	if (!key_of(asked, way, source, &key))
+		return;
+	for (uint32_t entry = key_map_first(map, key);
+	     entry != KEY_NONE && found->hits < 2 * (size_t)MATCH_MAX;
+	     entry = key_map_next(map, entry)) {
+		uint32_t at = key_map_value(map, entry);
+
+		if (at < reading->port_count && ways[way].fits(asked, &reading->ports[at]))
+			found_add(found, at, way);
+	}
 }
 
-size_t match_ports(const struct switch_reading *reading, const struct match_words *words,
-		   struct port_match ret[MATCH_MAX])
+/* The more ports one way finds, the less each is worth. */
+static void way_end(const struct found *found)
+{
+	for (size_t i = found->first; found->hits > 1 && i < found->count; i++)
+		found->list[i].certainty /= 2;
+}
+
+size_t match_ports(const struct fabric_facts *facts, uint32_t source,
+		   const struct match_words *words, struct port_match ret[MATCH_MAX])
 {
 	struct asked asked = {.words = words};
-	size_t count = 0;
+	struct found found = {.list = ret};
 
 	/* Bare hex of six bytes reads as a MAC, too: only with separators, or when it says so. */
 	if (words->port_subtype == 3 || strpbrk(words->port, ":-."))
 		asked.has_mac = mac_parse(words->port, &asked.mac) == 0 && !mac_is_zero(asked.mac);
 	asked.has_number = !words->by_name_only && is_number(words->port, &asked.number);
-	for (size_t way = 0; way < COUNT_OF(ways); way++)
-		count = match_way(reading, &asked, way, ret, count);
+	for (size_t way = 0; way < COUNT_OF(ways); way++) {
+		if (!ways[way].continues) {
+			way_end(&found);
+			found.first = found.count;
+			found.hits = 0;
+		}
+		match_way(facts, source, &asked, way, &found);
+	}
+	way_end(&found);
 	/* Every port of a chassis with one MAC fits: that is no answer. */
-	if (count == MATCH_MAX && ret[0].certainty < 50)
-		count = 0;
-	return count;
+	if (found.count == MATCH_MAX && ret[0].certainty < 50)
+		return 0;
+	return found.count;
 }

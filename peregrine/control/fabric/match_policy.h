@@ -30,9 +30,9 @@ struct match_words {
 /* Index of the source that this chassis (or, when two share it or none has it, this system name)
  * is; -1 = none of ours or more than one. */
 int match_switch(const struct fabric_facts *facts, const struct match_words *words);
-/* Ports of one switch, best first; returns how many (0: it has no such port). When several fit
- * equally well, the certainty of each is halved. */
-size_t match_ports(const struct switch_reading *reading, const struct match_words *words,
-		   struct port_match ret[MATCH_MAX]);
+/* Ports of one switch that was read, best first; returns how many (0: it has no such port). When
+ * several fit equally well, the certainty of each is halved. */
+size_t match_ports(const struct fabric_facts *facts, uint32_t source,
+		   const struct match_words *words, struct port_match ret[MATCH_MAX]);
 /* Do both name the same port in different spelling? "GigabitEthernet1/0/3" and "Gi1/0/3". */
 bool match_names(const char *a, const char *b);

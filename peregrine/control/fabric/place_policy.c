@@ -131,7 +131,7 @@ static bool find_place(const struct fabric_facts *facts, const struct match_word
 	struct port_match found[MATCH_MAX];
 	int source = match_switch(facts, words);
 
-	if (source < 0 || match_ports(facts->sources[source].reading, words, found) == 0)
+	if (source < 0 || match_ports(facts, (uint32_t)source, words, found) == 0)
 		return false;
 	*ret = (struct port_ref){(uint32_t)source, found[0].port};
 	return true;

@@ -5,24 +5,69 @@
 
 #include "common/base/text.h"
 
+#include "peregrine/control/fabric/fabric_index.h"
+
 enum { SURE = 50 }; /* a place less certain than that accuses nobody */
 
 struct work {
 	const struct fabric_facts *facts;
-	const struct fabric_conclusion *conclusion;
+	struct fabric_conclusion *conclusion;
 	const struct wiring_row *rows;
 	size_t count;
 	const struct fabric_source *here; /* the switch of the row that is looked at */
 	struct wiring_found *ret;
+	struct key_map rows_at;      /* switch and port -> row */
+	struct key_map rows_of_node; /* node -> row */
+	struct key_map switches;     /* that something is planned for -> a row */
+	struct key_map nics_of_node; /* node -> NIC */
+	struct key_map places_at;    /* port -> place */
 };
+
+static uint64_t key_of_row(int64_t switch_id, const char *port)
+{
+	return key_of_text((uint64_t)switch_id, port, strlen(port));
+}
+
+/* All from the last: the first of a key comes first. */
+static int look_up_by(struct work *work)
+{
+	int rc = 0;
+
+	for (size_t i = work->count; i-- > 0 && rc == 0;) {
+		const struct wiring_row *row = &work->rows[i];
+
+		rc = key_map_add(&work->rows_at, key_of_row(row->switch_id, row->port),
+				 (uint32_t)i);
+		if (rc == 0 && row->node_id)
+			rc = key_map_add(&work->rows_of_node, (uint64_t)row->node_id, (uint32_t)i);
+		if (rc == 0 && key_map_first(&work->switches, (uint64_t)row->switch_id) == KEY_NONE)
+			rc = key_map_add(&work->switches, (uint64_t)row->switch_id, (uint32_t)i);
+	}
+	for (size_t i = work->facts->nic_count; i-- > 0 && rc == 0;)
+		rc = key_map_add(&work->nics_of_node, (uint64_t)work->facts->nics[i].node_id,
+				 (uint32_t)i);
+	for (size_t i = work->conclusion->place_count; i-- > 0 && rc == 0;)
+		rc = key_map_add(&work->places_at, key_of_port(work->conclusion->places[i].at),
+				 (uint32_t)i);
+	return rc;
+}
+
+static void work_done(struct work *work)
+{
+	struct key_map *const maps[] = {&work->rows_at, &work->rows_of_node, &work->switches,
+					&work->nics_of_node, &work->places_at};
+
+	for (size_t i = 0; i < COUNT_OF(maps); i++) {
+		work->conclusion->compared += maps[i]->compared;
+		key_map_done(maps[i]);
+	}
+}
 
 static const struct fabric_source *source_of(const struct work *work, int64_t id)
 {
-	for (size_t i = 0; i < work->facts->source_count; i++) {
-		if (work->facts->sources[i].id == id)
-			return &work->facts->sources[i];
-	}
-	return NULL;
+	uint32_t found = fabric_source_find(work->facts, id);
+
+	return found == UINT32_MAX ? NULL : &work->facts->sources[found];
 }
 
 static bool is_readable(const struct fabric_source *source)
@@ -30,23 +75,34 @@ static bool is_readable(const struct fabric_source *source)
 	return source && source->reading && source->fresh;
 }
 
-static bool is_at(const struct work *work, struct port_ref at, int64_t switch_id, const char *port)
+/* The port of a row, and the aggregate that it is a member of: the FDB knows the aggregate only.
+ * Returns how many there are. */
+static size_t ports_of(const struct work *work, const struct wiring_row *row,
+		       struct port_ref ret[2])
 {
-	return work->facts->sources[at.source].id == switch_id &&
-	       strcmp(fabric_port(work->facts, at)->name, port) == 0;
+	const struct switch_port *port;
+	const struct switch_port *lag;
+
+	if (!fabric_port_find(work->facts, row->switch_id, row->port, &ret[0]))
+		return 0;
+	port = fabric_port(work->facts, ret[0]);
+	lag = port->lag ? switch_reading_port(work->here->reading, port->lag) : NULL;
+	if (!lag)
+		return 1;
+	ret[1] = (struct port_ref){ret[0].source, (uint32_t)(lag - work->here->reading->ports)};
+	return 2;
 }
 
-/* The port, or the aggregate that it is a member of: the FDB knows the aggregate only. */
 static bool is_behind(const struct work *work, struct port_ref at, const struct wiring_row *row)
 {
-	const struct fabric_source *source = work->here;
-	const struct switch_port *port =
-		source->reading ? switch_reading_port_named(source->reading, row->port) : NULL;
+	struct port_ref ports[2];
+	size_t count = ports_of(work, row, ports);
 
-	if (is_at(work, at, row->switch_id, row->port))
-		return true;
-	return port && port->lag && work->facts->sources[at.source].id == row->switch_id &&
-	       fabric_port(work->facts, at)->if_index == port->lag;
+	for (size_t i = 0; i < count; i++) {
+		if (port_ref_equal(ports[i], at))
+			return true;
+	}
+	return false;
 }
 
 static bool is_meant(const struct wiring_row *row, const struct fabric_nic *nic)
@@ -55,28 +111,36 @@ static bool is_meant(const struct wiring_row *row, const struct fabric_nic *nic)
 }
 
 /* Who was found at the port of a row; NULL = nobody that we know. */
-static const struct fabric_nic *who_is_at(const struct work *work, const struct wiring_row *row)
+static const struct fabric_nic *who_is_at(struct work *work, const struct wiring_row *row)
 {
-	for (size_t i = 0; i < work->conclusion->place_count; i++) {
-		const struct fabric_place *place = &work->conclusion->places[i];
-		const struct fabric_nic *nic;
+	struct port_ref ports[2];
+	size_t count = ports_of(work, row, ports);
 
-		if (place->certainty < SURE || !is_behind(work, place->at, row))
-			continue;
-		nic = fabric_nic_find(work->facts, place->mac);
-		if (nic)
-			return nic;
+	for (size_t i = 0; i < count; i++) {
+		for (uint32_t entry = key_map_first(&work->places_at, key_of_port(ports[i]));
+		     entry != KEY_NONE; entry = key_map_next(&work->places_at, entry)) {
+			const struct fabric_place *place =
+				&work->conclusion->places[key_map_value(&work->places_at, entry)];
+			const struct fabric_nic *nic =
+				place->certainty < SURE ? NULL
+							: fabric_nic_find(work->facts, place->mac);
+
+			if (nic)
+				return nic;
+		}
 	}
 	return NULL;
 }
 
 /* Where a NIC that the row means was found, at its port first; NULL = nowhere. */
-static const struct fabric_place *where_is(const struct work *work, const struct wiring_row *row)
+static const struct fabric_place *where_is(struct work *work, const struct wiring_row *row)
 {
 	const struct fabric_place *elsewhere = NULL;
 
-	for (size_t i = 0; i < work->facts->nic_count; i++) {
-		const struct fabric_nic *nic = &work->facts->nics[i];
+	for (uint32_t entry = key_map_first(&work->nics_of_node, (uint64_t)row->node_id);
+	     entry != KEY_NONE; entry = key_map_next(&work->nics_of_node, entry)) {
+		const struct fabric_nic *nic =
+			&work->facts->nics[key_map_value(&work->nics_of_node, entry)];
 		const struct fabric_place *place =
 			is_meant(row, nic) ? fabric_place_find(work->conclusion, nic->mac) : NULL;
 
@@ -90,11 +154,14 @@ static const struct fabric_place *where_is(const struct work *work, const struct
 	return elsewhere;
 }
 
-static const struct wiring_row *row_at(const struct work *work, int64_t switch_id, const char *port)
+static const struct wiring_row *row_at(struct work *work, int64_t switch_id, const char *port)
 {
-	for (size_t i = 0; i < work->count; i++) {
-		if (work->rows[i].switch_id == switch_id && strcmp(work->rows[i].port, port) == 0)
-			return &work->rows[i];
+	for (uint32_t entry = key_map_first(&work->rows_at, key_of_row(switch_id, port));
+	     entry != KEY_NONE; entry = key_map_next(&work->rows_at, entry)) {
+		const struct wiring_row *row = &work->rows[key_map_value(&work->rows_at, entry)];
+
+		if (row->switch_id == switch_id && strcmp(row->port, port) == 0)
+			return row;
 	}
 	return NULL;
 }
@@ -127,7 +194,7 @@ static void describe(const struct wiring_row *row, char *ret, size_t room)
 
 /* A row whose node may be behind several ports (any NIC) is content with one of them: a place that
  * another row of the same node claims is not this row's to move. */
-static bool belongs_elsewhere(const struct work *work, const struct wiring_row *row,
+static bool belongs_elsewhere(struct work *work, const struct wiring_row *row,
 			      const struct fabric_place *place)
 {
 	const struct fabric_source *source = &work->facts->sources[place->at.source];
@@ -193,7 +260,11 @@ static int intruder(struct work *work, const struct wiring_row *row, const struc
 static int missing(struct work *work, const struct wiring_row *row)
 {
 	const struct fabric_source *source = work->here;
-	const struct switch_port *port = switch_reading_port_named(source->reading, row->port);
+	struct port_ref at;
+	const struct switch_port *port =
+		fabric_port_find(work->facts, row->switch_id, row->port, &at)
+			? fabric_port(work->facts, at)
+			: NULL;
 	struct wiring_difference *item = add(work, "wiring.missing", source->name, row->port);
 	char what[128];
 
@@ -229,33 +300,24 @@ static int compare_node(struct work *work, const struct wiring_row *row)
 
 /* --- links -------------------------------------------------------------------- */
 
-static bool find_port(const struct work *work, int64_t id, const char *name, struct port_ref *ret)
-{
-	for (uint32_t i = 0; i < work->facts->source_count; i++) {
-		const struct switch_reading *reading = work->facts->sources[i].reading;
-		const struct switch_port *port;
-
-		if (work->facts->sources[i].id != id || !reading)
-			continue;
-		port = switch_reading_port_named(reading, name);
-		if (!port)
-			return false;
-		*ret = (struct port_ref){i, (uint32_t)(port - reading->ports)};
-		return true;
-	}
-	return false;
-}
-
-static const struct fabric_link *link_there(const struct work *work, int64_t id, const char *port,
+static const struct fabric_link *link_there(const struct work *work, const struct wiring_row *row,
 					    struct port_ref *ret_far)
 {
 	struct port_ref at;
 	const struct fabric_link *link =
-		find_port(work, id, port, &at) ? fabric_link_at(work->conclusion, at) : NULL;
+		fabric_port_find(work->facts, row->switch_id, row->port, &at)
+			? fabric_link_at(work->conclusion, at)
+			: NULL;
 
 	if (link)
 		*ret_far = port_ref_equal(link->a, at) ? link->b : link->a;
 	return link;
+}
+
+static bool is_at(const struct work *work, struct port_ref at, int64_t switch_id, const char *port)
+{
+	return work->facts->sources[at.source].id == switch_id &&
+	       strcmp(fabric_port(work->facts, at)->name, port) == 0;
 }
 
 static int compare_link(struct work *work, const struct wiring_row *row)
@@ -263,7 +325,7 @@ static int compare_link(struct work *work, const struct wiring_row *row)
 	const struct fabric_source *source = work->here;
 	const struct fabric_source *peer = source_of(work, row->peer_id);
 	struct port_ref far;
-	const struct fabric_link *link = link_there(work, row->switch_id, row->port, &far);
+	const struct fabric_link *link = link_there(work, row, &far);
 	struct wiring_difference *item;
 
 	if (link && is_at(work, far, row->peer_id, row->peer_port))
@@ -285,10 +347,17 @@ static int compare_link(struct work *work, const struct wiring_row *row)
 
 /* --- what nobody planned ---------------------------------------------------------- */
 
-static bool is_planned_switch(const struct work *work, int64_t id)
+static bool is_planned_switch(struct work *work, int64_t id)
 {
-	for (size_t i = 0; i < work->count; i++) {
-		if (work->rows[i].switch_id == id)
+	return key_map_first(&work->switches, (uint64_t)id) != KEY_NONE;
+}
+
+/* Is there a row that means this NIC? */
+static bool is_planned(struct work *work, const struct fabric_nic *nic)
+{
+	for (uint32_t entry = key_map_first(&work->rows_of_node, (uint64_t)nic->node_id);
+	     entry != KEY_NONE; entry = key_map_next(&work->rows_of_node, entry)) {
+		if (is_meant(&work->rows[key_map_value(&work->rows_of_node, entry)], nic))
 			return true;
 	}
 	return false;
@@ -305,10 +374,8 @@ static int compare_place(struct work *work, const struct fabric_place *place)
 	    port->is_lag || row_at(work, source->id, port->name))
 		return 0;
 	/* Told already, if it belongs somewhere else. */
-	for (size_t i = 0; i < work->count; i++) {
-		if (is_meant(&work->rows[i], nic))
-			return 0;
-	}
+	if (is_planned(work, nic))
+		return 0;
 	item = add(work, "wiring.unexpected", source->name, port->name);
 	if (!item)
 		return -ENOMEM;
@@ -321,12 +388,12 @@ static int compare_place(struct work *work, const struct fabric_place *place)
 	return 0;
 }
 
-int wiring_policy_compare(const struct fabric_facts *facts,
-			  const struct fabric_conclusion *conclusion,
+int wiring_policy_compare(const struct fabric_facts *facts, struct fabric_conclusion *conclusion,
 			  const struct wiring_row rows[], size_t count, struct wiring_found *ret)
 {
-	struct work work = {facts, conclusion, rows, count, NULL, ret};
-	int rc = 0;
+	struct work work = {
+		.facts = facts, .conclusion = conclusion, .rows = rows, .count = count, .ret = ret};
+	int rc = look_up_by(&work);
 
 	for (size_t i = 0; i < count && rc == 0; i++) {
 		work.here = source_of(&work, rows[i].switch_id);
@@ -337,5 +404,6 @@ int wiring_policy_compare(const struct fabric_facts *facts,
 	}
 	for (size_t i = 0; i < conclusion->place_count && rc == 0; i++)
 		rc = compare_place(&work, &conclusion->places[i]);
+	work_done(&work);
 	return rc;
 }

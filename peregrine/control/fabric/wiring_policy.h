@@ -40,6 +40,6 @@ struct wiring_found {
 
 /* -ENOMEM. */
 MUST_USE int wiring_policy_compare(const struct fabric_facts *facts,
-				   const struct fabric_conclusion *conclusion,
+				   struct fabric_conclusion *conclusion,
 				   const struct wiring_row rows[], size_t count,
 				   struct wiring_found *ret);

@@ -1,0 +1,273 @@
+/* What a conclusion is made of: rows of the database, the readings of all switches, and where MACs
+ * were. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+
+#include "peregrine/control/fabric/conclude_private.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define SUBJECT   "fabric"
+#define MEMORY_US ((int64_t)86400 * 1000000)
+
+/* --- rows -------------------------------------------------------------------- */
+
+static void facts_one(struct discovery *discovery, int rc, const struct problem *problem);
+
+static void on_nics(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct discovery *discovery = context;
+
+	if (rc == 0)
+		rc = fabric_rows_nics(result, &discovery->facts);
+	facts_one(discovery, rc, problem);
+}
+
+static void on_sightings(void *context, int rc, const PGresult *result,
+			 const struct problem *problem)
+{
+	struct discovery *discovery = context;
+
+	if (rc == 0)
+		rc = fabric_rows_sightings(result, &discovery->facts);
+	facts_one(discovery, rc, problem);
+}
+
+static void on_wiring(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct discovery *discovery = context;
+
+	if (rc == 0)
+		rc = fabric_rows_wiring(result, &discovery->facts);
+	facts_one(discovery, rc, problem);
+}
+
+/* --- where MACs were --------------------------------------------------------------- */
+
+static struct memory *memory_find(const struct discovery *discovery, struct mac mac)
+{
+	struct memory *memory = NULL;
+	uint64_t key = mac_key(mac);
+
+	HASH_FIND(hh, discovery->memory, &key, sizeof(key), memory);
+	return memory;
+}
+
+static struct memory *memory_get(struct discovery *discovery, struct mac mac)
+{
+	struct memory *memory = memory_find(discovery, mac);
+
+	if (memory)
+		return memory;
+	memory = calloc(1, sizeof(*memory));
+	if (!memory)
+		return NULL;
+	memory->mac = mac;
+	memory->key = mac_key(mac);
+	HASH_ADD(hh, discovery->memory, key, sizeof(memory->key), memory);
+	return memory;
+}
+
+static void keep_place(struct work *work, const struct fabric_place *place)
+{
+	const char *port = fabric_port(&work->facts, place->at)->name;
+	int64_t switch_id = work->sources[place->at.source].id;
+	struct memory *memory = memory_get(work->discovery, place->mac);
+
+	if (!memory)
+		return;
+	if (memory->switch_id &&
+	    (memory->switch_id != switch_id || strcmp(memory->port, port) != 0)) {
+		if (memory->moves++ == 0)
+			memory->moved_us = work->now_us;
+		memory->left_id = memory->switch_id;
+		(void)text_copy(memory->left_port, sizeof(memory->left_port), memory->port);
+	}
+	if (!place->doubted)
+		memory->left_id = 0;
+	memory->switch_id = switch_id;
+	(void)text_copy(memory->port, sizeof(memory->port), port);
+	if (place->sources != PLACE_EARLIER)
+		memory->seen_us = work->now_us;
+}
+
+void memory_keep(struct work *work)
+{
+	struct discovery *discovery = work->discovery;
+	struct memory *memory = NULL;
+	struct memory *next = NULL;
+
+	for (size_t i = 0; i < work->conclusion.place_count; i++)
+		keep_place(work, &work->conclusion.places[i]);
+	HASH_ITER(hh, discovery->memory, memory, next)
+	{
+		if (work->now_us - memory->seen_us <= MEMORY_US)
+			continue;
+		HASH_DEL(discovery->memory, memory);
+		free(memory);
+	}
+}
+
+static void on_places(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct discovery *discovery = context;
+	int rows = rc ? 0 : PQntuples(result);
+
+	for (int i = 0; i < rows; i++) {
+		struct mac mac;
+		struct memory *memory = mac_parse(db_text(result, i, 0, ""), &mac) == 0
+						? memory_get(discovery, mac)
+						: NULL;
+
+		if (!memory)
+			continue;
+		memory->switch_id = db_int(result, i, 1, 0);
+		(void)text_copy(memory->port, sizeof(memory->port), db_text(result, i, 2, ""));
+		memory->seen_us = db_int(result, i, 3, clock_wall_us());
+	}
+	discovery->memory_loaded = rc == 0;
+	facts_one(discovery, rc, problem);
+}
+
+static void facts_ask(struct discovery *discovery, const struct db_query *query, db_result_fn fn)
+{
+	discovery->facts_waited++;
+	if (db_submit(discovery->options.db, query, NULL, fn, discovery) == 0)
+		return;
+	discovery->facts_waited--;
+	discovery->facts_failed = true;
+}
+
+void facts_read(struct discovery *discovery)
+{
+	discovery->state = CONCLUDE_FACTS;
+	discovery->facts_failed = false;
+	discovery->facts_stale = false;
+	discovery->facts_ms = loop_now_ms(discovery->loop);
+	facts_ask(discovery, &fabric_store_nics, on_nics);
+	facts_ask(discovery, &fabric_store_sightings, on_sightings);
+	facts_ask(discovery, &fabric_store_wiring, on_wiring);
+	if (!discovery->memory_loaded)
+		facts_ask(discovery, &fabric_store_places, on_places);
+	if (discovery->facts_waited > 0)
+		return;
+	discovery->state = CONCLUDE_IDLE;
+	discovery->facts_stale = true;
+	conclude_arm(discovery, RETRY_MS);
+}
+
+static void facts_one(struct discovery *discovery, int rc, const struct problem *problem)
+{
+	if (rc && rc != E_UNAVAILABLE && problem)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	discovery->facts_failed |= rc != 0;
+	if (--discovery->facts_waited > 0)
+		return;
+	discovery->state = CONCLUDE_IDLE;
+	if (!discovery->facts_failed) {
+		conclude_now(discovery);
+		if (discovery->again && discovery->state == CONCLUDE_IDLE) {
+			discovery->again = false;
+			conclude_wake(discovery);
+		}
+		return;
+	}
+	discovery->facts_stale = true;
+	if (discovery->connected)
+		conclude_arm(discovery, RETRY_MS);
+}
+
+void memory_done(struct discovery *discovery)
+{
+	struct memory *memory = NULL;
+	struct memory *next = NULL;
+
+	HASH_ITER(hh, discovery->memory, memory, next)
+	{
+		HASH_DEL(discovery->memory, memory);
+		free(memory);
+	}
+}
+
+/* --- what the policies get -------------------------------------------------------- */
+
+static int compare_priors(const void *left, const void *right)
+{
+	uint64_t a = mac_key(((const struct fabric_prior *)left)->mac);
+	uint64_t b = mac_key(((const struct fabric_prior *)right)->mac);
+
+	return a < b ? -1 : a > b;
+}
+
+static void gather_priors(struct work *work)
+{
+	struct memory *memory = NULL;
+	struct memory *next = NULL;
+
+	HASH_ITER(hh, work->discovery->memory, memory, next)
+	{
+		struct fabric_prior *prior = &work->priors[work->facts.prior_count];
+
+		if (work->now_us - memory->moved_us > FABRIC_MOVES_US)
+			memory->moves = 0;
+		prior->mac = memory->mac;
+		prior->moves = memory->moves;
+		prior->seen_us = memory->seen_us;
+		prior->has_left =
+			memory->left_id && fabric_port_find(&work->facts, memory->left_id,
+							    memory->left_port, &prior->left);
+		if (fabric_port_find(&work->facts, memory->switch_id, memory->port, &prior->at))
+			work->facts.prior_count++;
+	}
+	if (work->facts.prior_count > 0)
+		qsort(work->priors, work->facts.prior_count, sizeof(*work->priors), compare_priors);
+	work->facts.priors = work->priors;
+}
+
+int facts_gather(struct work *work)
+{
+	struct discovery *discovery = work->discovery;
+	size_t room = HASH_COUNT(discovery->sights) + 1;
+	size_t count = 0;
+	struct sight *sight = NULL;
+	struct sight *next = NULL;
+	int rc;
+
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+	work->sights = calloc(room, sizeof(*work->sights));
+	work->sources = calloc(room, sizeof(*work->sources));
+	work->priors = calloc(HASH_COUNT(discovery->memory) + 1, sizeof(*work->priors));
+	if (!work->sights || !work->sources || !work->priors)
+		return -ENOMEM;
+	HASH_ITER(hh, discovery->sights, sight, next)
+	{
+		work->sights[count] = sight;
+		work->sources[count++] = (struct fabric_source){
+			.id = sight->row.id,
+			.fabric_id = sight->row.fabric_id,
+			.name = sight->row.name,
+			.reading = sight->has_reading ? &sight->reading : NULL,
+			.fresh = sight->reachable,
+			.read_us = sight->reading_us,
+			.prior_kinds = sight->kinds,
+		};
+	}
+	work->facts = (struct fabric_facts){
+		.sources = work->sources,
+		.source_count = count,
+		.nics = discovery->facts.nics,
+		.nic_count = discovery->facts.nic_count,
+		.sightings = discovery->facts.sightings,
+		.sighting_count = discovery->facts.sighting_count,
+	};
+	rc = fabric_index_make(&work->facts, &work->index);
+	if (rc == 0)
+		gather_priors(work);
+	return rc;
+}

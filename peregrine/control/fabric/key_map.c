@@ -1,0 +1,97 @@
+#include "peregrine/control/fabric/key_map.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+enum { ROOM_FIRST = 64 };
+
+void key_map_done(struct key_map *map)
+{
+	free(map->entries);
+	free(map->heads);
+	*map = (struct key_map){0};
+}
+
+/* Keys are often small numbers side by side: spread them over all heads (splitmix64). */
+static uint32_t *head_of(const struct key_map *map, uint64_t key)
+{
+	key = (key ^ (key >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	key = (key ^ (key >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return &map->heads[(key ^ (key >> 31)) & (map->room - 1)];
+}
+
+static void link_entry(struct key_map *map, uint32_t entry)
+{
+	uint32_t *head = head_of(map, map->entries[entry].key);
+
+	map->entries[entry].next = *head;
+	*head = entry;
+}
+
+static int grow(struct key_map *map)
+{
+	uint32_t room = map->room ? 2 * map->room : ROOM_FIRST;
+	struct key_entry *entries = reallocarray(map->entries, room, sizeof(*entries));
+	uint32_t *heads;
+
+	if (!entries)
+		return -ENOMEM;
+	map->entries = entries;
+	heads = reallocarray(map->heads, room, sizeof(*heads));
+	if (!heads)
+		return -ENOMEM;
+	map->heads = heads;
+	map->room = room;
+	for (uint32_t i = 0; i < room; i++)
+		heads[i] = KEY_NONE;
+	for (uint32_t i = 0; i < map->count; i++)
+		link_entry(map, i);
+	return 0;
+}
+
+int key_map_add(struct key_map *map, uint64_t key, uint32_t value)
+{
+	if (map->count == map->room) {
+		int rc = grow(map);
+
+		if (rc)
+			return rc;
+	}
+	map->entries[map->count] = (struct key_entry){.key = key, .value = value};
+	link_entry(map, map->count);
+	map->count++;
+	return 0;
+}
+
+static uint32_t find_from(struct key_map *map, uint32_t entry, uint64_t key)
+{
+	while (entry != KEY_NONE) {
+		map->compared++;
+		if (map->entries[entry].key == key)
+			break;
+		entry = map->entries[entry].next;
+	}
+	return entry;
+}
+
+uint32_t key_map_first(struct key_map *map, uint64_t key)
+{
+	return map->count ? find_from(map, *head_of(map, key), key) : KEY_NONE;
+}
+
+uint32_t key_map_next(struct key_map *map, uint32_t entry)
+{
+	return find_from(map, map->entries[entry].next, map->entries[entry].key);
+}
+
+uint64_t key_of_text(uint64_t seed, const char *text, size_t length)
+{
+	uint64_t key = UINT64_C(0xcbf29ce484222325) ^ (seed * UINT64_C(0x9e3779b97f4a7c15));
+
+	for (size_t i = 0; i < length; i++) {
+		key ^= (uint64_t)tolower((unsigned char)text[i]);
+		key *= UINT64_C(0x100000001b3);
+	}
+	return key;
+}

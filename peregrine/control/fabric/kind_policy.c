@@ -1,0 +1,173 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "peregrine/control/fabric/link_private.h"
+
+/* --- who is behind a port ------------------------------------------------------------ */
+
+static int see(struct link_work *work, const struct fabric_nic *nic, struct port_ref at)
+{
+	uint32_t number = (uint32_t)work->seen_count;
+	struct port_ref *seen =
+		fabric_array_add(&work->seen, &work->seen_count, sizeof(*work->seen));
+
+	if (!seen)
+		return -ENOMEM;
+	*seen = at;
+	return key_map_add(&work->at_ports, (uint64_t)(nic - work->facts->nics), number);
+}
+
+static int behind_of(struct link_work *work, uint32_t source)
+{
+	const struct switch_reading *reading = reading_of(work, source);
+	int rc = 0;
+
+	work->behind[source] = calloc(reading->port_count + 1, sizeof(**work->behind));
+	if (!work->behind[source])
+		return -ENOMEM;
+	for (size_t i = 0; i < reading->fdb_count && rc == 0; i++) {
+		struct port_ref at = {source, port_index(reading, reading->fdb[i].if_index)};
+		const struct fabric_nic *nic;
+		struct mac mac;
+
+		if (at.port == UINT32_MAX)
+			continue;
+		memcpy(mac.bytes, reading->fdb[i].mac, sizeof(mac.bytes));
+		nic = fabric_nic_find(work->facts, mac);
+		work->behind[source][at.port].entries++;
+		if (!nic)
+			continue;
+		if (!work->behind[source][at.port].nic)
+			work->behind[source][at.port].nic = nic;
+		rc = see(work, nic, at);
+	}
+	return rc;
+}
+
+int behind_make(struct link_work *work)
+{
+	int rc = 0;
+
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+	work->behind = calloc(work->facts->source_count + 1, sizeof(*work->behind));
+	if (!work->behind)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < work->facts->source_count && rc == 0; i++)
+		rc = reading_of(work, i) ? behind_of(work, i) : 0;
+	return rc;
+}
+
+void behind_done(struct link_work *work)
+{
+	for (size_t i = 0; work->behind && i < work->facts->source_count; i++)
+		free(work->behind[i]);
+	free(work->behind);
+	free(work->seen);
+}
+
+const struct fabric_nic *node_behind(const struct link_work *work, struct port_ref at)
+{
+	const struct behind *behind = &work->behind[at.source][at.port];
+
+	return behind->entries <= NODE_FDB_MAX ? behind->nic : NULL;
+}
+
+/* --- kinds of ports ---------------------------------------------------------------- */
+
+static enum port_kind kind_alone(const struct fabric_source *source, size_t port)
+{
+	const struct switch_port *row = &source->reading->ports[port];
+
+	/* What it was while its cable was in; a port that never was up is nobody's. An uplink on
+	 * which nothing is heard any more may still be one: see is_edge_now(). */
+	if (source->prior_kinds && (!row->up || source->prior_kinds[port] == PORT_UPLINK))
+		return (enum port_kind)source->prior_kinds[port];
+	if (!row->up || (row->base_port == 0 && row->lag == 0 && !row->is_lag))
+		return PORT_UNKNOWN;
+	return PORT_EDGE;
+}
+
+static void kind_raise(const struct link_work *work, struct port_ref at)
+{
+	uint32_t lag = lag_of(work, at);
+
+	work->ret->kinds[at.source][at.port] = PORT_UPLINK;
+	if (lag != UINT32_MAX)
+		work->ret->kinds[at.source][lag] = PORT_UPLINK;
+}
+
+static bool is_at_other_edge(struct link_work *work, const struct fabric_nic *nic,
+			     struct port_ref at)
+{
+	struct key_map *map = &work->at_ports;
+
+	for (uint32_t entry = key_map_first(map, (uint64_t)(nic - work->facts->nics));
+	     entry != KEY_NONE; entry = key_map_next(map, entry)) {
+		struct port_ref other = work->seen[key_map_value(map, entry)];
+
+		if (!port_ref_equal(other, at) &&
+		    work->ret->kinds[other.source][other.port] == PORT_EDGE)
+			return true;
+	}
+	return false;
+}
+
+/* It was an uplink, and LLDP is silent on it: that alone makes no edge of it, for a port of a
+ * tenant would be next. A node of ours that is seen nowhere else does. */
+static bool is_edge_now(struct link_work *work, struct port_ref at)
+{
+	const struct fabric_nic *nic =
+		fabric_port(work->facts, at)->up ? node_behind(work, at) : NULL;
+
+	return nic && !is_at_other_edge(work, nic, at);
+}
+
+static void release_uplinks(struct link_work *work)
+{
+	for (uint32_t source = 0; source < work->facts->source_count; source++) {
+		const struct switch_reading *reading = reading_of(work, source);
+
+		for (uint32_t port = 0; reading && port < reading->port_count; port++) {
+			struct port_ref at = {source, port};
+
+			if (work->ret->kinds[source][port] == PORT_UPLINK &&
+			    !fabric_link_at(work->ret, at) && is_edge_now(work, at))
+				work->ret->kinds[source][port] = PORT_EDGE;
+		}
+	}
+}
+
+int kinds_conclude(struct link_work *work)
+{
+	const struct fabric_facts *facts = work->facts;
+
+	work->ret->source_count = facts->source_count;
+	work->ret->kinds = calloc(facts->source_count + 1, sizeof(*work->ret->kinds));
+	if (!work->ret->kinds)
+		return -ENOMEM;
+	for (size_t i = 0; i < facts->source_count; i++) {
+		const struct switch_reading *reading = facts->sources[i].reading;
+
+		if (!reading)
+			continue;
+		work->ret->kinds[i] = calloc(reading->port_count + 1, 1);
+		if (!work->ret->kinds[i])
+			return -ENOMEM;
+		for (size_t port = 0; port < reading->port_count; port++)
+			work->ret->kinds[i][port] = (uint8_t)kind_alone(&facts->sources[i], port);
+	}
+	for (size_t i = 0; i < work->ret->link_count; i++) {
+		const struct fabric_link *link = &work->ret->links[i];
+
+		/* A lie makes no uplink; what is claimed by one end may be one, and nothing is
+		 * ever parked there. */
+		if (link->state == LINK_CONFLICT && link->certainty == LIE_CERTAINTY)
+			continue;
+		kind_raise(work, link->a);
+		if (link->state != LINK_CONFLICT)
+			kind_raise(work, link->b);
+	}
+	release_uplinks(work);
+	return 0;
+}

@@ -1,0 +1,166 @@
+// links: peregrine_fabric peregrine_driver common_net common_base
+/* Where MACs are plugged in: sources that agree, that differ, that are old. */
+#include "tests/support/fabric_lab.h"
+
+static void place_is(struct lab *lab, unsigned nic, int source, unsigned port, unsigned certainty,
+		     unsigned sources)
+{
+	const struct fabric_place *place;
+
+	conclude(lab);
+	place = fabric_place_find(&lab->conclusion, nic_mac(nic));
+	if (source < 0) {
+		assert_null(place);
+		return;
+	}
+	assert_non_null(place);
+	assert_int_equal(place->at.source, source);
+	assert_int_equal(place->at.port, port);
+	assert_int_equal(place->certainty, certainty);
+	assert_int_equal(place->sources, sources);
+}
+
+static void edges_not_uplinks(void **state)
+{
+	struct lab *lab = *state;
+
+	hears_switch(lab, 0, 0, 1, "Ethernet1/2");
+	hears_switch(lab, 1, 1, 0, "Ethernet1/1");
+	learns(lab, 0, 0, 1); /* through the uplink */
+	learns(lab, 1, 1, 2);
+	place_is(lab, 1, -1, 0, 0, 0);
+	learns(lab, 1, 3, 1);
+	place_is(lab, 1, 1, 3, 80, PLACE_FDB);
+	assert_int_equal(fabric_place_find(&lab->conclusion, nic_mac(1))->vlan, 100);
+	assert_int_equal(fabric_place_find(&lab->conclusion, nic_mac(1))->seen_us, NOW);
+}
+
+static void mac_zero_is_nobody(void **state)
+{
+	struct lab *lab = *state;
+
+	memset(lab->fdb[0][0].mac, 0, 6);
+	lab->fdb[0][0].if_index = 7;
+	memset(lab->fdb[0][1].mac, 0xff, 6);
+	lab->fdb[0][1].if_index = 7;
+	lab->readings[0].fdb_count = 2;
+	conclude(lab);
+	assert_int_equal(lab->conclusion.place_count, 0);
+}
+
+static void sources_agree(void **state)
+{
+	struct lab *lab = *state;
+
+	learns(lab, 1, 3, 1);
+	lab->sightings[0] = (struct fabric_sighting){
+		.mac = nic_mac(1), .switch_name = "s1", .port = "Eth1/4", .seen_us = NOW - MIN};
+	lab->facts.sighting_count = 1;
+	place_is(lab, 1, 1, 3, 85, PLACE_FDB | PLACE_OPTION82);
+	hears(lab, 1, 3, "52:54:00:00:00:09", "52:54:00:00:00:01")->port_subtype = 3;
+	place_is(lab, 1, 1, 3, 100, PLACE_FDB | PLACE_OPTION82 | PLACE_LLDP);
+}
+
+static void a_number_of_option82_is_no_ifindex(void **state)
+{
+	struct lab *lab = *state;
+	char number[16];
+
+	(void)text_format(number, sizeof(number), "%u", lab->readings[1].ports[3].if_index);
+	lab->sightings[0] = (struct fabric_sighting){
+		.mac = nic_mac(1), .switch_name = "s1", .port = number, .seen_us = NOW - MIN};
+	lab->facts.sighting_count = 1;
+	place_is(lab, 1, -1, 0, 0, 0);
+	lab->sightings[0].port = lab->readings[1].ports[3].name;
+	place_is(lab, 1, 1, 3, 70, PLACE_OPTION82);
+}
+
+static void fresh_lldp_beats_fdb_old_does_not(void **state)
+{
+	struct lab *lab = *state;
+
+	learns(lab, 1, 3, 1);
+	lab->nics[1].heard_chassis = lab->readings[2].identity.chassis;
+	lab->nics[1].heard_port = "Ethernet1/5";
+	lab->nics[1].heard_us = NOW - MIN;
+	place_is(lab, 1, 2, 4, 95, PLACE_AGENT);
+	assert_int_equal(lab->conclusion.conflict_count, 0);
+	lab->nics[1].heard_us = NOW - 60 * MIN;
+	place_is(lab, 1, 1, 3, 80, PLACE_FDB);
+}
+
+static void a_moved_cable(void **state)
+{
+	struct lab *lab = *state;
+
+	/* It was at s1:4; the old entry ages for minutes while the new one is there. */
+	learns(lab, 1, 3, 1);
+	learns(lab, 2, 0, 1);
+	lab->priors[0] =
+		(struct fabric_prior){.mac = nic_mac(1), .at = {1, 3}, .seen_us = NOW - MIN};
+	lab->facts.prior_count = 1;
+	place_is(lab, 1, 2, 0, 60, PLACE_FDB);
+	assert_false(has_conflict(lab, "nic.two_ports"));
+	/* The next time both are still there: it stays where it went. */
+	lab->priors[0].at = (struct port_ref){2, 0};
+	lab->priors[0].left = (struct port_ref){1, 3};
+	lab->priors[0].has_left = true;
+	place_is(lab, 1, 2, 0, 60, PLACE_FDB);
+	/* And on to a third port, while both are there. */
+	learns(lab, 0, 2, 1);
+	lab->readings[1].fdb_count = 0;
+	place_is(lab, 1, 0, 2, 60, PLACE_FDB);
+	lab->readings[0].fdb_count = 0;
+	learns(lab, 1, 3, 1);
+	/* Nothing says which is old. */
+	lab->facts.prior_count = 0;
+	place_is(lab, 1, 1, 3, 50, PLACE_FDB);
+	assert_true(has_conflict(lab, "nic.two_ports"));
+	/* Back and forth. */
+	lab->facts.prior_count = 1;
+	lab->priors[0].moves = 3;
+	conclude(lab);
+	assert_true(has_conflict(lab, "nic.flapping"));
+	assert_int_equal(fabric_place_find(&lab->conclusion, nic_mac(1))->certainty, 40);
+}
+
+static void silence_is_no_absence(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->priors[0] =
+		(struct fabric_prior){.mac = nic_mac(1), .at = {1, 3}, .seen_us = NOW - 60 * MIN};
+	lab->facts.prior_count = 1;
+	place_is(lab, 1, 1, 3, 55, PLACE_EARLIER);
+	assert_int_equal(fabric_place_find(&lab->conclusion, nic_mac(1))->seen_us, NOW - 60 * MIN);
+	/* Seen there: nothing to remember. Seen elsewhere: it has moved. */
+	learns(lab, 1, 3, 1);
+	place_is(lab, 1, 1, 3, 80, PLACE_FDB);
+	lab->readings[1].fdb_count = 0;
+	learns(lab, 2, 0, 1);
+	place_is(lab, 1, 2, 0, 80, PLACE_FDB);
+	/* Another one of ours is in its port now. */
+	lab->readings[2].fdb_count = 0;
+	learns(lab, 1, 3, 2);
+	place_is(lab, 1, -1, 0, 0, 0);
+	lab->readings[1].fdb_count = 0;
+	/* The port lost its link: nobody knows. */
+	lab->readings[2].fdb_count = 0;
+	lab->ports[1][3].up = false;
+	place_is(lab, 1, -1, 0, 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(edges_not_uplinks),
+		TEST(mac_zero_is_nobody),
+		TEST(sources_agree),
+		TEST(a_number_of_option82_is_no_ifindex),
+		TEST(fresh_lldp_beats_fdb_old_does_not),
+		TEST(a_moved_cable),
+		TEST(silence_is_no_absence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+// links: peregrine_fabric peregrine_driver common_net common_base
+/* The plan of cables against what was found. */
+#include "peregrine/control/fabric/wiring_policy.h"
+#include "tests/support/fabric_lab.h"
+
+static const struct wiring_difference *compare(struct lab *lab, const struct wiring_row rows[],
+					       size_t count, struct wiring_found *found)
+{
+	free(found->items);
+	*found = (struct wiring_found){0};
+	conclude(lab);
+	assert_int_equal(wiring_policy_compare(&lab->facts, &lab->conclusion, rows, count, found),
+			 0);
+	return found->items;
+}
+
+static void the_plan_for_nodes(void **state)
+{
+	struct lab *lab = *state;
+	const struct wiring_row rows[] = {
+		{.switch_id = 11,
+		 .port = "Ethernet1/4",
+		 .node_id = 101,
+		 .node = "n1",
+		 .nic = "eth0"},
+		{.switch_id = 12, .port = "Ethernet1/5", .node_id = 102, .node = "n2", .nic = ""},
+	};
+	struct wiring_found found = {0};
+	const struct wiring_difference *items;
+
+	/* as planned */
+	learns(lab, 1, 3, 1);
+	learns(lab, 2, 4, 2);
+	(void)compare(lab, rows, 2, &found);
+	assert_int_equal(found.count, 0);
+	/* swapped */
+	lab->readings[1].fdb_count = lab->readings[2].fdb_count = 0;
+	learns(lab, 1, 3, 2);
+	learns(lab, 2, 4, 1);
+	items = compare(lab, rows, 2, &found);
+	assert_int_equal(found.count, 2);
+	assert_string_equal(items[0].kind, "wiring.miscabled");
+	assert_string_equal(items[0].message,
+			    "node n1:eth0 belongs into s1:Ethernet1/4 and is in s2:Ethernet1/5");
+	assert_string_equal(items[0].hint, "swap the cables in s1:Ethernet1/4 and s2:Ethernet1/5");
+	/* one is in the wrong port, the other missing; n3 came without a plan */
+	lab->readings[1].fdb_count = lab->readings[2].fdb_count = 0;
+	lab->ports[2][4].up = false;
+	learns(lab, 1, 2, 1);
+	learns(lab, 2, 0, 3);
+	items = compare(lab, rows, 2, &found);
+	assert_int_equal(found.count, 3);
+	assert_string_equal(items[0].hint, "move the cable from s1:Ethernet1/3 to s1:Ethernet1/4");
+	assert_string_equal(items[1].kind, "wiring.missing");
+	assert_false(items[1].warning);
+	assert_string_equal(items[2].kind, "wiring.unexpected");
+	assert_string_equal(items[2].port, "Ethernet1/1");
+	/* a switch that does not answer accuses nobody */
+	lab->sources[1].fresh = false;
+	(void)compare(lab, rows, 1, &found);
+	assert_int_equal(found.count, 0);
+	free(found.items);
+}
+
+static void the_plan_for_links(void **state)
+{
+	struct lab *lab = *state;
+	const struct wiring_row rows[] = {{.switch_id = 10,
+					   .port = "Ethernet1/1",
+					   .node = "",
+					   .nic = "",
+					   .peer_id = 11,
+					   .peer = "s1",
+					   .peer_port = "Ethernet1/2"}};
+	struct wiring_found found = {0};
+	const struct wiring_difference *items;
+
+	hears_switch(lab, 0, 0, 1, "Ethernet1/2");
+	hears_switch(lab, 1, 1, 0, "Ethernet1/1");
+	(void)compare(lab, rows, 1, &found);
+	assert_int_equal(found.count, 0);
+	lab->readings[1].neighbor_count = 0;
+	lab->readings[0].neighbor_count = 0;
+	hears_switch(lab, 0, 0, 1, "Ethernet1/3");
+	hears_switch(lab, 1, 2, 0, "Ethernet1/1");
+	items = compare(lab, rows, 1, &found);
+	assert_int_equal(found.count, 1);
+	assert_string_equal(items[0].hint, "move the end in s1:Ethernet1/3 to s1:Ethernet1/2");
+	lab->readings[0].neighbor_count = lab->readings[1].neighbor_count = 0;
+	items = compare(lab, rows, 1, &found);
+	assert_int_equal(found.count, 1);
+	assert_string_equal(items[0].kind, "wiring.missing");
+	lab->sources[1].fresh = false;
+	(void)compare(lab, rows, 1, &found);
+	assert_int_equal(found.count, 0);
+	free(found.items);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_plan_for_nodes),
+		TEST(the_plan_for_links),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
