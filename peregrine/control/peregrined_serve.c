@@ -52,6 +52,7 @@ static const struct metric_row metric_rows[] = {
 	{"haas_switch_breakers_open",           METRIC_GAUGE,   NULL, AT(queue.breakers_open),     "ways into switches that are left alone for a while"},
 	{"haas_fabric_looks_total",             METRIC_COUNTER, NULL, AT(discovery.looks),         "regular looks at switches"},
 	{"haas_fabric_full_readings_total",     METRIC_COUNTER, NULL, AT(discovery.full_readings), "readings of all that a switch has"},
+	{"haas_fabric_neighbor_readings_total", METRIC_COUNTER, NULL, AT(discovery.neighbor_readings), "readings of LLDP alone, because it had heard something"},
 	{"haas_fabric_failed_looks_total",      METRIC_COUNTER, NULL, AT(discovery.failed),        "looks that failed"},
 	{"haas_fabric_conclusions_total",       METRIC_COUNTER, NULL, AT(discovery.conclusions),   "times that cables and places were concluded"},
 	{"haas_fabric_writes_total",            METRIC_COUNTER, NULL, AT(discovery.writes),        "statements that wrote what was concluded"},

@@ -38,6 +38,22 @@ static void keep_kinds(struct work *work)
 	}
 }
 
+/* Both ends of a cable that only one of them tells are asked again, and soon. */
+static void keep_doubts(struct work *work)
+{
+	bool *doubtful = calloc(work->facts.source_count + 1, sizeof(*doubtful));
+
+	for (size_t i = 0; doubtful && i < work->conclusion.link_count; i++) {
+		const struct fabric_link *link = &work->conclusion.links[i];
+
+		if (link->state == LINK_CLAIMED)
+			doubtful[link->a.source] = doubtful[link->b.source] = true;
+	}
+	for (size_t i = 0; doubtful && i < work->facts.source_count; i++)
+		sight_doubt(work->sights[i], doubtful[i]);
+	free(doubtful);
+}
+
 static void work_done(struct work *work)
 {
 	fabric_conclusion_done(&work->conclusion);
@@ -76,6 +92,7 @@ void conclude_now(struct discovery *discovery)
 
 	if (rc == 0) {
 		keep_kinds(&work);
+		keep_doubts(&work);
 		memory_keep(&work);
 		discovery->stats.conclusions++;
 		discovery->stats.links = work.conclusion.link_count;

@@ -18,6 +18,7 @@ LEAKS_LEFT_TO_SANITIZER
 #define READ_LIMIT_MS  60000
 #define RETRY_AFTER_MS 1000 /* no memory, no line: soon again */
 #define CHANGED_MS     500  /* changes come in bunches */
+#define DOUBT_MS       2000 /* a cable told by one end: the other may speak soon */
 
 /* --- what a look brought ---------------------------------------------------- */
 
@@ -26,6 +27,12 @@ static bool is_different(const struct switch_identity *before, const struct swit
 	return now->uptime_ms < before->uptime_ms || now->vlan_changes != before->vlan_changes ||
 	       strcmp(now->object_id, before->object_id) != 0 ||
 	       strcmp(now->system, before->system) != 0;
+}
+
+/* An agent without the mark (0) is asked with all the rest only. */
+static bool heard_others(const struct switch_identity *before, const struct switch_identity *now)
+{
+	return now->neighbor_changes != before->neighbor_changes;
 }
 
 static void sight_failed(struct sight *sight, const struct problem *problem)
@@ -59,6 +66,8 @@ static void sight_heard(struct sight *sight, const struct switch_reading *readin
 		sight->full_due = sight->full_due || (reading->parts & PART_ALL) != PART_ALL;
 		sight->unobserved = true;
 	}
+	sight->neighbors_due |= heard_others(&sight->identity, &reading->identity) &&
+				!(reading->parts & PART_NEIGHBORS);
 	sight->identity = reading->identity;
 	if (!was)
 		conclude_wake(sight->discovery);
@@ -70,8 +79,13 @@ static void carry_kinds(struct sight *sight, const struct switch_reading *readin
 	uint8_t *kinds = sight->kinds ? calloc(reading->port_count + 1, 1) : NULL;
 
 	for (size_t i = 0; kinds && i < reading->port_count; i++) {
+		/* Mostly it is where it was. */
 		const struct switch_port *old =
-			switch_reading_port_named(&sight->reading, reading->ports[i].name);
+			i < sight->reading.port_count && strcmp(sight->reading.ports[i].name,
+								reading->ports[i].name) == 0
+				? &sight->reading.ports[i]
+				: switch_reading_port_named(&sight->reading,
+							    reading->ports[i].name);
 
 		if (old)
 			kinds[i] = sight->kinds[old - sight->reading.ports];
@@ -94,6 +108,7 @@ static void sight_take(struct sight *sight, struct switch_reading *reading, int6
 	*reading = (struct switch_reading){0};
 	sight->has_reading = true;
 	sight->full_due = false;
+	sight->neighbors_due = false;
 	sight->unobserved = true;
 	sight->reading_ms = since_ms;
 	sight->reading_us = clock_wall_us();
@@ -101,6 +116,45 @@ static void sight_take(struct sight *sight, struct switch_reading *reading, int6
 	if (discovery->note)
 		discovery->note(discovery->note_context, sight->row.id, &sight->reading, since_ms);
 	conclude_wake(discovery);
+}
+
+/* Neighbours alone: the rest of the last full reading stays. */
+static void sight_take_neighbors(struct sight *sight, struct switch_reading *reading)
+{
+	struct switch_reading *whole = &sight->reading;
+
+	sight_heard(sight, reading);
+	if (!sight->has_reading || sight->since_ms < sight->reading_ms)
+		return;
+	free(whole->neighbors);
+	whole->neighbors = reading->neighbors;
+	whole->neighbor_count = reading->neighbor_count;
+	whole->parts =
+		(whole->parts & ~(unsigned)PART_NEIGHBORS) | (reading->parts & PART_NEIGHBORS);
+	whole->identity = reading->identity;
+	reading->neighbors = NULL;
+	reading->neighbor_count = 0;
+	sight->neighbors_due = false;
+	sight->discovery->stats.neighbor_readings++;
+	conclude_wake(sight->discovery);
+}
+
+void sight_doubt(struct sight *sight, bool doubtful)
+{
+	int64_t now_ms = loop_now_ms(sight->discovery->loop);
+
+	if (!doubtful) {
+		sight->doubt_ms = 0;
+		return;
+	}
+	if (sight->doubt_ms && now_ms < sight->doubt_at_ms)
+		return; /* it is to come */
+	sight->doubt_ms = sight->doubt_ms ? 2 * sight->doubt_ms : DOUBT_MS;
+	if (sight->doubt_ms > sight->discovery->options.full_ms)
+		sight->doubt_ms = sight->discovery->options.full_ms;
+	sight->doubt_at_ms = now_ms + sight->doubt_ms;
+	if (sight->doubt_ms < sight->row.poll_ms)
+		loop_timer_arm(sight->timer, sight->doubt_ms + 1);
 }
 
 /* --- looking ----------------------------------------------------------------- */
@@ -115,16 +169,19 @@ static void on_looked(void *context, const struct switch_answer *answer)
 	sight->ticket = 0;
 	if (answer->rc) {
 		sight_failed(sight, answer->problem);
-	} else if (sight->asking_full) {
-		sight_take(sight, answer->reading, sight->since_ms);
-	} else {
-		sight_heard(sight, answer->reading);
-		if (discovery->note)
-			discovery->note(discovery->note_context, sight->row.id, answer->reading,
-					sight->since_ms);
-		if (sight->full_due)
-			sight_look(sight);
+		return;
 	}
+	switch (sight->asking) {
+	case LOOK_ALL: sight_take(sight, answer->reading, sight->since_ms); return;
+	case LOOK_NEIGHBORS: sight_take_neighbors(sight, answer->reading); return;
+	case LOOK_IDENTITY: break;
+	}
+	sight_heard(sight, answer->reading);
+	if (discovery->note)
+		discovery->note(discovery->note_context, sight->row.id, answer->reading,
+				sight->since_ms);
+	if (sight->full_due || sight->neighbors_due)
+		sight_look(sight);
 }
 
 static int submit(struct sight *sight, unsigned parts, enum switch_priority priority,
@@ -141,20 +198,34 @@ static int submit(struct sight *sight, unsigned parts, enum switch_priority prio
 				   ret_ticket);
 }
 
+/* A switch that is silent gets the small request only, until it answers. */
+static enum look what_to_ask(const struct sight *sight, int64_t now_ms)
+{
+	if (!sight->reachable)
+		return LOOK_IDENTITY;
+	if (sight->full_due || !sight->has_reading ||
+	    now_ms - sight->reading_ms >= sight->discovery->options.full_ms)
+		return LOOK_ALL;
+	if (sight->neighbors_due || (sight->doubt_ms && now_ms >= sight->doubt_at_ms))
+		return LOOK_NEIGHBORS;
+	return LOOK_IDENTITY;
+}
+
 static void sight_look(struct sight *sight)
 {
+	static const unsigned parts[] = {[LOOK_IDENTITY] = PART_IDENTITY,
+					 [LOOK_NEIGHBORS] = PART_IDENTITY | PART_NEIGHBORS,
+					 [LOOK_ALL] = PART_ALL};
 	struct discovery *discovery = sight->discovery;
 	int64_t now_ms = loop_now_ms(discovery->loop);
-	bool old = sight->has_reading && now_ms - sight->reading_ms >= discovery->options.full_ms;
 
 	if (sight->ticket || problem_is_set(&sight->row.problem))
 		return;
-	/* A switch that is silent gets the small request only, until it answers. */
-	sight->asking_full = sight->reachable && (sight->full_due || old || !sight->has_reading);
+	sight->asking = what_to_ask(sight, now_ms);
 	sight->since_ms = now_ms;
 	discovery->stats.looks++;
-	if (submit(sight, sight->asking_full ? PART_ALL : PART_IDENTITY, SWITCH_PRIORITY_POLL,
-		   on_looked, sight, &sight->ticket) != 0) {
+	if (submit(sight, parts[sight->asking], SWITCH_PRIORITY_POLL, on_looked, sight,
+		   &sight->ticket) != 0) {
 		sight->ticket = 0;
 		loop_timer_arm(sight->timer, RETRY_AFTER_MS);
 	}

@@ -1,5 +1,6 @@
 /* Looks at every switch again and again: each poll_s what it says of itself (one small request),
- * and all of it when that has changed, when a while has passed, or when somebody asks. Whatever is
+ * its neighbours when LLDP's mark of change has moved or a cable is told by one end only, and all
+ * of it when anything else has changed, when a while has passed, or when somebody asks. Whatever is
  * read goes to conclude.h, which makes cables and places of it, and to whoever listens. All
  * switches side by side; what one does not answer holds up no other. */
 #pragma once
@@ -65,7 +66,7 @@ MUST_USE int discovery_read(struct discovery *discovery, int64_t switch_id, disc
 void discovery_forget(struct discovery *discovery, const void *context);
 
 struct discovery_stats {
-	uint64_t looks, full_readings, failed;
+	uint64_t looks, full_readings, neighbor_readings, failed;
 	uint64_t conclusions, writes, failed_writes;
 	uint64_t switches, reachable, links, places, problems;
 };

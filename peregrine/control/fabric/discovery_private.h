@@ -22,6 +22,9 @@ struct reader {
 	struct reader *next;
 };
 
+/* What a look asks for. */
+enum look { LOOK_IDENTITY, LOOK_NEIGHBORS, LOOK_ALL };
+
 /* One switch. */
 struct sight {
 	struct discovery *discovery;
@@ -29,7 +32,7 @@ struct sight {
 	bool kept;
 	struct loop_timer *timer;
 	uint64_t ticket; /* a look is under way; 0 = none */
-	bool asking_full;
+	enum look asking;
 	int64_t since_ms; /* start of the look under way */
 
 	struct switch_reading reading; /* the last full one */
@@ -39,7 +42,11 @@ struct sight {
 	bool reachable, asked;
 	int64_t asked_us;
 	struct problem problem;
-	bool full_due;   /* the small request said that something is different */
+	bool full_due;      /* the small request said that something is different */
+	bool neighbors_due; /* and this that LLDP heard something, or a cable is in doubt */
+	int64_t doubt_ms;   /* how long until its neighbours are asked again for a doubtful cable;
+			       doubles; 0 = there is none */
+	int64_t doubt_at_ms;
 	bool unobserved; /* identity, reachability or problem are not in the database yet */
 	uint8_t *kinds;  /* enum port_kind per port of the reading, as concluded last */
 	char ports_digest[DIGEST_TEXT_SIZE]; /* of the rows that were written last */
@@ -91,6 +98,10 @@ struct discovery {
 	int64_t links_ms, places_ms, alerts_ms;
 	struct pending *pending; /* what the write under way will have written */
 };
+
+/* discovery.c: a cable of this switch is told by one end only, or not any more. Its neighbours are
+ * read again after 2 s, 4 s, ... while that lasts: the other end may speak later. */
+void sight_doubt(struct sight *sight, bool doubtful);
 
 /* conclude.c */
 MUST_USE int conclude_start(struct discovery *discovery);
