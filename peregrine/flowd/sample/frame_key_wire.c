@@ -1,0 +1,183 @@
+#include "peregrine/flowd/sample/frame_key_wire.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/net/wire.h"
+
+enum {
+	ETHERTYPE_IPV4 = 0x0800,
+	ETHERTYPE_IPV6 = 0x86dd,
+	ETHERTYPE_VLAN = 0x8100,
+	ETHERTYPE_QINQ = 0x88a8,
+	ETHERTYPE_QINQ_OLD = 0x9100,
+
+	PROTOCOL_ICMP = 1,
+	PROTOCOL_TCP = 6,
+	PROTOCOL_UDP = 17,
+	PROTOCOL_ICMPV6 = 58,
+	PROTOCOL_SCTP = 132,
+
+	VXLAN_PORT = 4789,
+	VXLAN_HAS_VNI = 0x08,
+	EXTENSION_LIMIT = 8, /* RFC 8200 names seven kinds; more is a chain made to keep us busy */
+};
+
+static bool is_tag(uint16_t ethertype)
+{
+	return ethertype == ETHERTYPE_VLAN || ethertype == ETHERTYPE_QINQ ||
+	       ethertype == ETHERTYPE_QINQ_OLD;
+}
+
+/* Only the outer tag says which VLAN of ours it is; what a tenant tags inside is his. */
+static void decode_ethernet(struct wire_reader *frame, struct flow_key *key, bool inner)
+{
+	wire_copy(frame, key->target_mac, 6);
+	wire_copy(frame, key->source_mac, 6);
+	key->ethertype = wire_u16(frame);
+	for (int tags = 0; tags < 2 && is_tag(key->ethertype); tags++) {
+		uint16_t tag = wire_u16(frame) & 0xfff;
+
+		if (tags == 0 && !inner)
+			key->tag = tag;
+		key->ethertype = wire_u16(frame);
+	}
+}
+
+static void decode_ports(struct wire_reader *packet, struct flow_key *key)
+{
+	switch (key->protocol) {
+	case PROTOCOL_TCP:
+	case PROTOCOL_UDP:
+	case PROTOCOL_SCTP:
+		key->source_port = wire_u16(packet);
+		key->target_port = wire_u16(packet);
+		break;
+	case PROTOCOL_ICMP:
+	case PROTOCOL_ICMPV6: key->target_port = wire_u16(packet); break;
+	default: return;
+	}
+	if (packet->bad) {
+		key->source_port = key->target_port = 0;
+		key->flags |= FLOW_CUT;
+	}
+}
+
+/* True: the transport header is next. */
+static bool decode_ipv4(struct wire_reader *packet, struct flow_key *key)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	uint8_t first = wire_u8(packet);
+	size_t length = (size_t)(first & 0xf) * 4;
+	uint16_t fragment;
+
+	if (first >> 4 != 4 || length < 20)
+		return false;
+	wire_skip(packet, 5); /* service, length, identification */
+	fragment = wire_u16(packet);
+	wire_skip(packet, 1);
+	key->protocol = wire_u8(packet);
+	wire_skip(packet, 2);
+	memcpy(key->source, mapped, sizeof(mapped));
+	memcpy(key->target, mapped, sizeof(mapped));
+	wire_copy(packet, key->source + 12, 4);
+	wire_copy(packet, key->target + 12, 4);
+	if (packet->bad)
+		return false;
+	key->flags |= FLOW_IPV4;
+	wire_skip(packet, length - 20);
+	if (fragment & 0x1fff) {
+		key->flags |= FLOW_FRAGMENT;
+		return false;
+	}
+	return true;
+}
+
+static bool decode_ipv6(struct wire_reader *packet, struct flow_key *key)
+{
+	uint8_t next;
+
+	if (wire_u8(packet) >> 4 != 6)
+		return false;
+	wire_skip(packet, 5); /* class, flow label, length */
+	next = wire_u8(packet);
+	wire_skip(packet, 1);
+	wire_copy(packet, key->source, 16);
+	wire_copy(packet, key->target, 16);
+	if (packet->bad)
+		return false;
+	key->flags |= FLOW_IPV6;
+	for (int i = 0; i < EXTENSION_LIMIT; i++) {
+		uint8_t kind = next;
+		uint8_t length;
+
+		if (kind == 44) { /* fragment */
+			next = wire_u8(packet);
+			wire_skip(packet, 1);
+			if (wire_u16(packet) & 0xfff8)
+				key->flags |= FLOW_FRAGMENT;
+			wire_skip(packet, 4);
+			continue;
+		}
+		if (kind != 0 && kind != 43 && kind != 51 && kind != 60 && kind != 135)
+			break;
+		next = wire_u8(packet);
+		length = wire_u8(packet);
+		/* The authentication header counts four octets and begins at minus two. */
+		wire_skip(packet, kind == 51 ? (size_t)length * 4 : (size_t)length * 8 + 6);
+	}
+	key->protocol = next;
+	if (packet->bad)
+		key->flags |= FLOW_CUT;
+	return !packet->bad && !(key->flags & FLOW_FRAGMENT);
+}
+
+/* Reads one frame; true when a VXLAN packet's own frame is next in `frame`. */
+static bool decode_frame(struct wire_reader *frame, struct flow_key *key, bool inner)
+{
+	bool transport = false;
+	uint32_t word;
+
+	decode_ethernet(frame, key, inner);
+	if (key->ethertype == ETHERTYPE_IPV4)
+		transport = decode_ipv4(frame, key);
+	else if (key->ethertype == ETHERTYPE_IPV6)
+		transport = decode_ipv6(frame, key);
+	if (!transport)
+		return false;
+	decode_ports(frame, key);
+	if (inner || key->protocol != PROTOCOL_UDP || key->target_port != VXLAN_PORT)
+		return false;
+	wire_skip(frame, 4); /* length, checksum */
+	word = wire_u32(frame);
+	if (!(word >> 24 & VXLAN_HAS_VNI))
+		return false;
+	word = wire_u32(frame) >> 8;
+	if (frame->bad || wire_left(frame) < 14)
+		return false;
+	key->vni = word + 1;
+	return true;
+}
+
+void frame_key_decode(const void *data, size_t size, struct flow_key *ret)
+{
+	struct wire_reader frame = wire_reader(data, size);
+	struct flow_key key = {.agent = ret->agent,
+			       .input = ret->input,
+			       .output = ret->output,
+			       .told_vlan = ret->told_vlan};
+
+	if (decode_frame(&frame, &key, false)) {
+		struct flow_key inside = {.agent = key.agent,
+					  .input = key.input,
+					  .output = key.output,
+					  .told_vlan = key.told_vlan,
+					  .tag = key.tag,
+					  .vni = key.vni,
+					  .flags = FLOW_INNER};
+
+		(void)decode_frame(&frame, &inside, true);
+		key = inside;
+	}
+	*ret = key;
+}

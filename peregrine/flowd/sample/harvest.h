@@ -1,0 +1,54 @@
+/* What one receiver gathered in about a second, handed to the main loop as a whole: flows, what
+ * their sources said, counters, discards, and what went wrong. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "peregrine/flowd/sample/flow_table.h"
+#include "peregrine/flowd/sample/sflow_wire.h"
+#include "peregrine/flowd/sample/source_book.h"
+
+enum { HARVEST_COUNTERS = 16384, HARVEST_DISCARDS = 4096 };
+
+struct counter_record {
+	uint16_t agent;
+	struct sflow_counters counters;  /* has_generic: of a port */
+	struct sflow_vlan_counters vlan; /* vlan != 0: of a VLAN of the whole switch */
+};
+
+/* Packets that a switch says it threw away (sFlow drop notifications), one by one. */
+struct discard_record {
+	uint16_t agent;
+	uint32_t reason, frame_bytes;
+	struct flow_key key;
+};
+
+/* Since the receiver started; the difference of two harvests is what a second brought. */
+struct receive_counts {
+	uint64_t datagrams, bytes, samples;
+	uint64_t kernel_drops; /* the socket's queue was full: sequence gaps tell whose they were */
+	uint64_t unknown_agent; /* nobody has the agent address that a datagram names */
+	uint64_t spoofed;       /* the agent is known, its datagrams come from elsewhere */
+	uint64_t malformed;     /* datagrams that could not be read to their end */
+	uint64_t oversized;     /* longer than RECEIVE_SIZE */
+	uint64_t other_version; /* sFlow 4 and older, or no sFlow at all */
+	uint64_t zero_rate;     /* flow samples that stand for no frames */
+	uint64_t no_header;     /* flow samples without an Ethernet header: not attributed */
+	uint64_t other_kind;    /* samples of kinds that we do not read */
+	uint64_t late_harvests; /* seconds that went on because the last one was not returned */
+	uint64_t records_lost;  /* counters and discards that did not fit */
+};
+
+struct harvest {
+	int64_t from_us, until_us; /* wall clock: samples carry no time of their own */
+	struct flow_table flows;
+	const struct source_sums
+		*sources; /* borrowed from the receiver until the harvest is returned */
+	size_t source_count;
+	struct counter_record *counters; /* room for HARVEST_COUNTERS */
+	size_t counter_count;
+	struct discard_record *discards; /* room for HARVEST_DISCARDS */
+	size_t discard_count;
+	struct receive_counts counts;
+};

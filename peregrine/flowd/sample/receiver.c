@@ -1,0 +1,462 @@
+#include "peregrine/flowd/sample/receiver.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+
+#include "peregrine/flowd/sample/sample_reader.h"
+
+enum { BATCH = 64, IDLE_MS = 50, THREAD_LIMIT = 64 };
+
+/* One directory, held by every receiver that reads it. */
+struct held_directory {
+	struct agent_directory *directory;
+	atomic_uint holders;
+};
+
+struct receiver {
+	struct receivers *all;
+	unsigned number;
+	int fd, wake;
+	struct loop_watch *watch;
+	pthread_t thread;
+	bool running;
+	atomic_bool stop;
+
+	/* The thread's. */
+	struct sample_reader reader;
+	struct source_book *book;
+	struct held_directory *held;
+	uint8_t *buffers; /* BATCH x RECEIVE_SIZE */
+
+	/* Handed to and fro: whoever takes a pointer owns what it shows. */
+	struct harvest harvests[2];
+	_Atomic(struct harvest *) spare, full;
+	_Atomic(struct held_directory *) next;
+};
+
+struct receivers {
+	struct loop *loop;
+	struct receiver_options options;
+	harvest_fn fn;
+	void *context;
+	uint16_t port;
+	int buffer;
+	unsigned count;
+	struct receiver receivers[];
+};
+
+static void let_go(struct held_directory *held)
+{
+	if (!held || atomic_fetch_sub(&held->holders, 1) != 1)
+		return;
+	agent_directory_free(held->directory);
+	free(held);
+}
+
+static struct held_directory *hold(struct agent_directory *directory, unsigned holders)
+{
+	struct held_directory *held = malloc(sizeof(*held));
+
+	if (!held)
+		return NULL;
+	held->directory = directory;
+	atomic_init(&held->holders, holders);
+	return held;
+}
+
+/* --- the thread ---------------------------------------------------------- */
+
+static void source_of(const struct sockaddr_storage *from, uint8_t ret[16])
+{
+	memset(ret, 0, 16);
+	if (from->ss_family == AF_INET) {
+		ret[10] = ret[11] = 0xff;
+		memcpy(ret + 12, &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
+	} else if (from->ss_family == AF_INET6) {
+		memcpy(ret, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, 16);
+	}
+}
+
+static uint64_t kernel_drops(int fd)
+{
+	uint32_t info[SK_MEMINFO_VARS] = {0};
+	socklen_t size = sizeof(info);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &size) || size < sizeof(info))
+		return 0;
+	return info[SK_MEMINFO_DROPS];
+}
+
+/* Hands the harvest over when the main loop has returned the other one. */
+static void hand_over(struct receiver *receiver, bool last)
+{
+	struct harvest *harvest = receiver->reader.harvest;
+	struct harvest *next = atomic_exchange(&receiver->spare, NULL);
+	struct held_directory *directory;
+	uint64_t one = 1;
+
+	if (!next && !last) {
+		harvest->counts.late_harvests++;
+		return;
+	}
+	sample_reader_flush(&receiver->reader);
+	harvest->until_us = clock_wall_us();
+	harvest->counts.kernel_drops = kernel_drops(receiver->fd);
+	harvest->sources = source_book_harvest(receiver->book, &harvest->source_count);
+	if (next) {
+		next->counts = harvest->counts;
+		next->from_us = harvest->until_us;
+		receiver->reader.harvest = next;
+	}
+	atomic_store(&receiver->full, harvest);
+	(void)!write(receiver->wake, &one, sizeof(one));
+
+	directory = atomic_exchange(&receiver->next, NULL);
+	if (directory) {
+		let_go(receiver->held);
+		receiver->held = directory;
+		receiver->reader.directory = directory->directory;
+	}
+}
+
+static void *receive(void *context)
+{
+	struct receiver *receiver = context;
+	struct sockaddr_storage from[BATCH];
+	struct iovec places[BATCH];
+	struct mmsghdr messages[BATCH] = {0};
+	int64_t due_ms = clock_monotonic_ms() + receiver->all->options.harvest_ms;
+
+	for (size_t i = 0; i < BATCH; i++) {
+		places[i] = (struct iovec){receiver->buffers + i * RECEIVE_SIZE, RECEIVE_SIZE};
+		messages[i].msg_hdr = (struct msghdr){
+			.msg_name = &from[i], .msg_iov = &places[i], .msg_iovlen = 1};
+	}
+	while (!atomic_load_explicit(&receiver->stop, memory_order_relaxed)) {
+		int count;
+		int64_t now_ms;
+
+		for (size_t i = 0; i < BATCH; i++)
+			messages[i].msg_hdr.msg_namelen = sizeof(from[i]);
+		count = recvmmsg(receiver->fd, messages, BATCH, MSG_WAITFORONE, NULL);
+		for (int i = 0; i < count; i++) {
+			uint8_t source[16];
+
+			if (messages[i].msg_hdr.msg_flags & MSG_TRUNC) {
+				receiver->reader.harvest->counts.oversized++;
+				continue;
+			}
+			source_of(&from[i], source);
+			sample_reader_take(&receiver->reader, places[i].iov_base,
+					   messages[i].msg_len, source);
+		}
+		now_ms = clock_monotonic_ms();
+		if (now_ms >= due_ms) {
+			hand_over(receiver, false);
+			due_ms += receiver->all->options.harvest_ms;
+			if (due_ms <= now_ms) /* the machine slept */
+				due_ms = now_ms + receiver->all->options.harvest_ms;
+		}
+	}
+	return NULL;
+}
+
+/* --- the loop's side ------------------------------------------------------ */
+
+static void tell(struct receiver *receiver)
+{
+	struct harvest *harvest = atomic_exchange(&receiver->full, NULL);
+
+	if (harvest)
+		receiver->all->fn(receiver->all->context, receiver->number, harvest);
+}
+
+static void on_wake(void *context, int events)
+{
+	struct receiver *receiver = context;
+	uint64_t count;
+
+	(void)events;
+	(void)!read(receiver->wake, &count, sizeof(count));
+	tell(receiver);
+}
+
+void receiver_return(struct receivers *receivers, unsigned receiver, struct harvest *harvest)
+{
+	flow_table_clear(&harvest->flows);
+	harvest->sources = NULL;
+	harvest->source_count = harvest->counter_count = harvest->discard_count = 0;
+	atomic_store(&receivers->receivers[receiver].spare, harvest);
+}
+
+int receivers_use(struct receivers *receivers, struct agent_directory *directory)
+{
+	struct held_directory *held = hold(directory, receivers->count);
+
+	if (!held) {
+		agent_directory_free(directory);
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < receivers->count; i++)
+		let_go(atomic_exchange(&receivers->receivers[i].next, held));
+	return 0;
+}
+
+/* Datagrams of one address go to one receiver: an agent that changes its port has its sequence
+ * numbers looked at in one place. A classic BPF program, so that no privilege is needed. */
+static int spread_by_source(int fd, unsigned count)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, (uint32_t)SKF_NET_OFF),
+		BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 4, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)SKF_NET_OFF + 12),
+		BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)SKF_NET_OFF + 20),
+		BPF_STMT(BPF_ALU | BPF_MOD | BPF_K, count),
+		BPF_STMT(BPF_RET | BPF_A, 0),
+	};
+	const struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program))
+		       ? -errno
+		       : 0;
+}
+
+static int listen_at(const struct receiver_options *options, uint16_t port, int *ret_fd,
+		     struct problem *problem)
+{
+	struct sockaddr_storage at = {0};
+	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)&at;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)&at;
+	const int on = 1, off = 0;
+	const struct timeval idle = {.tv_usec = IDLE_MS * 1000};
+	socklen_t size;
+	int fd, rc;
+
+	if (inet_pton(AF_INET, options->address, &v4->sin_addr) == 1) {
+		at.ss_family = AF_INET;
+		v4->sin_port = htons(port);
+		size = sizeof(*v4);
+	} else if (inet_pton(AF_INET6, options->address, &v6->sin6_addr) == 1) {
+		at.ss_family = AF_INET6;
+		v6->sin6_port = htons(port);
+		size = sizeof(*v6);
+	} else {
+		return problem_set(problem, -EINVAL, "\"%s\" is not an address", options->address);
+	}
+	fd = socket(at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		rc = -errno;
+		return problem_set(problem, rc, "could not make a socket: %s", strerror(-rc));
+	}
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+	if (at.ss_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	/* The thread looks at the clock and at `stop` this often when nobody speaks. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &options->buffer_bytes, sizeof(int)))
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &options->buffer_bytes, sizeof(int));
+	if (bind(fd, (const struct sockaddr *)&at, size)) {
+		rc = -errno;
+		(void)problem_set(problem, rc, "could not listen on %s port %u/udp: %s",
+				  options->address, (unsigned)port, strerror(-rc));
+		close(fd);
+		return rc;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_storage at = {0};
+	socklen_t size = sizeof(at);
+
+	if (getsockname(fd, (struct sockaddr *)&at, &size))
+		return 0;
+	return ntohs(at.ss_family == AF_INET
+			     ? ((const struct sockaddr_in *)(const void *)&at)->sin_port
+			     : ((const struct sockaddr_in6 *)(const void *)&at)->sin6_port);
+}
+
+static int buffer_of(int fd)
+{
+	int size = 0;
+	socklen_t length = sizeof(size);
+
+	(void)getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &length);
+	return size;
+}
+
+static int harvest_init(struct harvest *harvest, unsigned table_bits)
+{
+	harvest->counters = calloc(HARVEST_COUNTERS, sizeof(*harvest->counters));
+	harvest->discards = calloc(HARVEST_DISCARDS, sizeof(*harvest->discards));
+	if (!harvest->counters || !harvest->discards)
+		return -ENOMEM;
+	return flow_table_init(&harvest->flows, table_bits);
+}
+
+static void harvest_done(struct harvest *harvest)
+{
+	free(harvest->counters);
+	free(harvest->discards);
+	if (harvest->flows.entries)
+		flow_table_done(&harvest->flows);
+}
+
+static int receiver_init(struct receiver *receiver, const struct receiver_options *options,
+			 struct held_directory *held)
+{
+	int rc = source_book_new(options->source_limit, &receiver->book);
+
+	if (rc)
+		return rc;
+	receiver->buffers = malloc((size_t)BATCH * RECEIVE_SIZE);
+	if (!receiver->buffers)
+		return -ENOMEM;
+	for (size_t i = 0; i < 2; i++) {
+		rc = harvest_init(&receiver->harvests[i], options->table_bits);
+		if (rc)
+			return rc;
+	}
+	receiver->harvests[0].from_us = clock_wall_us();
+	atomic_init(&receiver->spare, &receiver->harvests[1]);
+	receiver->held = held;
+	receiver->reader = (struct sample_reader){.harvest = &receiver->harvests[0],
+						  .book = receiver->book,
+						  .directory = held->directory};
+	receiver->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (receiver->wake < 0)
+		return -errno;
+	return loop_watch_new(receiver->all->loop, receiver->wake, LOOP_READ, on_wake, receiver,
+			      &receiver->watch);
+}
+
+/* Signals are the main thread's. */
+static int start_thread(struct receiver *receiver)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&receiver->thread, NULL, receive, receiver);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	receiver->running = rc == 0;
+	return -rc;
+}
+
+int receivers_start(struct loop *loop, const struct receiver_options *options,
+		    struct agent_directory *directory, harvest_fn fn, void *context,
+		    struct receivers **ret, struct problem *problem)
+{
+	unsigned count = options->threads;
+	struct receivers *all;
+	struct held_directory *held;
+	int rc = 0;
+
+	if (count < 1 || count > THREAD_LIMIT) {
+		agent_directory_free(directory);
+		return problem_set(problem, -EINVAL, "%u receivers are not between 1 and %d", count,
+				   THREAD_LIMIT);
+	}
+	all = calloc(1, sizeof(*all) + count * sizeof(all->receivers[0]));
+	held = hold(directory, count);
+	if (!all || !held) {
+		agent_directory_free(directory);
+		free(all);
+		free(held);
+		return -ENOMEM;
+	}
+	*all = (struct receivers){.loop = loop,
+				  .options = *options,
+				  .fn = fn,
+				  .context = context,
+				  .port = options->port,
+				  .count = count};
+	for (unsigned i = 0; i < count; i++)
+		all->receivers[i] =
+			(struct receiver){.all = all, .number = i, .fd = -1, .wake = -1};
+	for (unsigned i = 0; i < count && !rc; i++) {
+		struct receiver *receiver = &all->receivers[i];
+
+		rc = listen_at(options, all->port, &receiver->fd, problem);
+		if (!rc) {
+			all->port = port_of(receiver->fd);
+			rc = receiver_init(receiver, options, held);
+		}
+	}
+	all->buffer = buffer_of(all->receivers[0].fd);
+	if (!rc && count > 1)
+		rc = spread_by_source(all->receivers[0].fd, count);
+	for (unsigned i = 0; i < count && !rc; i++)
+		rc = start_thread(&all->receivers[i]);
+	if (rc) {
+		if (!problem->message[0])
+			(void)problem_set(problem, rc, "could not start receiving: %s",
+					  strerror(-rc));
+		/* Those that never came to hold it. */
+		for (unsigned i = 0; i < count; i++)
+			if (!all->receivers[i].held)
+				let_go(held);
+		receivers_stop(all);
+		return rc;
+	}
+	*ret = all;
+	return 0;
+}
+
+void receivers_stop(struct receivers *receivers)
+{
+	if (!receivers)
+		return;
+	for (unsigned i = 0; i < receivers->count; i++)
+		atomic_store(&receivers->receivers[i].stop, true);
+	for (unsigned i = 0; i < receivers->count; i++) {
+		struct receiver *receiver = &receivers->receivers[i];
+
+		if (receiver->running) {
+			(void)pthread_join(receiver->thread, NULL);
+			tell(receiver);
+			hand_over(receiver, true);
+			tell(receiver);
+		}
+		loop_watch_free(receiver->watch);
+		if (receiver->wake >= 0)
+			close(receiver->wake);
+		if (receiver->fd >= 0)
+			close(receiver->fd);
+		let_go(atomic_load(&receiver->next));
+		let_go(receiver->held);
+		source_book_free(receiver->book);
+		free(receiver->buffers);
+		harvest_done(&receiver->harvests[0]);
+		harvest_done(&receiver->harvests[1]);
+	}
+	free(receivers);
+}
+
+uint16_t receivers_port(const struct receivers *receivers)
+{
+	return receivers->port;
+}
+
+int receivers_buffer(const struct receivers *receivers)
+{
+	return receivers->buffer;
+}

@@ -1,0 +1,135 @@
+#include "peregrine/flowd/sample/sample_reader.h"
+
+#include <errno.h>
+
+#include "peregrine/flowd/sample/frame_key_wire.h"
+
+void sample_reader_flush(struct sample_reader *reader)
+{
+	flow_table_add(&reader->harvest->flows, reader->adds, reader->add_count);
+	reader->add_count = 0;
+}
+
+static void add_key(const struct sflow_sample *sample, uint16_t agent, struct flow_key *ret)
+{
+	uint32_t port = sample->source & 0xffffff;
+
+	ret->agent = agent;
+	ret->input = sample->input;
+	ret->output = sample->output;
+	ret->told_vlan = sample->in_vlan;
+	frame_key_decode(sample->header, sample->header_size, ret);
+	if (!ret->vni)
+		ret->vni = sample->in_vni ? sample->in_vni : sample->out_vni;
+	if (sample->source >> 24 == 0 && port == sample->output && port != sample->input)
+		ret->flags |= FLOW_EGRESS;
+}
+
+static void take_flow(struct sample_reader *reader, const struct sflow_datagram *datagram,
+		      const struct sflow_sample *sample, uint16_t agent)
+{
+	struct harvest *harvest = reader->harvest;
+	const struct source_said said = {.agent = agent,
+					 .sub_agent = datagram->sub_agent,
+					 .source = sample->source,
+					 .sequence = sample->sequence,
+					 .rate = sample->rate,
+					 .pool = sample->pool,
+					 .drops = sample->drops};
+	struct flow_add *add;
+
+	if (!sample->rate) {
+		harvest->counts.zero_rate++;
+		return;
+	}
+	if (!sample->header || !sample->is_ethernet) {
+		harvest->counts.no_header++;
+		return;
+	}
+	harvest->counts.samples++;
+	add = &reader->adds[reader->add_count++];
+	add->source = source_book_sample(reader->book, &said);
+	add->rate = sample->rate;
+	add->frame_bytes = sample->frame_bytes;
+	add_key(sample, agent, &add->key);
+	if (reader->add_count == FLOW_ADD_BATCH)
+		sample_reader_flush(reader);
+}
+
+static void take_counters(struct harvest *harvest, const struct sflow_sample *sample,
+			  uint16_t agent)
+{
+	if (!sample->counters.has_generic && !sample->vlan.vlan)
+		return;
+	if (harvest->counter_count == HARVEST_COUNTERS) {
+		harvest->counts.records_lost++;
+		return;
+	}
+	harvest->counters[harvest->counter_count++] = (struct counter_record){
+		.agent = agent, .counters = sample->counters, .vlan = sample->vlan};
+}
+
+static void take_discard(struct harvest *harvest, const struct sflow_sample *sample, uint16_t agent)
+{
+	struct discard_record *record;
+
+	if (harvest->discard_count == HARVEST_DISCARDS) {
+		harvest->counts.records_lost++;
+		return;
+	}
+	record = &harvest->discards[harvest->discard_count++];
+	*record = (struct discard_record){
+		.agent = agent, .reason = sample->reason, .frame_bytes = sample->frame_bytes};
+	if (sample->header && sample->is_ethernet)
+		add_key(sample, agent, &record->key);
+}
+
+static void take_sample(struct sample_reader *reader, const struct sflow_datagram *datagram,
+			const struct sflow_sample *sample, uint16_t agent)
+{
+	switch (sample->kind) {
+	case SFLOW_FLOW: take_flow(reader, datagram, sample, agent); break;
+	case SFLOW_COUNTERS: take_counters(reader->harvest, sample, agent); break;
+	case SFLOW_DISCARD: take_discard(reader->harvest, sample, agent); break;
+	case SFLOW_OTHER: reader->harvest->counts.other_kind++; break;
+	}
+}
+
+void sample_reader_take(struct sample_reader *reader, const void *data, size_t size,
+			const uint8_t source[16])
+{
+	struct receive_counts *counts = &reader->harvest->counts;
+	struct sflow_datagram datagram;
+	struct sflow_sample sample;
+	struct wire_reader samples;
+	int rc = sflow_open(data, size, &datagram, &samples);
+	int agent;
+
+	counts->datagrams++;
+	counts->bytes += size;
+	if (rc) {
+		if (rc == -EPROTONOSUPPORT)
+			counts->other_version++;
+		else
+			counts->malformed++;
+		return;
+	}
+	agent = agent_directory_find(reader->directory, datagram.agent, source);
+	if (agent < 0) {
+		if (agent == AGENT_SPOOFED)
+			counts->spoofed++;
+		else
+			counts->unknown_agent++;
+		return;
+	}
+	source_book_datagram(reader->book, (uint16_t)agent, datagram.sub_agent, datagram.sequence,
+			     datagram.uptime_ms);
+	for (uint32_t i = 0; i < datagram.samples; i++) {
+		rc = sflow_next(&samples, &sample);
+		if (rc != 1)
+			break;
+		take_sample(reader, &datagram, &sample, (uint16_t)agent);
+	}
+	if (rc < 0)
+		counts->malformed++;
+}

@@ -1,0 +1,23 @@
+/* One datagram into the harvest under way: decoded, its agent checked, its samples hashed into
+ * flows. No socket, no clock: the receiver, the tests and the fuzzer call it alike. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "peregrine/flowd/sample/agent_directory.h"
+#include "peregrine/flowd/sample/harvest.h"
+
+struct sample_reader {
+	struct harvest *harvest;
+	struct source_book *book;
+	const struct agent_directory *directory;
+	struct flow_add adds[FLOW_ADD_BATCH]; /* waiting for their slots */
+	size_t add_count;
+};
+
+/* `source`: where it came from, IPv4 mapped. */
+void sample_reader_take(struct sample_reader *reader, const void *data, size_t size,
+			const uint8_t source[16]);
+/* Puts what waits into the table: before the harvest is looked at. */
+void sample_reader_flush(struct sample_reader *reader);

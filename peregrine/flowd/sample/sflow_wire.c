@@ -1,0 +1,268 @@
+#include "peregrine/flowd/sample/sflow_wire.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "peregrine/flowd/sample/flow_key.h"
+
+enum {
+	VERSION_5 = 5,
+	ADDRESS_IPV4 = 1,
+	ADDRESS_IPV6 = 2,
+
+	/* enterprise << 12 | format; all of enterprise 0 (sFlow itself) */
+	SAMPLE_FLOW = 1,
+	SAMPLE_COUNTERS = 2,
+	SAMPLE_FLOW_EXPANDED = 3,
+	SAMPLE_COUNTERS_EXPANDED = 4,
+	SAMPLE_DISCARD = 5,
+
+	RECORD_HEADER = 1,
+	RECORD_SWITCH = 1001,
+	RECORD_VNI_EGRESS = 1029,
+	RECORD_VNI_INGRESS = 1030,
+	COUNTERS_GENERIC = 1,
+	COUNTERS_ETHERNET = 2,
+	COUNTERS_VLAN = 5,
+
+	HEADER_ETHERNET = 1,
+	HEADER_LIMIT = 1024,
+	FCS_SIZE = 4,
+	RECORD_LIMIT = 64, /* of one sample: more are a loop made by hand */
+};
+
+int sflow_open(const void *data, size_t size, struct sflow_datagram *ret,
+	       struct wire_reader *ret_samples)
+{
+	struct wire_reader reader = wire_reader(data, size);
+	struct sflow_datagram datagram = {0};
+	uint32_t version = wire_u32(&reader);
+	uint32_t kind = wire_u32(&reader);
+
+	if (reader.bad)
+		return -EBADMSG;
+	if (version != VERSION_5)
+		return -EPROTONOSUPPORT;
+	if (kind == ADDRESS_IPV4) {
+		datagram.agent[10] = datagram.agent[11] = 0xff;
+		wire_copy(&reader, datagram.agent + 12, 4);
+	} else if (kind == ADDRESS_IPV6) {
+		wire_copy(&reader, datagram.agent, 16);
+	} else {
+		return -EBADMSG;
+	}
+	datagram.sub_agent = wire_u32(&reader);
+	datagram.sequence = wire_u32(&reader);
+	datagram.uptime_ms = wire_u32(&reader);
+	datagram.samples = wire_u32(&reader);
+	if (reader.bad)
+		return -EBADMSG;
+	*ret = datagram;
+	*ret_samples = reader;
+	return 0;
+}
+
+/* The compact form: 2 bits of format over 30 bits of value. */
+static uint32_t port_of_compact(uint32_t value, uint32_t *reason)
+{
+	switch (value >> 30) {
+	case 0: return value;
+	case 1: *reason = value & 0x3fffffff; return PORT_DISCARDED;
+	case 2: return (uint32_t)PORT_MULTIPLE;
+	default: return PORT_UNKNOWN;
+	}
+}
+
+static uint32_t port_of_expanded(uint32_t format, uint32_t value, uint32_t *reason)
+{
+	switch (format) {
+	case 0: return value <= PORT_INTERNAL ? value : PORT_UNKNOWN;
+	case 1: *reason = value; return PORT_DISCARDED;
+	case 2: return (uint32_t)PORT_MULTIPLE;
+	default: return PORT_UNKNOWN;
+	}
+}
+
+static void read_header(struct wire_reader *record, struct sflow_sample *sample)
+{
+	uint32_t protocol = wire_u32(record);
+	uint32_t frame_bytes = wire_u32(record);
+	uint32_t stripped = wire_u32(record);
+	uint32_t size = wire_u32(record);
+	const uint8_t *bytes = wire_bytes(record, size);
+
+	if (!bytes || size > HEADER_LIMIT)
+		return;
+	sample->header = bytes;
+	sample->header_size = size;
+	sample->is_ethernet = protocol == HEADER_ETHERNET;
+	/* frame_length counts the FCS, which is also what is stripped (5.4, sampled_header). Some
+	 * agents strip nothing and do not count it either: a frame is never shorter than its
+	 * header. */
+	(void)stripped;
+	sample->frame_bytes = frame_bytes > size + FCS_SIZE ? frame_bytes - FCS_SIZE : size;
+}
+
+static void read_generic(struct wire_reader *record, struct sflow_counters *c)
+{
+	c->if_index = wire_u32(record);
+	c->type = wire_u32(record);
+	c->speed_bps = wire_u64(record);
+	c->direction = wire_u32(record);
+	c->status = wire_u32(record);
+	c->in_octets = wire_u64(record);
+	c->in_unicast = wire_u32(record);
+	c->in_multicast = wire_u32(record);
+	c->in_broadcast = wire_u32(record);
+	c->in_discards = wire_u32(record);
+	c->in_errors = wire_u32(record);
+	c->in_unknown = wire_u32(record);
+	c->out_octets = wire_u64(record);
+	c->out_unicast = wire_u32(record);
+	c->out_multicast = wire_u32(record);
+	c->out_broadcast = wire_u32(record);
+	c->out_discards = wire_u32(record);
+	c->out_errors = wire_u32(record);
+	c->has_generic = !record->bad;
+}
+
+static void read_ethernet(struct wire_reader *record, struct sflow_counters *c)
+{
+	c->alignment_errors = wire_u32(record);
+	c->fcs_errors = wire_u32(record);
+	wire_skip(record, 40); /* collisions, deferrals, internal errors ... */
+	c->symbol_errors = wire_u32(record);
+	c->has_ethernet = !record->bad;
+}
+
+static void read_flow_record(uint32_t tag, struct wire_reader *record, struct sflow_sample *sample)
+{
+	switch (tag) {
+	case RECORD_HEADER:
+		if (!sample->header)
+			read_header(record, sample);
+		break;
+	case RECORD_SWITCH:
+		sample->in_vlan = (uint16_t)(wire_u32(record) & 0xfff);
+		wire_skip(record, 4);
+		sample->out_vlan = (uint16_t)(wire_u32(record) & 0xfff);
+		break;
+	case RECORD_VNI_EGRESS: sample->out_vni = (wire_u32(record) & 0xffffff) + 1; break;
+	case RECORD_VNI_INGRESS: sample->in_vni = (wire_u32(record) & 0xffffff) + 1; break;
+	default: break;
+	}
+}
+
+static void read_counter_record(uint32_t tag, struct wire_reader *record,
+				struct sflow_sample *sample)
+{
+	switch (tag) {
+	case COUNTERS_GENERIC: read_generic(record, &sample->counters); break;
+	case COUNTERS_ETHERNET: read_ethernet(record, &sample->counters); break;
+	case COUNTERS_VLAN:
+		sample->vlan.vlan = wire_u32(record) & 0xfff;
+		sample->vlan.octets = wire_u64(record);
+		sample->vlan.unicast = wire_u32(record);
+		sample->vlan.multicast = wire_u32(record);
+		sample->vlan.broadcast = wire_u32(record);
+		sample->vlan.discards = wire_u32(record);
+		break;
+	default: break;
+	}
+}
+
+/* What stands before the records; returns their number. */
+static uint32_t read_flow_head(struct wire_reader *body, bool expanded, struct sflow_sample *sample)
+{
+	uint32_t type;
+
+	sample->sequence = wire_u32(body);
+	sample->source = wire_u32(body);
+	if (expanded) /* type and index are words of their own */
+		sample->source = sample->source << 24 | (wire_u32(body) & 0xffffff);
+	sample->rate = wire_u32(body);
+	sample->pool = wire_u32(body);
+	sample->drops = wire_u32(body);
+	if (expanded) {
+		type = wire_u32(body);
+		sample->input = port_of_expanded(type, wire_u32(body), &sample->reason);
+		type = wire_u32(body);
+		sample->output = port_of_expanded(type, wire_u32(body), &sample->reason);
+	} else {
+		sample->input = port_of_compact(wire_u32(body), &sample->reason);
+		sample->output = port_of_compact(wire_u32(body), &sample->reason);
+	}
+	return wire_u32(body);
+}
+
+static uint32_t read_counters_head(struct wire_reader *body, bool expanded,
+				   struct sflow_sample *sample)
+{
+	sample->sequence = wire_u32(body);
+	sample->source = wire_u32(body);
+	if (expanded)
+		sample->source = sample->source << 24 | (wire_u32(body) & 0xffffff);
+	return wire_u32(body);
+}
+
+/* sFlow drop notifications: one discarded packet, with ports and reason. */
+static uint32_t read_discard_head(struct wire_reader *body, struct sflow_sample *sample)
+{
+	sample->sequence = wire_u32(body);
+	sample->source = wire_u32(body) << 24;
+	sample->source |= wire_u32(body) & 0xffffff;
+	sample->drops = wire_u32(body);
+	sample->input = wire_u32(body);
+	wire_skip(body, 4);
+	sample->output = PORT_DISCARDED;
+	sample->reason = wire_u32(body);
+	sample->rate = 1;
+	return wire_u32(body);
+}
+
+int sflow_next(struct wire_reader *samples, struct sflow_sample *ret)
+{
+	struct wire_reader body;
+	uint32_t tag, records;
+
+	if (wire_left(samples) == 0)
+		return samples->bad ? -EBADMSG : 0;
+	*ret = (struct sflow_sample){.in_vlan = VLAN_UNTOLD, .out_vlan = VLAN_UNTOLD};
+	tag = wire_u32(samples);
+	body = wire_cut(samples, wire_u32(samples));
+	if (body.bad)
+		return -EBADMSG;
+	switch (tag) {
+	case SAMPLE_FLOW:
+	case SAMPLE_FLOW_EXPANDED:
+		ret->kind = SFLOW_FLOW;
+		records = read_flow_head(&body, tag == SAMPLE_FLOW_EXPANDED, ret);
+		break;
+	case SAMPLE_COUNTERS:
+	case SAMPLE_COUNTERS_EXPANDED:
+		ret->kind = SFLOW_COUNTERS;
+		records = read_counters_head(&body, tag == SAMPLE_COUNTERS_EXPANDED, ret);
+		break;
+	case SAMPLE_DISCARD:
+		ret->kind = SFLOW_DISCARD;
+		records = read_discard_head(&body, ret);
+		break;
+	default: ret->kind = SFLOW_OTHER; return 1;
+	}
+	if (body.bad || records > RECORD_LIMIT)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < records; i++) {
+		uint32_t record_tag = wire_u32(&body);
+		struct wire_reader record = wire_cut(&body, wire_u32(&body));
+
+		if (record.bad)
+			return -EBADMSG;
+		if (ret->kind == SFLOW_COUNTERS)
+			read_counter_record(record_tag, &record, ret);
+		else
+			read_flow_record(record_tag, &record, ret);
+		if (record.bad)
+			return -EBADMSG;
+	}
+	return 1;
+}

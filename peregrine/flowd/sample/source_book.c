@@ -1,0 +1,210 @@
+#include "peregrine/flowd/sample/source_book.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	/* Further ahead than this is not loss but another life of the agent. */
+	GAP_LIMIT = 1 << 20,
+	/* Behind by up to this came late; further back it began anew. */
+	LATE_LIMIT = 64,
+};
+
+struct source_state {
+	uint16_t agent;
+	bool datagrams, used;
+	uint32_t sub_agent, source;
+	uint32_t sequence, pool, drops, uptime_ms;
+	uint32_t sums; /* index in book->open plus one; 0 = silent in this harvest */
+};
+
+struct source_book {
+	struct source_state *slots;
+	uint32_t mask, count, limit;
+	/* Sums under way and those handed out, swapped by source_book_harvest. */
+	struct source_sums *open, *told;
+	uint32_t *open_slots; /* open[i] belongs to slots[open_slots[i]] */
+	size_t open_count;
+	uint64_t refused;
+};
+
+int source_book_new(uint32_t limit, struct source_book **ret)
+{
+	struct source_book *book = calloc(1, sizeof(*book));
+	uint32_t slots = 16;
+
+	if (!book)
+		return -ENOMEM;
+	while (slots < limit * 2 && slots < 1U << 30)
+		slots *= 2;
+	book->mask = slots - 1;
+	book->limit = limit;
+	book->slots = calloc(slots, sizeof(*book->slots));
+	book->open = calloc(limit, sizeof(*book->open));
+	book->told = calloc(limit, sizeof(*book->told));
+	book->open_slots = calloc(limit, sizeof(*book->open_slots));
+	if (!book->slots || !book->open || !book->told || !book->open_slots) {
+		source_book_free(book);
+		return -ENOMEM;
+	}
+	*ret = book;
+	return 0;
+}
+
+void source_book_free(struct source_book *book)
+{
+	if (!book)
+		return;
+	free(book->slots);
+	free(book->open);
+	free(book->told);
+	free(book->open_slots);
+	free(book);
+}
+
+static uint32_t hash_of(uint16_t agent, uint32_t sub_agent, uint32_t source, bool datagrams)
+{
+	uint64_t value = ((uint64_t)agent << 33 | (uint64_t)datagrams << 32 | source) ^
+			 (uint64_t)sub_agent * 0x9e3779b97f4a7c15U;
+
+	value = (value ^ value >> 31) * 0xbf58476d1ce4e5b9U;
+	return (uint32_t)(value >> 32);
+}
+
+/* NULL: no room. `*ret_new`: nothing is known of it yet. */
+static struct source_state *find(struct source_book *book, uint16_t agent, uint32_t sub_agent,
+				 uint32_t source, bool datagrams, bool *ret_new)
+{
+	uint32_t at = hash_of(agent, sub_agent, source, datagrams) & book->mask;
+	struct source_state *state;
+
+	*ret_new = false;
+	for (;; at = (at + 1) & book->mask) {
+		state = &book->slots[at];
+		if (!state->used)
+			break;
+		if (state->agent == agent && state->sub_agent == sub_agent &&
+		    state->source == source && state->datagrams == datagrams)
+			return state;
+	}
+	if (book->count >= book->limit) {
+		book->refused++;
+		return NULL;
+	}
+	book->count++;
+	*ret_new = true;
+	*state = (struct source_state){.agent = agent,
+				       .sub_agent = sub_agent,
+				       .source = source,
+				       .datagrams = datagrams,
+				       .used = true};
+	return state;
+}
+
+static struct source_sums *sums_of(struct source_book *book, struct source_state *state)
+{
+	if (!state->sums) {
+		book->open_slots[book->open_count] = (uint32_t)(state - book->slots);
+		book->open[book->open_count] = (struct source_sums){.agent = state->agent,
+								    .sub_agent = state->sub_agent,
+								    .source = state->source,
+								    .datagrams = state->datagrams};
+		state->sums = (uint32_t)++book->open_count;
+	}
+	return &book->open[state->sums - 1];
+}
+
+enum step { STEP_NEXT, STEP_LATE, STEP_ANEW };
+
+/* How `sequence` follows the last one; counts what is missing between. */
+static enum step follow(struct source_state *state, struct source_sums *sums, uint32_t sequence)
+{
+	uint32_t ahead = sequence - state->sequence;
+
+	if (ahead >= 1 && ahead <= GAP_LIMIT) {
+		sums->missing += ahead - 1;
+		state->sequence = sequence;
+		return STEP_NEXT;
+	}
+	if (state->sequence - sequence < LATE_LIMIT) {
+		if (sums->missing)
+			sums->missing--; /* it was only late */
+		return STEP_LATE;
+	}
+	state->sequence = sequence;
+	return STEP_ANEW;
+}
+
+uint32_t source_book_sample(struct source_book *book, const struct source_said *said)
+{
+	bool is_new;
+	struct source_state *state =
+		find(book, said->agent, said->sub_agent, said->source, false, &is_new);
+	struct source_sums *sums;
+	enum step step = STEP_ANEW;
+
+	if (!state)
+		return UINT32_MAX;
+	sums = sums_of(book, state);
+	if (is_new)
+		state->sequence = said->sequence;
+	else
+		step = follow(state, sums, said->sequence);
+	if (step == STEP_NEXT) {
+		sums->pool += said->pool - state->pool;
+		sums->drops += said->drops - state->drops;
+	} else if (step == STEP_ANEW) {
+		sums->restarted = true;
+		sums->pool = 0;
+		/* The frames that this one stands for; the next tell the rest. */
+		sums->rates = 0;
+		sums->samples = 0;
+	}
+	if (step != STEP_LATE) {
+		state->pool = said->pool;
+		state->drops = said->drops;
+	}
+	sums->rate = said->rate;
+	if (step != STEP_ANEW) {
+		sums->samples++;
+		sums->rates += said->rate;
+	}
+	return state->sums - 1;
+}
+
+void source_book_datagram(struct source_book *book, uint16_t agent, uint32_t sub_agent,
+			  uint32_t sequence, uint32_t uptime_ms)
+{
+	bool is_new;
+	struct source_state *state = find(book, agent, sub_agent, 0, true, &is_new);
+	struct source_sums *sums;
+
+	if (!state)
+		return;
+	sums = sums_of(book, state);
+	if (is_new)
+		state->sequence = sequence;
+	else if (follow(state, sums, sequence) == STEP_ANEW)
+		sums->restarted = true;
+	sums->samples++;
+	state->uptime_ms = sums->uptime_ms = uptime_ms;
+}
+
+const struct source_sums *source_book_harvest(struct source_book *book, size_t *ret_count)
+{
+	struct source_sums *sums = book->open;
+
+	for (size_t i = 0; i < book->open_count; i++)
+		book->slots[book->open_slots[i]].sums = 0;
+	*ret_count = book->open_count;
+	book->open = book->told;
+	book->told = sums;
+	book->open_count = 0;
+	return sums;
+}
+
+uint64_t source_book_refused(const struct source_book *book)
+{
+	return book->refused;
+}

@@ -1,0 +1,536 @@
+// links: peregrine_sample
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/macros.h"
+
+#include "peregrine/flowd/sample/frame_key_wire.h"
+#include "peregrine/flowd/sample/receiver.h"
+#include "peregrine/flowd/sample/sample_reader.h"
+#include "tests/support/cmocka.h"
+
+#define MACS "020000000001020000000002"
+
+/* --- what a frame says ------------------------------------------------------------ */
+
+static struct flow_key key_of(const char *hex)
+{
+	uint8_t bytes[256];
+	struct flow_key key = {.agent = 7, .input = 4, .output = 5, .told_vlan = VLAN_UNTOLD};
+	size_t size = 0;
+
+	for (; hex[2 * size]; size++) {
+		unsigned value;
+
+		assert_int_equal(sscanf(hex + 2 * size, "%2x", &value), 1);
+		bytes[size] = (uint8_t)value;
+	}
+	frame_key_decode(bytes, size, &key);
+	assert_int_equal(key.agent, 7);
+	assert_int_equal(key.input, 4);
+	return key;
+}
+
+static void frames_are_told_apart(void **state)
+{
+	static const struct {
+		const char *what, *hex;
+		uint16_t ethertype, tag, source_port, target_port;
+		uint8_t protocol, flags;
+		uint32_t vni;
+	} rows[] = {
+		{"nothing", "", 0, 0, 0, 0, 0, 0, 0},
+		{"lldp",
+		 "0180c200000e020000000002"
+		 "88cc0207",
+		 0x88cc, 0, 0, 0, 0, 0, 0},
+		{"arp with a tag",
+		 MACS "81000064"
+		      "08060001",
+		 0x806, 100, 0, 0, 0, 0, 0},
+		{"tcp",
+		 MACS "0800"
+		      "4500002800004000400600000a0000010a000002"
+		      "9c41145100000000",
+		 0x800, 0, 40001, 5201, 6, FLOW_IPV4, 0},
+		{"tcp, two tags: the outer one is ours",
+		 MACS "88a8006481000065"
+		      "0800"
+		      "4500002800004000400600000a0000010a000002"
+		      "9c411451",
+		 0x800, 100, 40001, 5201, 6, FLOW_IPV4, 0},
+		{"options before the ports",
+		 MACS "0800"
+		      "4600002800004000401100000a0000010a00000201010101"
+		      "00350036",
+		 0x800, 0, 53, 54, 17, FLOW_IPV4, 0},
+		{"a later fragment has no ports",
+		 MACS "0800"
+		      "4500002800002010401100000a0000010a000002"
+		      "00350036",
+		 0x800, 0, 0, 0, 17, FLOW_IPV4 | FLOW_FRAGMENT, 0},
+		{"cut before its ports",
+		 MACS "0800"
+		      "4500002800004000401100000a0000010a000002"
+		      "0035",
+		 0x800, 0, 0, 0, 17, FLOW_IPV4 | FLOW_CUT, 0},
+		{"ping",
+		 MACS "0800"
+		      "4500002800004000400100000a0000010a000002"
+		      "0800",
+		 0x800, 0, 0, 0x800, 1, FLOW_IPV4, 0},
+		{"no ip after all",
+		 MACS "0800"
+		      "6500002800004000400100000a0000010a000002",
+		 0x800, 0, 0, 0, 0, 0, 0},
+		{"ipv6 behind options and a first fragment",
+		 MACS "86dd"
+		      "600000000028"
+		      "0040"
+		      "20010db8000000000000000000000001"
+		      "20010db8000000000000000000000002"
+		      "2c00010400000000"
+		      "1100000000000009"
+		      "00350036",
+		 0x86dd, 0, 53, 54, 17, FLOW_IPV6, 0},
+		{"vxlan: the frame inside",
+		 MACS "81000fa0"
+		      "0800"
+		      "4500002800004000401100000a6300010a630002"
+		      "c00012b500000000"
+		      "0800000000138900"
+		      "02000000000a02000000000b"
+		      "0800"
+		      "450000280000400040060000c0a80701c0a80702"
+		      "9c411451",
+		 0x800, 4000, 40001, 5201, 6, FLOW_IPV4 | FLOW_INNER, 5002},
+		{"vxlan without an id",
+		 MACS "0800"
+		      "4500002800004000401100000a6300010a630002"
+		      "c00012b500000000"
+		      "0000000000138900"
+		      "02000000000a02000000000b0800",
+		 0x800, 0, 49152, 4789, 17, FLOW_IPV4, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct flow_key key = key_of(rows[i].hex);
+
+		print_message("%s\n", rows[i].what);
+		assert_int_equal(key.ethertype, rows[i].ethertype);
+		assert_int_equal(key.tag, rows[i].tag);
+		assert_int_equal(key.source_port, rows[i].source_port);
+		assert_int_equal(key.target_port, rows[i].target_port);
+		assert_int_equal(key.protocol, rows[i].protocol);
+		assert_int_equal(key.flags, rows[i].flags);
+		assert_int_equal(key.vni, rows[i].vni);
+	}
+}
+
+/* --- one second's harvest ----------------------------------------------------------- */
+
+struct bench {
+	struct harvest harvest;
+	struct source_book *book;
+	struct agent_directory *directory;
+	struct sample_reader reader;
+};
+
+static void bench_make(struct bench *bench, const struct agent_row *rows, size_t count,
+		       unsigned bits)
+{
+	*bench = (struct bench){0};
+	assert_int_equal(flow_table_init(&bench->harvest.flows, bits), 0);
+	bench->harvest.counters = calloc(HARVEST_COUNTERS, sizeof(struct counter_record));
+	bench->harvest.discards = calloc(HARVEST_DISCARDS, sizeof(struct discard_record));
+	assert_non_null(bench->harvest.counters);
+	assert_non_null(bench->harvest.discards);
+	assert_int_equal(source_book_new(64, &bench->book), 0);
+	assert_int_equal(agent_directory_new(rows, count, &bench->directory), 0);
+	bench->reader = (struct sample_reader){
+		.harvest = &bench->harvest, .book = bench->book, .directory = bench->directory};
+}
+
+static void bench_end(struct bench *bench)
+{
+	flow_table_done(&bench->harvest.flows);
+	free(bench->harvest.counters);
+	free(bench->harvest.discards);
+	source_book_free(bench->book);
+	agent_directory_free(bench->directory);
+}
+
+static struct agent_row agent_at(uint32_t address, uint32_t source, uint16_t number)
+{
+	struct agent_row row = {.number = number};
+	uint32_t big[2] = {htonl(address), htonl(source)};
+
+	row.agent[10] = row.agent[11] = row.source[10] = row.source[11] = 0xff;
+	memcpy(row.agent + 12, &big[0], 4);
+	memcpy(row.source + 12, &big[1], 4);
+	return row;
+}
+
+/* tests/data/sflow-lab.pcap: six Open vSwitches, 20 s of iperf3; what is in it stands in its truth
+ * file. */
+static void a_recorded_fabric_is_read_to_its_end(void **state)
+{
+	struct agent_row rows[6];
+	struct bench bench;
+	FILE *file = fopen(TEST_SOURCE_DIR "/data/sflow-lab.pcap", "rb");
+	uint8_t head[24], record[16], packet[2048];
+	uint64_t flow_a = 0, samples = 0;
+	const struct source_sums *sums;
+	struct flow_entry *entry;
+	size_t at = 0, count;
+
+	(void)state;
+	assert_non_null(file);
+	for (unsigned i = 0; i < 6; i++)
+		rows[i] = agent_at(0x0aff000b + i, 0x0aff000b + i, (uint16_t)i);
+	bench_make(&bench, rows, 6, 12);
+	assert_int_equal(fread(head, 1, sizeof(head), file), sizeof(head));
+	while (fread(record, 1, sizeof(record), file) == sizeof(record)) {
+		uint32_t size;
+		uint8_t source[16] = {[10] = 0xff, [11] = 0xff};
+
+		memcpy(&size, record + 8, 4);
+		assert_true(size > 42 && size <= sizeof(packet));
+		assert_int_equal(fread(packet, 1, size, file), size);
+		memcpy(source + 12, packet + 26, 4);
+		sample_reader_take(&bench.reader, packet + 42, size - 42, source);
+	}
+	(void)fclose(file);
+	sample_reader_flush(&bench.reader);
+	assert_int_equal(bench.harvest.counts.datagrams, 549);
+	assert_int_equal(bench.harvest.counts.samples, 2380);
+	assert_int_equal(bench.harvest.counts.malformed, 0);
+	assert_int_equal(bench.harvest.counts.unknown_agent + bench.harvest.counts.spoofed, 0);
+	/* 408 counter samples; 40 of them are about the switches' processes (2203, 2207). */
+	assert_int_equal(bench.harvest.counter_count, 368);
+
+	while ((entry = flow_table_next(&bench.harvest.flows, &at))) {
+		samples += entry->samples;
+		if (entry->key.source_port == 40001 && entry->key.agent == 0)
+			flow_a += entry->bytes;
+	}
+	assert_int_equal(samples, 2380);
+	/* Flow A left its node with 130,774,925 bytes; about 220 samples: 95 % are within 14 %. */
+	assert_true(flow_a > 105000000 && flow_a < 157000000);
+
+	sums = source_book_harvest(bench.book, &count);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(sums[i].missing, 0);
+	assert_int_equal(count, 12); /* six agents, one source and one line of datagrams each */
+	bench_end(&bench);
+}
+
+static void strangers_are_refused(void **state)
+{
+	const struct agent_row rows[] = {agent_at(0x0a000001, 0x0a000001, 1),
+					 agent_at(0x0a000001, 0x0a000009, 1),
+					 agent_at(0x0a000003, 0x0a000003, 3)};
+	static const struct {
+		uint32_t agent, source;
+		int number;
+	} asked[] = {
+		{0x0a000001, 0x0a000001, 1},
+		{0x0a000001, 0x0a000009, 1},
+		{0x0a000003, 0x0a000003, 3},
+		{0x0a000001, 0x0a000003, AGENT_SPOOFED},
+		{0x0a000003, 0x0a000001, AGENT_SPOOFED},
+		{0x0a000003, 0xffffffff, AGENT_SPOOFED},
+		{0x0a000002, 0x0a000002, AGENT_UNKNOWN},
+		{0x0a000004, 0x0a000001, AGENT_UNKNOWN},
+		{0x00000000, 0x0a000001, AGENT_UNKNOWN},
+	};
+	struct agent_directory *directory = NULL;
+
+	(void)state;
+	assert_int_equal(agent_directory_new(rows, COUNT_OF(rows), &directory), 0);
+	for (size_t i = 0; i < COUNT_OF(asked); i++) {
+		struct agent_row row = agent_at(asked[i].agent, asked[i].source, 0);
+
+		assert_int_equal(agent_directory_find(directory, row.agent, row.source),
+				 asked[i].number);
+	}
+	agent_directory_free(directory);
+}
+
+/* What does not fit any more keeps its place in the totals of its ports. */
+static void a_full_table_folds(void **state)
+{
+	struct flow_table table;
+	struct flow_entry *entry;
+	uint64_t samples = 0, bytes = 0, folded = 0;
+	size_t at = 0;
+
+	(void)state;
+	assert_int_equal(flow_table_init(&table, 8), 0);
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct flow_add add = {.rate = 10, .frame_bytes = 100};
+
+		add.key = (struct flow_key){.input = 1 + i % 3,
+					    .output = 9,
+					    .source_port = (uint16_t)i,
+					    .flags = FLOW_IPV4};
+		flow_table_add(&table, &add, 1);
+	}
+	while ((entry = flow_table_next(&table, &at))) {
+		samples += entry->samples;
+		bytes += entry->bytes;
+		folded += entry->key.flags & FLOW_FOLDED ? entry->samples : 0;
+		assert_true(entry->key.flags & FLOW_FOLDED ? !entry->key.source_port : true);
+	}
+	assert_int_equal(samples, 1000);
+	assert_int_equal(bytes, 1000 * 10 * 100);
+	assert_int_equal(table.folded, 1000 - 192);
+	assert_int_equal(folded, table.folded);
+	assert_int_equal(table.lost, 0);
+	flow_table_clear(&table);
+	at = 0;
+	assert_null(flow_table_next(&table, &at));
+	flow_table_done(&table);
+}
+
+/* --- what sources say of themselves ---------------------------------------------------- */
+
+static void loss_and_new_beginnings_are_seen(void **state)
+{
+	static const struct {
+		const char *what;
+		struct {
+			uint32_t sequence, pool, drops;
+		} said[6];
+		uint64_t samples, rates, pool, drops, missing;
+		bool restarted;
+	} rows[] = {
+		{"in order", {{10, 100, 0}, {11, 110, 0}, {12, 119, 0}}, 2, 20, 19, 0, 0, false},
+		{"two are missing", {{10, 100, 0}, {13, 140, 0}}, 1, 10, 40, 0, 2, false},
+		{"the agent dropped some", {{10, 100, 1}, {11, 150, 4}}, 1, 10, 50, 3, 0, false},
+		{"one came late",
+		 {{10, 100, 0}, {12, 120, 0}, {11, 110, 0}},
+		 2,
+		 20,
+		 20,
+		 0,
+		 0,
+		 false},
+		{"all wrap",
+		 {{0xffffffff, 0xfffffff6, 0xffffffff}, {0, 4, 0}, {1, 14, 0}},
+		 2,
+		 20,
+		 24,
+		 1,
+		 0,
+		 false},
+		{"it began anew",
+		 {{5000000, 900000, 0}, {5000001, 900010, 0}, {1, 10, 0}, {2, 20, 0}},
+		 1,
+		 10,
+		 10,
+		 0,
+		 0,
+		 true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct source_book *book = NULL;
+		const struct source_sums *sums;
+		size_t count;
+		uint64_t samples = 0;
+
+		print_message("%s\n", rows[i].what);
+		assert_int_equal(source_book_new(8, &book), 0);
+		for (size_t j = 0; j < 6 && rows[i].said[j].pool; j++) {
+			const struct source_said said = {.agent = 1,
+							 .source = 2U << 24 | 1000,
+							 .sequence = rows[i].said[j].sequence,
+							 .pool = rows[i].said[j].pool,
+							 .drops = rows[i].said[j].drops,
+							 .rate = 10};
+
+			assert_int_equal(source_book_sample(book, &said), 0);
+			if (j == 0) /* where it stood before tells nothing of this harvest */
+				(void)source_book_harvest(book, &count);
+			else
+				samples++;
+		}
+		sums = source_book_harvest(book, &count);
+		assert_int_equal(count, 1);
+		assert_int_equal(sums->samples, rows[i].samples);
+		assert_int_equal(sums->rates, rows[i].rates);
+		assert_int_equal(sums->pool, rows[i].pool);
+		assert_int_equal(sums->drops, rows[i].drops);
+		assert_int_equal(sums->missing, rows[i].missing);
+		assert_int_equal(sums->restarted, rows[i].restarted);
+		assert_true(samples > 0);
+		source_book_free(book);
+	}
+}
+
+/* --- the threads ---------------------------------------------------------------------- */
+
+struct heard {
+	struct loop *loop;
+	struct receivers *receivers;
+	uint64_t samples, datagrams, spoofed, flows;
+	unsigned harvests;
+};
+
+static void on_harvest(void *context, unsigned receiver, struct harvest *harvest)
+{
+	struct heard *heard = context;
+	size_t at = 0;
+	struct flow_entry *entry;
+
+	while ((entry = flow_table_next(&harvest->flows, &at)))
+		heard->samples += entry->samples;
+	heard->flows += harvest->flows.count;
+	heard->harvests++;
+	for (size_t i = 0; i < harvest->source_count; i++)
+		if (harvest->sources[i].datagrams)
+			heard->datagrams += harvest->sources[i].samples;
+	if (harvest->counts.spoofed > heard->spoofed)
+		heard->spoofed = harvest->counts.spoofed;
+	receiver_return(heard->receivers, receiver, harvest);
+	if (heard->datagrams >= 200)
+		loop_stop(heard->loop);
+}
+
+static size_t build(uint8_t *out, uint32_t agent, uint32_t sequence)
+{
+	struct wire_writer writer = wire_writer(out, 512);
+
+	wire_put_u32(&writer, 5);
+	wire_put_u32(&writer, 1);
+	wire_put_u32(&writer, agent);
+	wire_put_u32(&writer, 0);
+	wire_put_u32(&writer, sequence);
+	wire_put_u32(&writer, sequence);
+	wire_put_u32(&writer, 1);
+	wire_put_u32(&writer, 1);
+	wire_put_u32(&writer, 32 + 8 + 16 + 16);
+	wire_put_u32(&writer, sequence);
+	wire_put_u32(&writer, 2U << 24);
+	wire_put_u32(&writer, 100);
+	wire_put_u32(&writer, sequence * 100);
+	wire_put_u32(&writer, 0);
+	wire_put_u32(&writer, 1);
+	wire_put_u32(&writer, 2);
+	wire_put_u32(&writer, 1);
+	wire_put_u32(&writer, 1);
+	wire_put_u32(&writer, 32);
+	wire_put_u32(&writer, 1);
+	wire_put_u32(&writer, 68);
+	wire_put_u32(&writer, 4);
+	wire_put_u32(&writer, 16);
+	wire_put_u32(&writer, sequence); /* a MAC of its own */
+	wire_put_zeros(&writer, 12);
+	assert_false(writer.bad);
+	return wire_written(&writer);
+}
+
+static void give_up(void *context)
+{
+	loop_stop(((struct heard *)context)->loop);
+}
+
+static void datagrams_of_a_source_go_to_one_receiver(void **state)
+{
+	const struct agent_row rows[] = {agent_at(0x7f000001, 0x7f000001, 1),
+					 agent_at(0x7f000002, 0x7f000002, 2)};
+	struct heard heard = {0};
+	struct agent_directory *directory = NULL;
+	struct receiver_options options = {.address = "127.0.0.1",
+					   .threads = 2,
+					   .table_bits = 10,
+					   .source_limit = 32,
+					   .buffer_bytes = 1 << 20,
+					   .harvest_ms = 40};
+	struct problem problem = {0};
+	struct loop_timer *timer = NULL;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(loop_new(&heard.loop), 0);
+	assert_int_equal(agent_directory_new(rows, 2, &directory), 0);
+	assert_int_equal(receivers_start(heard.loop, &options, directory, on_harvest, &heard,
+					 &heard.receivers, &problem),
+			 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct sockaddr_in at = {.sin_family = AF_INET,
+					 .sin_addr.s_addr = htonl(0x7f000001 + i)};
+
+		fds[i] = socket(AF_INET, SOCK_DGRAM, 0);
+		assert_int_equal(bind(fds[i], (const struct sockaddr *)&at, sizeof(at)), 0);
+		at.sin_addr.s_addr = htonl(0x7f000001);
+		at.sin_port = htons(receivers_port(heard.receivers));
+		assert_int_equal(connect(fds[i], (const struct sockaddr *)&at, sizeof(at)), 0);
+	}
+	/* The directory is changed while they speak; numbers stay. */
+	assert_int_equal(agent_directory_new(rows, 2, &directory), 0);
+	assert_int_equal(receivers_use(heard.receivers, directory), 0);
+	for (uint32_t i = 1; i <= 100; i++)
+		for (unsigned j = 0; j < 2; j++) {
+			uint8_t packet[512];
+			size_t size = build(packet, 0x7f000001 + j, i);
+
+			assert_int_equal(send(fds[j], packet, size, 0), size);
+			if (i == 50) { /* agent 1 from the address of agent 2 */
+				size = build(packet, 0x7f000001, 7);
+				assert_int_equal(send(fds[1], packet, size, 0), size);
+			}
+		}
+	assert_int_equal(loop_timer_new(heard.loop, give_up, &heard, &timer), 0);
+	loop_timer_arm(timer, 10000);
+	loop_run(heard.loop);
+	assert_int_equal(heard.datagrams, 200);
+	assert_int_equal(heard.samples, 200);
+	assert_int_equal(heard.spoofed, 2);
+	receivers_stop(heard.receivers);
+	loop_timer_free(timer);
+	for (unsigned i = 0; i < 2; i++)
+		close(fds[i]);
+	loop_free(heard.loop);
+}
+
+static void a_bad_address_is_said(void **state)
+{
+	struct receiver_options options = {.address = "leaf1", .threads = 1, .table_bits = 8};
+	struct agent_directory *directory = NULL;
+	struct receivers *receivers = NULL;
+	struct problem problem = {0};
+	struct loop *loop = NULL;
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(agent_directory_new(NULL, 0, &directory), 0);
+	assert_int_equal(
+		receivers_start(loop, &options, directory, on_harvest, NULL, &receivers, &problem),
+		-EINVAL);
+	assert_string_equal(problem.message, "\"leaf1\" is not an address");
+	loop_free(loop);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_are_told_apart),
+		cmocka_unit_test(a_recorded_fabric_is_read_to_its_end),
+		cmocka_unit_test(strangers_are_refused),
+		cmocka_unit_test(a_full_table_folds),
+		cmocka_unit_test(loss_and_new_beginnings_are_seen),
+		cmocka_unit_test(datagrams_of_a_source_go_to_one_receiver),
+		cmocka_unit_test(a_bad_address_is_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
