@@ -14,7 +14,7 @@ enum { FILE_MAX = 1 << 20 };
 
 struct options {
 	struct cli_server_options server;
-	const char *family, *hostname, *seed, *faults, *password_file;
+	const char *family, *netconf, *hostname, *seed, *faults, *password_file;
 	const char *database, *control, *bridge;
 	unsigned ports;
 	bool is_unprivileged;
@@ -32,13 +32,14 @@ static int usage(FILE *out, int status)
 {
 	(void)fprintf(
 		out,
-		"switch_cli --family NAME [--listen ADDRESS] [--port N] [--ports N] [--hostname NAME]\n"
+		"switch_cli --family NAME [--netconf MODEL] [--listen ADDRESS] [--port N] [--ports N] [--hostname NAME]\n"
 		"           [--user NAME] [--password-file FILE] [--host-key FILE] [--unprivileged]\n"
 		"           [--seed FILE] [--faults FILE] [--database SOCKET --control SOCKET [--bridge NAME]]\n"
 		"  --listen         127.0.0.1          --port  0: any; it is printed as \"ready ADDRESS PORT\"\n"
 		"  --user           admin              --password-file  else the password is \"admin\"\n"
 		"  --host-key       made when it is not there; else another one each time\n"
 		"  --unprivileged   `enable` is needed and asks for the password\n"
+		"  --netconf        the model that the SSH subsystem \"netconf\" speaks; else the family's own\n"
 		"  --ports          how many it has; 24\n"
 		"  --seed           lines: vlan VID [NAME] | mac PORT VID MAC | neighbor PORT CHASSIS PORTID SYSTEM\n"
 		"  --database       of ovsdb-server: a bridge (br0) is the data plane, port N its OpenFlow port N\n"
@@ -48,6 +49,10 @@ static int usage(FILE *out, int status)
 		"\nfamilies:\n");
 	for (size_t i = 0; cli_family_at(i); i++)
 		(void)fprintf(out, "  %-18s %s\n", cli_family_at(i)->name, cli_family_at(i)->title);
+	(void)fprintf(out, "\nmodels of NETCONF:\n");
+	for (size_t i = 0; netconf_model_at(i); i++)
+		(void)fprintf(out, "  %-18s %s\n", netconf_model_at(i)->name,
+			      netconf_model_at(i)->title);
 	(void)fprintf(out, "\nfaults:\n");
 	cli_faults_help(out);
 	return status;
@@ -62,6 +67,7 @@ static int read_options(struct options *options, int argc, char **argv)
 {
 	static const struct option rows[] = {
 		{"family", required_argument, NULL, 'f'},
+		{"netconf", required_argument, NULL, 'N'},
 		{"listen", required_argument, NULL, 'l'},
 		{"port", required_argument, NULL, 'p'},
 		{"ports", required_argument, NULL, 'n'},
@@ -83,6 +89,7 @@ static int read_options(struct options *options, int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "", rows, NULL)) != -1) {
 		switch (option) {
 		case 'f': options->family = optarg; break;
+		case 'N': options->netconf = optarg; break;
 		case 'l': options->server.address = optarg; break;
 		case 'p': options->server.port = number_of(optarg); break;
 		case 'n': options->ports = number_of(optarg); break;
@@ -100,6 +107,8 @@ static int read_options(struct options *options, int argc, char **argv)
 		default: return usage(stderr, 2);
 		}
 	}
+	if (options->netconf && !netconf_model_find(options->netconf))
+		return usage(stderr, 2);
 	return options->family && cli_family_find(options->family) ? 0 : usage(stderr, 2);
 }
 
@@ -158,6 +167,7 @@ int main(int argc, char **argv)
 	CLEANUP(cli_store_freep) struct cli_store *store = NULL;
 	CLEANUP(freep) char *password = NULL;
 	struct cli_device device = {0};
+	struct netconf_device netconf = {.device = &device};
 	int rc = read_options(&options, argc, argv);
 
 	if (rc != 0)
@@ -166,6 +176,8 @@ int main(int argc, char **argv)
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	device.family = cli_family_find(options.family);
+	netconf.model = options.netconf ? netconf_model_find(options.netconf)
+					: netconf_model_of(device.family->name);
 	device.is_unprivileged = options.is_unprivileged;
 	device.faults_path = options.faults;
 	(void)text_copy(device.hostname, sizeof(device.hostname),
@@ -176,7 +188,9 @@ int main(int argc, char **argv)
 	device.store = store;
 	device.password = options.server.password = password;
 	if (rc == 0)
-		rc = cli_server_run(&device, &options.server, &stopping);
+		rc = cli_server_run(&device, netconf.model ? &netconf : NULL, &options.server,
+				    &stopping);
+	netconf_device_done(&netconf);
 	if (rc != 0)
 		(void)fprintf(stderr, "switch_cli: %s\n", error_text(rc));
 	return rc == 0 ? 0 : 1;

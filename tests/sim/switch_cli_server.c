@@ -24,6 +24,7 @@ enum { LOGIN_MS = 30000, TURN_MS = 100, TRIES_MAX = 3 };
 
 struct server {
 	struct cli_device *device;
+	struct netconf_device *netconf; /* NULL: it does not speak it */
 	const struct cli_server_options *options;
 	const volatile sig_atomic_t *stopping;
 	pthread_mutex_t lock;           /* around the device and everything of it */
@@ -36,10 +37,12 @@ struct connection {
 	ssh_channel channel;
 	struct ssh_channel_callbacks_struct channel_callbacks;
 	struct cli_session *session;
-	char *command; /* `ssh HOST COMMAND` */
+	struct netconf_session *netconf; /* instead, for the subsystem of that name */
+	char *command;                   /* `ssh HOST COMMAND` */
 	unsigned tries;
-	bool is_in, is_asked; /* authenticated; a shell or a command was asked for */
-	bool is_done;         /* under the server's lock: to be joined */
+	bool is_in, is_asked; /* authenticated; a shell, a command or NETCONF was asked for */
+	bool wants_netconf;
+	bool is_done; /* under the server's lock: to be joined */
 	pthread_t thread;
 	struct connection *next;
 	struct text typed;
@@ -99,6 +102,18 @@ static int on_exec(ssh_session ssh, ssh_channel channel, const char *command, vo
 	return 0;
 }
 
+static int on_subsystem(ssh_session ssh, ssh_channel channel, const char *name, void *context)
+{
+	struct connection *connection = context;
+
+	(void)ssh;
+	(void)channel;
+	if (connection->is_asked || strcmp(name, "netconf") != 0 || !connection->server->netconf)
+		return 1;
+	connection->wants_netconf = connection->is_asked = true;
+	return 0;
+}
+
 static int on_data(ssh_session ssh, ssh_channel channel, void *data, uint32_t size, int is_stderr,
 		   void *context)
 {
@@ -124,6 +139,7 @@ static ssh_channel on_channel(ssh_session ssh, void *context)
 		.channel_pty_request_function = on_pty,
 		.channel_shell_request_function = on_shell,
 		.channel_exec_request_function = on_exec,
+		.channel_subsystem_request_function = on_subsystem,
 	};
 	ssh_callbacks_init(&connection->channel_callbacks);
 	(void)ssh_set_channel_callbacks(connection->channel, &connection->channel_callbacks);
@@ -179,6 +195,28 @@ static bool send_out(struct connection *connection, struct text *out)
 	return true;
 }
 
+static bool turn_netconf(struct connection *connection, struct text *out)
+{
+	struct server *server = connection->server;
+	struct netconf_session *session = connection->netconf;
+	uint32_t slow_ms;
+	bool more;
+
+	(void)pthread_mutex_lock(&server->lock);
+	netconf_session_feed(session, text_get(&connection->typed), connection->typed.size);
+	cli_device_refresh(server->device);
+	slow_ms = netconf_session_has_message(session) ? server->device->faults.slow_ms : 0;
+	(void)pthread_mutex_unlock(&server->lock);
+	text_clear(&connection->typed);
+	pause_ms(slow_ms);
+	(void)pthread_mutex_lock(&server->lock);
+	more = netconf_session_turn(session);
+	text_add_bytes(out, text_get(&session->out), session->out.size);
+	text_clear(&session->out);
+	(void)pthread_mutex_unlock(&server->lock);
+	return more;
+}
+
 /* One turn of the session; true when there is more to do at once. */
 static bool turn(struct connection *connection, struct text *out)
 {
@@ -187,6 +225,8 @@ static bool turn(struct connection *connection, struct text *out)
 	bool more;
 	uint32_t slow_ms;
 
+	if (connection->netconf)
+		return turn_netconf(connection, out);
 	(void)pthread_mutex_lock(&server->lock);
 	cli_session_feed(session, text_get(&connection->typed), connection->typed.size);
 	cli_device_refresh(server->device);
@@ -208,11 +248,17 @@ static bool open_session(struct connection *connection)
 	int rc;
 
 	(void)pthread_mutex_lock(&server->lock);
-	rc = cli_session_new(server->device, &connection->session);
-	if (rc == 0 && connection->command)
+	rc = connection->wants_netconf ? netconf_session_new(server->netconf, &connection->netconf)
+				       : cli_session_new(server->device, &connection->session);
+	if (rc == 0 && connection->command && connection->session)
 		cli_session_command(connection->session, connection->command);
 	(void)pthread_mutex_unlock(&server->lock);
 	return rc == 0;
+}
+
+static bool is_over(const struct connection *connection)
+{
+	return connection->netconf ? connection->netconf->is_over : connection->session->is_over;
 }
 
 static void serve(struct connection *connection, ssh_event event)
@@ -222,7 +268,7 @@ static void serve(struct connection *connection, ssh_event event)
 
 	while (good) {
 		more = turn(connection, &out);
-		good = send_out(connection, &out) && !connection->session->is_over &&
+		good = send_out(connection, &out) && !is_over(connection) &&
 		       !*connection->server->stopping && ssh_channel_is_open(connection->channel) &&
 		       !ssh_channel_is_eof(connection->channel) &&
 		       ssh_event_dopoll(event, more ? 0 : TURN_MS) != SSH_ERROR;
@@ -264,6 +310,7 @@ static void *run_connection(void *context)
 	free(connection->command);
 	(void)pthread_mutex_lock(&server->lock);
 	cli_session_free(connection->session);
+	netconf_session_free(connection->netconf);
 	connection->is_done = true;
 	(void)pthread_mutex_unlock(&server->lock);
 	return NULL;
@@ -368,6 +415,8 @@ static void accept_all(struct server *server, ssh_bind bind, int fd)
 		if (poll(&wait, 1, 200) <= 0) {
 			(void)pthread_mutex_lock(&server->lock);
 			cli_device_refresh(server->device);
+			if (server->netconf)
+				netconf_device_refresh(server->netconf);
 			(void)pthread_mutex_unlock(&server->lock);
 			continue;
 		}
@@ -380,10 +429,11 @@ static void accept_all(struct server *server, ssh_bind bind, int fd)
 	reap(server, true);
 }
 
-int cli_server_run(struct cli_device *device, const struct cli_server_options *options,
-		   const volatile sig_atomic_t *stopping)
+int cli_server_run(struct cli_device *device, struct netconf_device *netconf,
+		   const struct cli_server_options *options, const volatile sig_atomic_t *stopping)
 {
 	struct server server = {.device = device,
+				.netconf = netconf,
 				.options = options,
 				.stopping = stopping,
 				.lock = PTHREAD_MUTEX_INITIALIZER};
