@@ -87,6 +87,35 @@ static void check_reading(const struct switch_reading *reading)
 	check_text(reading->odd_text, sizeof(reading->odd_text));
 }
 
+static void check_pieces(const struct snmp_plan *plan)
+{
+	enum snmp_act act;
+
+	for (size_t from = 0, piece; from < plan->count; from += piece) {
+		piece = snmp_plan_chunk(plan, from, &act);
+		assert(piece > 0 && piece <= PLAN_BINDINGS && from + piece <= plan->count);
+	}
+}
+
+static void check_vlan_plan(struct snmp_facts *facts, enum switch_edit_kind kind, uint16_t vlan)
+{
+	struct switch_edit edits[PLAN_EDITS];
+	struct snmp_plan plan = {0};
+	struct problem problem = {0};
+
+	for (size_t i = 0; i < COUNT_OF(edits); i++)
+		edits[i] = (struct switch_edit){.kind = kind,
+						.vlan = (uint16_t)(vlan + i),
+						.vlan_name = "a name of thirty-two characters."};
+	if (snmp_plan_edits(facts, edits, COUNT_OF(edits), PLAN_EDITS, &plan, &problem) == 0) {
+		assert(plan.edits > 0);
+		check_pieces(&plan);
+	} else {
+		assert(problem_is_set(&problem));
+	}
+	snmp_plan_done(&plan);
+}
+
 static void check_plan(struct snmp_facts *facts, const struct switch_port *port,
 		       const struct switch_reading *reading)
 {
@@ -101,10 +130,9 @@ static void check_plan(struct snmp_facts *facts, const struct switch_port *port,
 		vlan_set_add(&edit.after.tagged, reading->vlans[i].id);
 	if (snmp_plan_edits(facts, &edit, 1, 1, &plan, &problem) == 0) {
 		assert(plan.edits == 1);
-		for (size_t from = 0, piece; from < plan.count; from += piece) {
-			piece = snmp_plan_chunk(&plan, from);
-			assert(piece > 0 && piece <= PLAN_BINDINGS && from + piece <= plan.count);
-		}
+		check_pieces(&plan);
+		if (facts->dialect->writer == SNMP_WRITER_VTP)
+			assert(snmp_plan_is_done(facts, &edit));
 	} else {
 		assert(problem_is_set(&problem));
 	}
@@ -114,7 +142,9 @@ static void check_plan(struct snmp_facts *facts, const struct switch_port *port,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct wire_reader in = wire_reader(data, size);
-	struct snmp_facts facts = {.dialect = dialects[wire_u8(&in) % COUNT_OF(dialects)]};
+	uint8_t choice = wire_u8(&in);
+	struct snmp_facts facts = {.dialect = dialects[choice % COUNT_OF(dialects)],
+				   .by_steps = choice >= 0x80};
 	struct switch_reading reading = {0};
 	char text[40];
 
@@ -124,6 +154,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_reading(&reading);
 		for (size_t i = 0; i < reading.port_count && i < 4; i++)
 			check_plan(&facts, &reading.ports[i], &reading);
+		check_vlan_plan(&facts, EDIT_VLAN_CREATE, choice);
+		check_vlan_plan(&facts, EDIT_VLAN_DELETE, choice);
 	}
 	for (unsigned subtype = 0; subtype < 9; subtype++) {
 		lldp_id_text((enum lldp_id_kind)(subtype % 2), subtype, data, size, text,

@@ -4,7 +4,8 @@
  *   snmp_farm --port 161 --ports 48 --vlans 20 --fdb 20000 [--size 1400]
  *
  * Answers GET, GETNEXT and GETBULK (RFC 3416) with at most `size` octets of bindings, as switches
- * whose replies fit a frame do. Prints "ready"; at its end how many requests it answered. */
+ * whose replies fit a frame do: GETBULK is cut, GET is tooBig. Prints "ready"; at its end how many
+ * requests it answered. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
@@ -22,7 +23,8 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { ARCS = 24, NAMES = 16, BINDINGS = 400, MESSAGE = 65536 };
+enum { ARCS = 24, NAMES = 128, BINDINGS = 400, MESSAGE = 65536 };
+enum { TOO_BIG = 1 }; /* error-status (RFC 3416) */
 enum {
 	BER_INTEGER = 0x02,
 	BER_OCTETS = 0x04,
@@ -344,6 +346,7 @@ struct answer {
 struct request {
 	uint8_t kind;
 	uint32_t id, first, second;
+	uint32_t error; /* of the answer */
 	struct name names[NAMES];
 	size_t name_count;
 	const uint8_t *community;
@@ -419,8 +422,11 @@ static size_t answer_all(const struct farm *farm, struct request *request,
 						       : answer_next(farm, &request->names[i]);
 
 			size += answer_size(&answer);
-			if (count == BINDINGS ||
-			    (request->kind == PDU_BULK && count > 0 && size > farm->message_size))
+			if (request->kind != PDU_BULK && size > farm->message_size) {
+				request->error = TOO_BIG;
+				return 0;
+			}
+			if (count == BINDINGS || (count > 0 && size > farm->message_size))
 				return count;
 			request->names[i] = answer.name;
 			answers[count++] = answer;
@@ -451,7 +457,7 @@ static void put_response(struct back *out, const struct request *request,
 		put_answer(out, &answers[i - 1]);
 	put_head(out, BER_SEQUENCE, sizeof(out->bytes));
 	put_number(out, BER_INTEGER, 0);
-	put_number(out, BER_INTEGER, 0);
+	put_number(out, BER_INTEGER, request->error);
 	put_number(out, BER_INTEGER, request->id);
 	put_head(out, PDU_RESPONSE, sizeof(out->bytes));
 	put_bytes(out, BER_OCTETS, request->community, request->community_size);
@@ -475,13 +481,15 @@ static bool serve(struct farm *farm, int fd)
 				 .msg_control = control,
 				 .msg_controllen = sizeof(control)};
 	struct request request = {0};
+	size_t count;
 	ssize_t size = recvmsg(fd, &message, 0);
 
 	if (size < 0)
 		return errno == EINTR && !stopping;
 	if (!read_request(bytes, (size_t)size, &request))
 		return true;
-	put_response(&out, &request, answers, answer_all(farm, &request, answers));
+	count = answer_all(farm, &request, answers);
+	put_response(&out, &request, answers, count);
 	part = (struct iovec){out.bytes + out.at, sizeof(out.bytes) - out.at};
 	farm->answered++;
 	(void)sendmsg(fd, &message, 0);

@@ -235,14 +235,16 @@ static void rows_that_wait_are_made_active_after(void **state)
 		{.kind = EDIT_VLAN_CREATE, .vlan = 30, .vlan_name = "a"},
 		{.kind = EDIT_VLAN_CREATE, .vlan = 40},
 	};
+	enum snmp_act act;
 
 	(void)state;
 	make_world(&world, &snmp_dialect_qbridge);
 	world.facts.create_and_wait = true;
 	assert_int_equal(plan(&world, edits, 2), 2);
 	expect_plan(&world, "4.3.1.5.30=5 4.3.1.1.30=61 4.3.1.5.40=5 4.3.1.5.30=1 4.3.1.5.40=1");
-	assert_int_equal(snmp_plan_chunk(&world.plan, 0), 3);
-	assert_int_equal(snmp_plan_chunk(&world.plan, 3), 2);
+	assert_int_equal(snmp_plan_chunk(&world.plan, 0, &act), 3);
+	assert_int_equal(snmp_plan_chunk(&world.plan, 3, &act), 2);
+	assert_int_equal(act, ACT_SET);
 }
 
 /* An agent that leaves out zeros at the end: the list of a new VLAN is empty. */
@@ -267,6 +269,7 @@ static void a_large_trunk_goes_in_pieces(void **state)
 	struct switch_edit edit = port_edit("p1", true, 10, "100-499");
 	size_t from = 0;
 	size_t pieces = 0;
+	enum snmp_act act;
 
 	(void)state;
 	make_world(&world, &snmp_dialect_qbridge);
@@ -275,7 +278,7 @@ static void a_large_trunk_goes_in_pieces(void **state)
 	assert_int_equal(plan(&world, &edit, 1), 1);
 	assert_int_equal(world.plan.count, 405);
 	while (from < world.plan.count) {
-		size_t piece = snmp_plan_chunk(&world.plan, from);
+		size_t piece = snmp_plan_chunk(&world.plan, from, &act);
 
 		assert_in_range(piece, 1, PLAN_BINDINGS);
 		from += piece;

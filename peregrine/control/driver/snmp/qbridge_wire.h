@@ -12,7 +12,9 @@
 enum {
 	PORT_LIST_LIMIT = 1024, /* octets that we take: 8192 ports */
 	VLAN_BLOCK_SIZE = 128,  /* octets of one of the four bitmaps: 1024 VLANs */
-	VLAN_BLOCKS = 4
+	VLAN_BLOCKS = 4,
+	VTP_RING_FIRST = 1002, /* of VTP for media that are none of ours; they cannot be made, */
+	VTP_RING_LAST = 1005   /* deleted or used */
 };
 
 /* How an agent numbers the bits. Zero: bit n is base port n. */

@@ -1,4 +1,4 @@
-/* SWITCH_CHANGE and SWITCH_SAVE: read what is there, SET what shall be, run by run. An edit is
+/* SWITCH_CHANGE: read what is there, SET what shall be, run by run. An edit is
  * taken when the switch said yes to all of its SETs, or when reading back after a lost or a bad
  * answer shows that it is as wanted; refused when reading back shows the state of before; unknown
  * otherwise. */
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/io/loop.h"
 
 #include "peregrine/control/driver/snmp/snmp_plan.h"
 #include "peregrine/control/driver/snmp/snmp_reading.h"
@@ -16,6 +16,7 @@
 LEAKS_LEFT_TO_SANITIZER
 
 enum { LOST_LIMIT = 2 }; /* SETs of one run that went without an answer before it is unknown */
+enum { AWAIT_MS = 100, AWAIT_LIMIT = 100 };
 
 struct snmp_change {
 	struct snmp_switch *one;
@@ -24,9 +25,12 @@ struct snmp_change {
 	struct snmp_plan plan;
 	size_t sent, chunk; /* bindings of the plan: answered; under way */
 	unsigned lost;
-	bool stale;   /* VLANs came or went since the facts were read */
-	bool judging; /* the facts are read again to see how the run ended */
-	int rc;       /* of the SET that brought that about */
+	unsigned awaited;         /* looks at something that is not done yet */
+	struct loop_timer *timer; /* until the next one; owned */
+	bool contended;           /* another manager wrote since we read */
+	bool stale;               /* VLANs came or went since the facts were read */
+	bool judging;             /* the facts are read again to see how the run ended */
+	int rc;                   /* of the SET that brought that about */
 	char why[64];
 	struct port_vlans *before; /* of each port edit, as first read; owned */
 };
@@ -43,6 +47,7 @@ void snmp_change_cancel(struct snmp_change *change)
 	for (size_t i = change->next;
 	     change->one->request->results && i < change->next + change->plan.edits; i++)
 		change->one->request->results[i] = EDIT_UNKNOWN;
+	loop_timer_free(change->timer);
 	snmp_plan_done(&change->plan);
 	free(change->before);
 	free(change);
@@ -91,12 +96,28 @@ static void remember(struct snmp_change *change)
 
 /* --- how a run ended ------------------------------------------------------------ */
 
+static void set_downed(struct snmp_switch *one, uint32_t if_index, bool downed)
+{
+	size_t at = 0;
+
+	while (at < one->downed_count && one->downed[at] != if_index)
+		at++;
+	if (!downed && at < one->downed_count)
+		one->downed[at] = one->downed[--one->downed_count];
+	else if (downed && at == one->downed_count && at < COUNT_OF(one->downed))
+		one->downed[one->downed_count++] = if_index;
+	one->facts.downed_count = one->downed_count;
+}
+
 static void mark_taken(struct snmp_change *change)
 {
 	change->stale |= change->plan.count > 0 &&
 			 change->one->request->edits[change->next].kind != EDIT_PORT;
 	for (size_t i = 0; i < change->plan.edits; i++)
 		change->one->request->results[change->next++] = EDIT_TAKEN;
+	if (change->plan.downs)
+		set_downed(change->one, change->plan.downs, false);
+	change->contended = false;
 	change->plan.edits = 0;
 	change->lost = 0;
 }
@@ -112,6 +133,26 @@ static bool is_as_before(struct snmp_change *change, size_t number)
 	interface = port_of(&change->one->facts, edit->port);
 	return interface && fact_port_vlans(&change->one->facts, interface, &now) &&
 	       port_vlans_equal(&now, &change->before[number]);
+}
+
+/* Nothing of the run was done: is there another manner in which this agent may take it? */
+static bool learn(struct snmp_change *change)
+{
+	struct snmp_switch *one = change->one;
+	enum switch_edit_kind kind = one->request->edits[change->next].kind;
+
+	if (change->rc == E_TIMEOUT || change->rc == E_DENIED)
+		return false;
+	if (one->dialect->writer == SNMP_WRITER_QBRIDGE && kind == EDIT_VLAN_CREATE &&
+	    !one->create_and_wait) {
+		one->create_and_wait = one->facts.create_and_wait = true;
+		return true;
+	}
+	if (one->dialect->writer == SNMP_WRITER_VTP && kind == EDIT_PORT && !one->by_steps) {
+		one->by_steps = one->facts.by_steps = true;
+		return true;
+	}
+	return false;
 }
 
 /* The facts are new: what came of the run? */
@@ -139,9 +180,11 @@ static void judge(struct snmp_change *change)
 		go_on(change);
 		return;
 	}
-	if (same == count && edits[change->next].kind == EDIT_VLAN_CREATE &&
-	    change->rc != E_TIMEOUT && change->rc != E_DENIED && !one->create_and_wait) {
-		one->create_and_wait = one->facts.create_and_wait = true;
+	if (change->contended && change->lost < LOST_LIMIT) {
+		go_on(change);
+		return;
+	}
+	if (same == count && learn(change)) {
 		go_on(change);
 		return;
 	}
@@ -158,21 +201,31 @@ static void judge(struct snmp_change *change)
 	end_with(change, change->rc, change->why);
 }
 
-static void read_back(struct snmp_change *change, int rc, const char *why)
+static void start_judging(struct snmp_change *change)
 {
-	change->rc = rc;
-	text_copy(change->why, sizeof(change->why), why);
 	change->judging = true;
 	if (read_facts(change))
 		end_with(change, -ENOMEM, "");
 }
 
-/* Does the agent object to a binding of frame types and filters alone? */
-static bool is_about_frames(const struct snmp_change *change, const struct snmp_answer *answer)
+static void on_released(void *context, struct snmp_answer *answer)
 {
-	size_t at = change->sent + answer->index - 1;
+	(void)answer; /* the switch lets go of it by itself, later */
+	start_judging(context);
+}
 
-	return answer->index > 0 && at >= change->plan.frames && at < change->plan.count;
+static void read_back(struct snmp_change *change, int rc, const char *why)
+{
+	struct snmp_ask ask = {
+		.kind = SNMP_SET, .bindings = &change->plan.release, .count = 1, .once = true};
+
+	change->rc = rc;
+	text_copy(change->why, sizeof(change->why), why);
+	/* Whoever waits for the switch's lock waits no longer than he must. */
+	if (change->plan.held && change->sent >= change->plan.held &&
+	    snmp_peer_ask(change->one->peer, &ask, on_released, change) == 0)
+		return;
+	start_judging(change);
 }
 
 static void send_chunk(struct snmp_change *change);
@@ -187,6 +240,38 @@ static void send_rest(struct snmp_change *change)
 	go_on(change);
 }
 
+static void sent_chunk(struct snmp_change *change)
+{
+	change->sent += change->chunk;
+	change->awaited = 0;
+	send_rest(change);
+}
+
+/* A SET did nothing: is it only because of what this agent cannot do? True: it is sent again. */
+static bool adapt(struct snmp_change *change, const struct snmp_answer *answer)
+{
+	struct snmp_switch *one = change->one;
+	size_t at = change->sent + answer->index - 1;
+
+	if (answer->index == 0 || at >= change->plan.count)
+		return false;
+	if (at >= change->plan.frames) {
+		/* Reading shows what the hardware does all the same. */
+		one->fixed_frame_types = one->facts.fixed_frame_types = true;
+		change->plan.count = change->plan.frames;
+		send_rest(change);
+		return true;
+	}
+	if (answer->status == SNMP_STATUS_WRONG_TYPE && !one->vm_unsigned &&
+	    snmp_plan_retype(&change->plan, at)) {
+		one->vm_unsigned = one->facts.vm_unsigned = true;
+		send_rest(change);
+		return true;
+	}
+	change->contended |= snmp_plan_is_lock(&change->plan, at);
+	return false;
+}
+
 static void on_set(void *context, struct snmp_answer *answer)
 {
 	struct snmp_change *change = context;
@@ -196,34 +281,115 @@ static void on_set(void *context, struct snmp_answer *answer)
 		read_back(change, answer->rc, "");
 		return;
 	}
-	if (answer->status && is_about_frames(change, answer)) {
-		/* Reading shows what the hardware does all the same. The SET did nothing. */
-		change->one->fixed_frame_types = change->one->facts.fixed_frame_types = true;
-		change->plan.count = change->plan.frames;
-		send_rest(change);
+	if (!answer->status) {
+		sent_chunk(change);
 		return;
 	}
-	if (answer->status) {
-		read_back(change, snmp_status_code(answer->status),
-			  snmp_status_text(answer->status));
+	change->contended = false;
+	if (adapt(change, answer))
 		return;
-	}
-	change->sent += change->chunk;
-	send_rest(change);
+	if (change->plan.downs && change->sent == 0)
+		set_downed(change->one, change->plan.downs, false);
+	change->lost += change->contended;
+	read_back(change, snmp_status_code(answer->status), snmp_status_text(answer->status));
 }
+
+/* Octets without the zeros at their end. */
+static size_t length_of(const struct snmp_value *value)
+{
+	size_t size = value->size;
+
+	while (size && value->bytes[size - 1] == 0)
+		size--;
+	return size;
+}
+
+static bool is_same(const struct snmp_value *a, const struct snmp_value *b)
+{
+	size_t size = a->type == SNMP_OCTETS ? length_of(a) : 0;
+
+	if (a->type != SNMP_OCTETS)
+		return b->type != SNMP_OCTETS && b->type != SNMP_NO_OBJECT &&
+		       a->number == b->number;
+	return b->type == SNMP_OCTETS && size == length_of(b) &&
+	       (!size || memcmp(a->bytes, b->bytes, size) == 0);
+}
+
+static void on_expected(void *context, struct snmp_answer *answer)
+{
+	struct snmp_change *change = context;
+	struct snmp_binding binding;
+	bool same = !answer->rc && !answer->status;
+
+	for (size_t i = 0; same && i < change->chunk; i++) {
+		const struct snmp_binding *wanted = &change->plan.bindings[change->sent + i];
+
+		same = snmp_answer_next(answer, &binding) &&
+		       snmp_oid_order(&binding.name, &wanted->name) == 0 &&
+		       is_same(&wanted->value, &binding.value);
+	}
+	if (same)
+		sent_chunk(change);
+	else if (answer->rc || answer->status)
+		read_back(change, answer->rc ? answer->rc : snmp_status_code(answer->status),
+			  snmp_status_text(answer->status));
+	else
+		read_back(change, E_CONFLICT, "it said yes, and did nothing");
+}
+
+static void on_awaited(void *context, struct snmp_answer *answer)
+{
+	struct snmp_change *change = context;
+	const struct snmp_binding *wanted = &change->plan.bindings[change->sent];
+	struct snmp_binding binding = {0};
+
+	if (answer->rc || answer->status || !snmp_answer_next(answer, &binding) ||
+	    binding.value.type != SNMP_INTEGER) {
+		read_back(change, answer->rc ? answer->rc : E_PROTOCOL, "");
+		return;
+	}
+	if (binding.value.number == wanted->value.number)
+		sent_chunk(change);
+	else if (binding.value.number > wanted->value.number)
+		read_back(change, E_CONFLICT, snmp_plan_await_text(binding.value.number));
+	else if (++change->awaited >= AWAIT_LIMIT)
+		read_back(change, E_TIMEOUT, "");
+	else
+		loop_timer_arm(change->timer, AWAIT_MS);
+}
+
+static const struct {
+	enum snmp_kind kind;
+	snmp_answer_fn fn;
+} acts[] = {
+	[ACT_SET] = {SNMP_SET, on_set},
+	[ACT_EXPECT] = {SNMP_GET, on_expected},
+	[ACT_AWAIT] = {SNMP_GET, on_awaited},
+};
 
 static void send_chunk(struct snmp_change *change)
 {
-	struct snmp_ask ask = {.kind = SNMP_SET, .once = true};
+	enum snmp_act act;
+	struct snmp_ask ask = {0};
 
-	change->chunk = snmp_plan_chunk(&change->plan, change->sent);
+	change->chunk = snmp_plan_chunk(&change->plan, change->sent, &act);
+	/* Before it is sent: an answer that is lost leaves the port down all the same. */
+	if (change->plan.downs && change->sent == 0)
+		set_downed(change->one, change->plan.downs, true);
+	ask.kind = acts[act].kind;
+	ask.once = act == ACT_SET;
 	ask.bindings = change->plan.bindings + change->sent;
 	ask.count = change->chunk;
 	/* Hardware is programmed before the answer comes. */
 	ask.timeout_ms = 3 * (change->one->endpoint.timeout_ms ? change->one->endpoint.timeout_ms
 							       : change->one->family->timeout_ms);
-	if (snmp_peer_ask(change->one->peer, &ask, on_set, change))
+	if (snmp_peer_ask(change->one->peer, &ask, acts[act].fn, change))
 		end_with(change, E_LIMIT, "a value that cannot be sent");
+}
+
+static void on_timer(void *context)
+{
+	send_chunk(context);
 }
 
 /* Plans runs until one has something to send. */
@@ -273,6 +439,16 @@ static bool has_ports(const struct switch_request *request)
 	return false;
 }
 
+static bool is_empty(const struct snmp_switch *one)
+{
+	bool vtp = one->dialect->writer == SNMP_WRITER_VTP;
+
+	if (!fact_count(&one->facts, vtp ? FACT_VTP_VLANS : FACT_VLANS))
+		return true;
+	return has_ports(one->request) &&
+	       !fact_count(&one->facts, vtp ? FACT_INTERFACES : FACT_BRIDGE_PORTS);
+}
+
 static void on_read(void *context, int rc, uint32_t refused, const char *why)
 {
 	struct snmp_change *change = context;
@@ -287,10 +463,9 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 			return;
 	}
 	/* As when its subagent is away: that says nothing of what was done. */
-	if (!rc && (!fact_count(&one->facts, FACT_VLANS) ||
-		    (has_ports(one->request) && !fact_count(&one->facts, FACT_BRIDGE_PORTS)))) {
+	if (!rc && is_empty(one)) {
 		rc = E_UNAVAILABLE;
-		why = "it shows no VLANs and ports of a bridge (Q-BRIDGE-MIB) now";
+		why = "it shows no VLANs and ports of a bridge now";
 	}
 	if (rc) {
 		for (size_t i = 0; change->judging && i < change->plan.edits; i++)
@@ -306,31 +481,40 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 	go_on(change);
 }
 
+/* What a change has to know, by the dialect's writer. */
+static uint32_t groups_of(const struct snmp_dialect *dialect, bool ports)
+{
+	uint32_t groups = 0;
+
+	if (dialect->writer == SNMP_WRITER_VTP)
+		return GROUP_BIT(GROUP_VTP_VLANS) |
+		       (ports ? GROUP_BIT(GROUP_NAMES) | GROUP_BIT(GROUP_VTP_PORTS) : 0);
+	groups = GROUP_BIT(GROUP_VLANS);
+	if (ports) {
+		groups |= GROUP_BIT(GROUP_NAMES) | GROUP_BIT(GROUP_BRIDGE);
+		if (dialect->mode.mode.count)
+			groups |= GROUP_BIT(GROUP_MODE);
+	}
+	if (dialect->mode.trunk_egress.count)
+		groups |= GROUP_BIT(GROUP_MODE_EGRESS);
+	return groups;
+}
+
 static int read_facts(struct snmp_change *change)
 {
 	struct snmp_switch *one = change->one;
-	const struct snmp_port_mode *mode = &one->dialect->mode;
 	struct snmp_reader_plan plan = {
 		.peer = one->peer,
 		.facts = &one->facts,
-		.scalars = mode->model_at != 0,
-		.groups = GROUP_BIT(GROUP_VLANS),
+		.scalars = one->dialect->mode.model_at != 0,
+		.groups = groups_of(one->dialect, has_ports(one->request)),
 		.done = on_read,
 		.context = change,
 	};
 
-	if (has_ports(one->request)) {
-		plan.groups |= GROUP_BIT(GROUP_NAMES) | GROUP_BIT(GROUP_BRIDGE);
-		if (mode->mode.count)
-			plan.groups |= GROUP_BIT(GROUP_MODE);
-	}
-	if (mode->trunk_egress.count)
-		plan.groups |= GROUP_BIT(GROUP_MODE_EGRESS);
 	change->stale = false;
 	snmp_facts_done(&one->facts);
-	one->facts = (struct snmp_facts){.dialect = one->dialect,
-					 .fixed_frame_types = one->fixed_frame_types,
-					 .create_and_wait = one->create_and_wait};
+	snmp_switch_facts(one);
 	snmp_switch_narrow(one, &plan);
 	return snmp_reader_start(&plan, &one->reader);
 }
@@ -343,7 +527,7 @@ int snmp_change_start(struct snmp_switch *one)
 
 	for (size_t i = 0; i < request->edit_count; i++)
 		request->results[i] = EDIT_NOT_TRIED;
-	if (one->dialect->writer != SNMP_WRITER_QBRIDGE)
+	if (one->dialect->writer == SNMP_WRITER_NONE)
 		return problem_set(&one->early, E_UNSUPPORTED,
 				   "switch %s: %s is not changed by SNMP", one->endpoint.name,
 				   one->family->title);
@@ -357,50 +541,12 @@ int snmp_change_start(struct snmp_switch *one)
 	change->one = one;
 	change->limit = PLAN_EDITS;
 	one->change = change;
-	rc = read_facts(change);
+	rc = loop_timer_new(one->loop, on_timer, change, &change->timer);
+	if (!rc)
+		rc = read_facts(change);
 	if (rc) {
 		one->change = NULL;
 		snmp_change_cancel(change);
 	}
 	return rc;
-}
-
-/* --- SWITCH_SAVE ---------------------------------------------------------------------- */
-
-static void on_saved(void *context, struct snmp_answer *answer)
-{
-	struct snmp_switch *one = context;
-
-	if (answer->rc)
-		snmp_switch_fail(one, answer->rc, "saving", "");
-	else if (answer->status)
-		snmp_switch_fail(one, snmp_status_code(answer->status), "saving",
-				 snmp_status_text(answer->status));
-	else
-		snmp_switch_end(one, 0, NULL, NULL);
-}
-
-int snmp_save_start(struct snmp_switch *one)
-{
-	const struct snmp_save *save = one->dialect->save;
-	struct snmp_binding bindings[COUNT_OF(one->dialect->save)] = {0};
-	struct snmp_ask ask = {.kind = SNMP_SET, .bindings = bindings, .once = true};
-	/* A row that is free: rows of others are named by small numbers. */
-	uint32_t row = 1000U + (uint32_t)(clock_monotonic_ms() / 1000 % 60000);
-
-	for (; ask.count < COUNT_OF(one->dialect->save) && save[ask.count].name.count;
-	     ask.count++) {
-		const struct snmp_save *one_save = &save[ask.count];
-
-		bindings[ask.count].name =
-			one_save->row ? snmp_oid_with(&one_save->name, row) : one_save->name;
-		bindings[ask.count].value =
-			(struct snmp_value){.type = SNMP_INTEGER, .number = one_save->value};
-	}
-	if (ask.count == 0)
-		return problem_set(&one->early, E_UNSUPPORTED,
-				   "switch %s: %s is not told by SNMP to save", one->endpoint.name,
-				   one->family->title);
-	ask.timeout_ms = 20000; /* flash is slow */
-	return snmp_peer_ask(one->peer, &ask, on_saved, one);
 }

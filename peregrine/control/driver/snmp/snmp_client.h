@@ -60,6 +60,7 @@ enum snmp_status {
 	SNMP_STATUS_TOO_BIG = 1,
 	SNMP_STATUS_NO_SUCH_NAME = 2,
 	SNMP_STATUS_GENERAL = 5,
+	SNMP_STATUS_WRONG_TYPE = 7,
 	SNMP_STATUS_LAST = 18
 };
 
@@ -118,3 +119,7 @@ uint32_t snmp_peer_requests(const struct snmp_peer *peer);
 uint16_t snmp_peer_repetitions(const struct snmp_peer *peer);
 void snmp_peer_repetitions_good(struct snmp_peer *peer);
 void snmp_peer_repetitions_bad(struct snmp_peer *peer);
+/* Values that this agent is asked for in one GET; it learns. */
+size_t snmp_peer_bindings(const struct snmp_peer *peer);
+/* An answer to `asked` of them was too big. */
+void snmp_peer_bindings_bad(struct snmp_peer *peer, size_t asked);

@@ -27,6 +27,8 @@ enum {
 	REPETITIONS_FIRST = 25,
 	REPETITIONS_LIMIT = 40,
 	GOOD_IN_A_ROW = 8,
+	BINDINGS_FIRST = 64, /* about a full Ethernet frame */
+	BINDINGS_LEAST = 16,
 };
 
 struct snmp_engine {

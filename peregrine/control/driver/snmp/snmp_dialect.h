@@ -37,6 +37,14 @@ struct snmp_save {
 	bool row; /* the last arc is a row that is made for this: a number that is free */
 };
 
+enum { SNMP_SAVE_SETS = 4 };
+/* How it ends, where the answer to the SET is only the beginning. */
+struct snmp_save_end {
+	struct snmp_oid state;  /* INTEGER in the same row, read until it is `good` or more */
+	int32_t good;           /* more is a failure, less is under way */
+	struct snmp_oid status; /* RowStatus, destroyed at the end */
+};
+
 struct snmp_dialect {
 	const char *name;
 	enum snmp_writer writer;
@@ -47,8 +55,10 @@ struct snmp_dialect {
 	bool fdb_id_is_vlan;   /* dot1qFdbId is the VID although dot1qVlanFdbId is empty */
 	uint8_t octets_per_unit, ports_per_unit; /* PortList of a stack; 0 = bit = base port */
 	struct snmp_port_mode mode;
-	struct snmp_save save[4]; /* ended by an empty name */
-	struct snmp_oid changes;  /* a counter that moves with each change of configuration */
+	struct snmp_save save[SNMP_SAVE_SETS];      /* ended by an empty name */
+	struct snmp_save_end save_end;              /* empty: the answer is the end */
+	struct snmp_save save_else[SNMP_SAVE_SETS]; /* where `save` is refused */
+	struct snmp_oid changes; /* a counter that moves with each change of configuration */
 };
 
 extern const struct snmp_dialect snmp_dialect_qbridge, snmp_dialect_lab, snmp_dialect_procurve,

@@ -1,8 +1,9 @@
 /* Sources: RFC 4363; HP-ICF (hpSwitchConfig), HH3C-CONFIG-MAN-MIB, DNOS-SWITCHING-MIB,
- * F10's use of Q-BRIDGE, ECS*-MIB, OLD-CISCO-SYS-MIB. */
+ * F10's use of Q-BRIDGE, ECS*-MIB, CISCO-CONFIG-COPY-MIB, OLD-CISCO-SYS-MIB. */
 #include "peregrine/control/driver/snmp/snmp_dialect.h"
 
-#define DNOS 1, 3, 6, 1, 4, 1, 674, 10895, 5000, 2, 6132, 1, 1, 1
+#define CC_COPY 1, 3, 6, 1, 4, 1, 9, 9, 96, 1, 1, 1, 1
+#define DNOS    1, 3, 6, 1, 4, 1, 674, 10895, 5000, 2, 6132, 1, 1, 1
 
 const struct snmp_dialect snmp_dialect_qbridge = {
 	.name = "qbridge",
@@ -72,11 +73,17 @@ const struct snmp_dialect snmp_dialect_ecs = {
 		 .model_at = 10},
 };
 
+/* CISCO-CONFIG-COPY-MIB: runningConfig(4) to startupConfig(3) in a row made for it, until
+ * ccCopyState is successful(3); before IOS 12.0 writeMem of OLD-CISCO-SYS-MIB. */
 const struct snmp_dialect snmp_dialect_ios = {
 	.name = "ios",
 	.writer = SNMP_WRITER_VTP,
 	.fdb = SNMP_FDB_PER_VLAN,
-	.save = {{.name = OID(1, 3, 6, 1, 4, 1, 9, 2, 1, 54, 0), .value = 1}},
+	.save = {{.name = OID(CC_COPY, 3), .value = 4, .row = true},
+		 {.name = OID(CC_COPY, 4), .value = 3, .row = true},
+		 {.name = OID(CC_COPY, 14), .value = 4, .row = true}},
+	.save_end = {.state = OID(CC_COPY, 10), .good = 3, .status = OID(CC_COPY, 14)},
+	.save_else = {{.name = OID(1, 3, 6, 1, 4, 1, 9, 2, 1, 54, 0), .value = 1}},
 };
 
 const struct snmp_dialect snmp_dialect_read_only = {

@@ -17,12 +17,26 @@ static void call_forget(struct snmp_switch *one)
 {
 	snmp_reader_cancel(one->reader);
 	one->reader = NULL;
-	snmp_peer_forget(one->peer, one); /* SWITCH_SAVE */
+	snmp_save_cancel(one->saving);
+	one->saving = NULL;
 	snmp_change_cancel(one->change);
 	one->change = NULL;
 	snmp_facts_done(&one->facts);
 	loop_timer_disarm(one->timer);
 	one->fn = NULL;
+}
+
+void snmp_switch_facts(struct snmp_switch *one)
+{
+	one->facts = (struct snmp_facts){
+		.dialect = one->dialect,
+		.fixed_frame_types = one->fixed_frame_types,
+		.create_and_wait = one->create_and_wait,
+		.vm_unsigned = one->vm_unsigned,
+		.by_steps = one->by_steps,
+		.downed = one->downed,
+		.downed_count = one->downed_count,
+	};
 }
 
 void snmp_switch_end(struct snmp_switch *one, int rc, struct switch_reading *reading,
@@ -159,7 +173,8 @@ static unsigned parts_empty(const struct snmp_facts *facts, const struct switch_
 
 /* Their rows can be asked for one by one. */
 static const uint32_t by_row = GROUP_BIT(GROUP_NAMES) | GROUP_BIT(GROUP_INTERFACES) |
-			       GROUP_BIT(GROUP_BRIDGE) | GROUP_BIT(GROUP_MODE);
+			       GROUP_BIT(GROUP_BRIDGE) | GROUP_BIT(GROUP_MODE) |
+			       GROUP_BIT(GROUP_VTP_PORTS);
 
 /* False: not all of them are known, or too many. */
 static bool find_targets(struct snmp_switch *one)
@@ -181,7 +196,7 @@ static bool find_targets(struct snmp_switch *one)
 
 void snmp_switch_narrow(struct snmp_switch *one, struct snmp_reader_plan *plan)
 {
-	if (one->whole || one->dialect->writer == SNMP_WRITER_VTP || !find_targets(one)) {
+	if (one->whole || !find_targets(one)) {
 		one->target_count = 0;
 		return;
 	}
@@ -195,9 +210,7 @@ void snmp_switch_narrow(struct snmp_switch *one, struct snmp_reader_plan *plan)
 bool snmp_switch_placed(struct snmp_switch *one)
 {
 	if (!one->target_count) {
-		if (fact_count(&one->facts, FACT_INTERFACES) > 0 &&
-		    fact_count(&one->facts, FACT_BRIDGE_PORTS) > 0)
-			snmp_targets_learn(&one->map, &one->facts);
+		snmp_targets_learn(&one->map, &one->facts);
 		return true;
 	}
 	if (snmp_targets_hold(&one->facts, one->targets, one->target_count))
@@ -251,8 +264,7 @@ static int start_read(struct snmp_switch *one)
 	};
 
 	snmp_facts_done(&one->facts);
-	one->facts = (struct snmp_facts){.dialect = one->dialect,
-					 .fixed_frame_types = one->fixed_frame_types};
+	snmp_switch_facts(one);
 	if (!(parts & ~few) && one->request->only_ports)
 		snmp_switch_narrow(one, &plan);
 	else
@@ -359,7 +371,7 @@ static int one_start(void *session, const struct switch_request *request, int64_
 	one->early_rc = 0;
 	one->whole = false;
 	one->requests_before = snmp_peer_requests(one->peer);
-	one->facts = (struct snmp_facts){.dialect = one->dialect};
+	snmp_switch_facts(one);
 	loop_timer_arm(one->timer, left > 0 ? left : 0);
 	rc = starts[request->op](one);
 	/* A problem that is known already is told like any other. */

@@ -71,6 +71,8 @@ const struct fact_column fact_columns[] = {
 	{OID(VTP, 3, 1, 1, 2), GROUP_VTP_VLANS, FACT_VTP_VLANS, FACT_PLAIN, 2, NUMBER(fact_vlan, status)},
 	{OID(VTP, 3, 1, 1, 3), GROUP_VTP_VLANS, FACT_VTP_VLANS, FACT_PLAIN, 2, NUMBER(fact_vlan, type)},
 	{OID(VTP, 3, 1, 1, 4), GROUP_VTP_VLANS, FACT_VTP_VLANS, FACT_PLAIN, 2, TEXT(fact_vlan, name)},
+	{OID(VTP, 2, 1, 1, 3), GROUP_VTP_VLANS, FACT_VTP_DOMAINS, FACT_PLAIN, 1, NUMBER(fact_domain, mode)},
+	{OID(VTP, 4, 1, 1, 3), GROUP_VTP_VLANS, FACT_VTP_DOMAINS, FACT_PLAIN, 1, TEXT(fact_domain, owner)},
 	{OID(VM_VLAN), GROUP_VTP_PORTS, INTERFACE, NUMBER(fact_interface, vm_vlan)},
 	{OID(TRUNK, 4), GROUP_VTP_PORTS, INTERFACE, OCTETS(fact_interface, enabled[0])},
 	{OID(TRUNK, 17), GROUP_VTP_PORTS, INTERFACE, OCTETS(fact_interface, enabled[1])},
@@ -79,6 +81,9 @@ const struct fact_column fact_columns[] = {
 	{OID(TRUNK, 5), GROUP_VTP_PORTS, INTERFACE, NUMBER(fact_interface, trunk_native)},
 	{OID(TRUNK, 13), GROUP_VTP_PORTS, INTERFACE, NUMBER(fact_interface, trunk_state)},
 	{OID(TRUNK, 14), GROUP_VTP_PORTS, INTERFACE, NUMBER(fact_interface, trunk_status)},
+	{OID(TRUNK, 3), GROUP_VTP_PORTS, INTERFACE, NUMBER(fact_interface, trunk_tagging)},
+	{OID(IF, 7), GROUP_VTP_PORTS, INTERFACE, NUMBER(fact_interface, admin)},
+	{OID(VTP, 6, 2), GROUP_VTP_PORTS, FACT_VTP_SERIAL, FACT_PLAIN, 1, NUMBER(fact_pair, status)},
 
 	/* In the order of struct snmp_port_mode, which has their ids. */
 	{OID(NONE), GROUP_MODE, BRIDGE, NUMBER(fact_bridge_port, mode)},
@@ -101,6 +106,8 @@ const uint16_t fact_row_sizes[FACT_TABLE_COUNT] = {
 	[FACT_FDB] = sizeof(struct fact_fdb),
 	[FACT_BRIDGE_FDB] = sizeof(struct fact_fdb),
 	[FACT_VTP_VLANS] = sizeof(struct fact_vlan),
+	[FACT_VTP_DOMAINS] = sizeof(struct fact_domain),
+	[FACT_VTP_SERIAL] = sizeof(struct fact_pair),
 };
 
 /* sysDescr, sysObjectID, sysUpTime, sysName, LLDP's chassis subtype and id, dot1qNumVlans,

@@ -12,6 +12,8 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
+enum { IF_DOWN = 2 }; /* ifAdminStatus */
+
 void snmp_facts_odd(struct snmp_facts *facts, const char *format, ...)
 {
 	va_list list;
@@ -33,6 +35,17 @@ void *fact_at(const struct snmp_facts *facts, enum fact_table table, uint32_t nu
 uint32_t fact_count(const struct snmp_facts *facts, enum fact_table table)
 {
 	return facts->tables[table].count;
+}
+
+bool fact_is_downed(const struct snmp_facts *facts, const struct fact_interface *interface)
+{
+	if (interface->admin != IF_DOWN)
+		return false;
+	for (size_t i = 0; i < facts->downed_count; i++) {
+		if (facts->downed[i] == interface->key[0])
+			return true;
+	}
+	return false;
 }
 
 static int key_order(const uint32_t *a, const uint32_t *b)
@@ -147,22 +160,28 @@ static bool is_number(const struct snmp_value *value)
 	       value->type == SNMP_COUNTER32 || value->type == SNMP_TICKS;
 }
 
+bool fact_set_octets(struct snmp_facts *facts, struct fact_octets *field, const void *bytes,
+		     size_t size)
+{
+	uint8_t *copy = malloc(size ? size : 1);
+
+	if (!copy) {
+		facts->failed = true;
+		return false;
+	}
+	if (size)
+		memcpy(copy, bytes, size);
+	free(field->bytes);
+	*field = (struct fact_octets){copy, (uint32_t)size};
+	return true;
+}
+
 static bool put_octets(struct snmp_facts *facts, struct fact_octets *field,
 		       const struct snmp_value *value)
 {
-	uint8_t *bytes;
-
 	if (value->size > PORT_LIST_LIMIT)
 		return false;
-	bytes = malloc(value->size ? value->size : 1);
-	if (!bytes) {
-		facts->failed = true;
-		return true;
-	}
-	if (value->size)
-		memcpy(bytes, value->bytes, value->size);
-	free(field->bytes);
-	*field = (struct fact_octets){bytes, (uint32_t)value->size};
+	(void)fact_set_octets(facts, field, value->bytes, value->size);
 	return true;
 }
 

@@ -23,6 +23,8 @@ enum fact_table {
 	FACT_FDB,          /* FdbId, MAC; per-VLAN bridges: VLAN, MAC */
 	FACT_BRIDGE_FDB,   /* 0, MAC */
 	FACT_VTP_VLANS,    /* domain, VID */
+	FACT_VTP_DOMAINS,  /* domain */
+	FACT_VTP_SERIAL,   /* 0: vlanTrunkPortSetSerialNo */
 	FACT_TABLE_COUNT
 };
 
@@ -59,7 +61,7 @@ struct fact_interface {
 	uint8_t mac[6];
 	uint32_t type, admin, oper, speed_mbps;
 	uint32_t lag;
-	uint32_t vm_vlan, trunk_state, trunk_status, trunk_native; /* Cisco */
+	uint32_t vm_vlan, trunk_state, trunk_status, trunk_native, trunk_tagging; /* Cisco */
 	struct fact_octets enabled[4];
 };
 
@@ -79,6 +81,12 @@ struct fact_vlan {
 	char name[33];
 	struct fact_octets egress, untagged, trunk_egress;
 	uint32_t status, fdb_id, type;
+};
+
+struct fact_domain {
+	uint32_t key[FACT_KEYS];
+	uint32_t mode;  /* managementDomainLocalMode */
+	char owner[64]; /* vtpVlanEditBufferOwner: "" = free */
 };
 
 struct fact_lldp {
@@ -109,7 +117,11 @@ struct snmp_facts {
 	bool fixed_frame_types; /* they cannot be written, so they say nothing */
 	bool some_ports;        /* the other interfaces were not read */
 	bool create_and_wait;   /* rows are not made in one go here */
-	bool failed;            /* no memory */
+	bool vm_unsigned;       /* vmVlan is an Unsigned32 here */
+	bool by_steps;          /* a port takes what is of another mode only when it is in it */
+	const uint32_t *downed; /* ifIndex of ports that were taken down for an edit; borrowed */
+	size_t downed_count;
+	bool failed; /* no memory */
 };
 
 /* Which object goes into which field. */
@@ -151,6 +163,11 @@ void *fact_find(const struct snmp_facts *facts, enum fact_table table, uint32_t 
 		uint32_t key_1, uint32_t key_2);
 void *fact_at(const struct snmp_facts *facts, enum fact_table table, uint32_t number);
 uint32_t fact_count(const struct snmp_facts *facts, enum fact_table table);
+/* Was the port taken down for an edit that did not come to its end? */
+bool fact_is_downed(const struct snmp_facts *facts, const struct fact_interface *interface);
+/* A field of octets as it will be. False: no memory, and the facts have failed. */
+bool fact_set_octets(struct snmp_facts *facts, struct fact_octets *field, const void *bytes,
+		     size_t size);
 
 /* --- scalars of PART_IDENTITY -------------------------------------------- */
 

@@ -120,7 +120,7 @@ static bool qbridge_vlans(struct snmp_facts *facts, const struct fact_interface 
 	return true;
 }
 
-static bool is_trunk(const struct fact_interface *interface)
+bool fact_is_trunk(const struct fact_interface *interface)
 {
 	switch (interface->trunk_state) {
 	case TRUNK_ON:
@@ -137,7 +137,7 @@ static bool vtp_vlans(struct snmp_facts *facts, const struct fact_interface *int
 
 	if (!interface->vm_vlan && !interface->trunk_state)
 		return false;
-	if (!is_trunk(interface)) {
+	if (!fact_is_trunk(interface)) {
 		ret->native = (uint16_t)interface->vm_vlan;
 		return ret->native != 0;
 	}
@@ -147,6 +147,10 @@ static bool vtp_vlans(struct snmp_facts *facts, const struct fact_interface *int
 			snmp_facts_odd(facts, "%s: bitmap %zu of its VLANs is too long",
 				       fact_port_name(interface), i);
 	}
+	/* Token Ring's and FDDI's: no Ethernet frame is in them, and some show them on every trunk.
+	 */
+	for (unsigned vlan = VTP_RING_FIRST; vlan <= VTP_RING_LAST; vlan++)
+		vlan_set_remove(&enabled, vlan);
 	ret->trunk = true;
 	if (interface->trunk_native <= VLAN_LAST && vlan_set_has(&enabled, interface->trunk_native))
 		ret->native = (uint16_t)interface->trunk_native;

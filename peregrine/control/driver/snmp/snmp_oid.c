@@ -27,6 +27,19 @@ int snmp_oid_order(const struct snmp_oid *a, const struct snmp_oid *b)
 	return (a->count > b->count) - (a->count < b->count);
 }
 
+size_t snmp_oid_size(const struct snmp_oid *oid)
+{
+	size_t size = 1; /* the first two arcs are one octet */
+
+	for (size_t i = 2; i < oid->count; i++) {
+		uint32_t arc = oid->ids[i];
+
+		for (size++; arc >= 0x80; arc >>= 7)
+			size++;
+	}
+	return size;
+}
+
 bool snmp_oid_text(const struct snmp_oid *oid, char *ret, size_t room)
 {
 	size_t used = 0;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/text.h"
@@ -12,6 +13,8 @@
 LEAKS_LEFT_TO_SANITIZER
 
 enum { WALKS_AT_ONCE = GROUP_COUNT, VLANS_AT_ONCE = 4, ERRORS_LIMIT = 2 };
+/* Of what a GET may ask for: a number, a text; a bitmap of VLANs is as long as some of them. */
+enum { PLAIN_WEIGHT = 1, OCTETS_WEIGHT = 4 };
 
 /* One walk of one group. */
 struct part {
@@ -28,14 +31,14 @@ struct part {
 struct target_get {
 	struct snmp_reader *reader;
 	unsigned errors;
-	size_t count;
+	size_t count, weight;
 	const struct fact_column *columns[TARGET_BINDINGS];
 	struct snmp_binding bindings[TARGET_BINDINGS];
 };
 
 struct snmp_reader {
 	struct snmp_reader_plan plan;
-	struct target_get *gets; /* owned; TARGET_GETS */
+	struct target_get *gets[TARGET_GETS]; /* owned */
 	size_t get_count;
 	struct part parts[WALKS_AT_ONCE];
 	unsigned running;
@@ -50,10 +53,11 @@ static void go_on(struct snmp_reader *reader);
 static void stop(struct snmp_reader *reader)
 {
 	snmp_peer_forget(reader->plan.peer, reader);
-	for (size_t i = 0; i < reader->get_count; i++)
-		snmp_peer_forget(reader->plan.peer, &reader->gets[i]);
-	free(reader->gets);
-	reader->gets = NULL;
+	for (size_t i = 0; i < reader->get_count; i++) {
+		snmp_peer_forget(reader->plan.peer, reader->gets[i]);
+		free(reader->gets[i]);
+	}
+	reader->get_count = 0;
 	for (size_t i = 0; i < WALKS_AT_ONCE; i++) {
 		if (reader->parts[i].running)
 			snmp_walk_cancel(reader->parts[i].walk);
@@ -143,6 +147,36 @@ static int start_part(struct snmp_reader *reader, enum fact_group group, uint16_
 
 static int send_get(struct snmp_reader *reader, struct target_get *get);
 
+static struct target_get *new_get(struct snmp_reader *reader)
+{
+	struct target_get *get = NULL;
+
+	if (reader->get_count < TARGET_GETS)
+		get = calloc(1, sizeof(*get));
+	if (!get)
+		return NULL;
+	get->reader = reader;
+	reader->gets[reader->get_count++] = get;
+	return get;
+}
+
+/* Its answer would not go into one message of the agent's (RFC 3416 4.2.1): as two. */
+static bool split_get(struct snmp_reader *reader, struct target_get *get)
+{
+	struct target_get *half = get->count > 1 ? new_get(reader) : NULL;
+	size_t keep = get->count / 2;
+
+	if (!half)
+		return false;
+	snmp_peer_bindings_bad(reader->plan.peer, get->weight);
+	half->count = get->count - keep;
+	memcpy(half->columns, get->columns + keep, half->count * sizeof(half->columns[0]));
+	memcpy(half->bindings, get->bindings + keep, half->count * sizeof(half->bindings[0]));
+	get->count = keep;
+	get->weight = half->weight = get->weight / 2;
+	return send_get(reader, get) == 0 && send_get(reader, half) == 0;
+}
+
 static void on_target_rows(void *context, struct snmp_answer *answer)
 {
 	struct target_get *get = context;
@@ -153,6 +187,8 @@ static void on_target_rows(void *context, struct snmp_answer *answer)
 	/* A subagent that is late is a genErr of the agent, as in a walk. */
 	if (!answer->rc && answer->status == SNMP_STATUS_GENERAL && get->errors++ < ERRORS_LIMIT &&
 	    send_get(reader, get) == 0)
+		return;
+	if (!answer->rc && answer->status == SNMP_STATUS_TOO_BIG && split_get(reader, get))
 		return;
 	if (answer->rc || answer->status) {
 		text_copy(reader->why, sizeof(reader->why),
@@ -186,49 +222,55 @@ static int send_get(struct snmp_reader *reader, struct target_get *get)
 static int add_target_binding(struct snmp_reader *reader, const struct fact_column *column,
 			      const struct snmp_oid *root, uint32_t index)
 {
-	struct target_get *get = &reader->gets[reader->get_count - 1];
+	size_t weight = column->kind == FACT_OCTETS ? OCTETS_WEIGHT : PLAIN_WEIGHT;
+	struct target_get *get =
+		reader->get_count ? reader->gets[reader->get_count - 1] : new_get(reader);
 
-	if (get->count == TARGET_BINDINGS) {
+	if (get && (get->count == TARGET_BINDINGS ||
+		    get->weight + weight > snmp_peer_bindings(reader->plan.peer))) {
 		int rc = send_get(reader, get);
 
 		if (rc || reader->get_count == TARGET_GETS)
 			return rc ? rc : E_LIMIT;
-		get = &reader->gets[reader->get_count++];
-		get->reader = reader;
+		get = new_get(reader);
 	}
+	if (!get)
+		return -ENOMEM;
 	get->columns[get->count] = column;
 	get->bindings[get->count++] = (struct snmp_binding){.name = snmp_oid_with(root, index)};
+	get->weight += weight;
 	return 0;
+}
+
+static int add_target_group(struct snmp_reader *reader, enum fact_group group)
+{
+	const struct fact_column *columns[SNMP_WALK_COLUMNS];
+	struct snmp_oid roots[SNMP_WALK_COLUMNS];
+	size_t count = fact_group_columns(reader->plan.facts, group, columns, roots);
+	int rc = 0;
+
+	for (size_t i = 0; i < reader->plan.target_count * count && !rc; i++) {
+		const struct snmp_target *target = &reader->plan.targets[i / count];
+		const struct fact_column *column = columns[i % count];
+
+		rc = add_target_binding(reader, column, &roots[i % count],
+					column->table == FACT_INTERFACES ? target->if_index
+									 : target->base_port);
+	}
+	return rc;
 }
 
 static int start_targets(struct snmp_reader *reader)
 {
 	int rc = 0;
 
-	reader->gets = calloc(TARGET_GETS, sizeof(*reader->gets));
-	if (!reader->gets)
-		return -ENOMEM;
-	reader->gets[0].reader = reader;
-	reader->get_count = 1;
 	for (int group = 0; group < GROUP_COUNT && !rc; group++) {
-		const struct fact_column *columns[SNMP_WALK_COLUMNS];
-		struct snmp_oid roots[SNMP_WALK_COLUMNS];
-		size_t count = fact_group_columns(reader->plan.facts, (enum fact_group)group,
-						  columns, roots);
-
-		if (!(reader->plan.target_groups & GROUP_BIT(group)))
-			continue;
-		for (size_t i = 0; i < reader->plan.target_count * count && !rc; i++) {
-			const struct snmp_target *target = &reader->plan.targets[i / count];
-			const struct fact_column *column = columns[i % count];
-
-			rc = add_target_binding(reader, column, &roots[i % count],
-						column->table == FACT_INTERFACES
-							? target->if_index
-							: target->base_port);
-		}
+		if (reader->plan.target_groups & GROUP_BIT(group))
+			rc = add_target_group(reader, (enum fact_group)group);
 	}
-	return rc ? rc : send_get(reader, &reader->gets[reader->get_count - 1]);
+	if (rc || !reader->get_count)
+		return rc;
+	return send_get(reader, reader->gets[reader->get_count - 1]);
 }
 
 static int start_groups(struct snmp_reader *reader)

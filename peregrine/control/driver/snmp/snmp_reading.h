@@ -23,5 +23,7 @@ uint16_t fact_vlan_id(const struct snmp_dialect *dialect, const struct fact_vlan
 /* The VLANs of one interface as the dialect's writer has them; false when they were not read. */
 bool fact_port_vlans(struct snmp_facts *facts, const struct fact_interface *interface,
 		     struct port_vlans *ret);
+/* Cisco: does it carry tagged frames, by its own setting or by what it negotiated? */
+bool fact_is_trunk(const struct fact_interface *interface);
 /* Is what Q-BRIDGE says of the FDB of any use? Some agents answer it with other numbers. */
 bool fact_fdb_makes_sense(const struct snmp_facts *facts);

@@ -12,6 +12,7 @@
 
 struct loop_timer;
 struct snmp_change;
+struct snmp_saving;
 
 struct snmp_switch {
 	struct switch_endpoint endpoint;
@@ -32,6 +33,7 @@ struct snmp_switch {
 	struct snmp_facts facts;
 	struct snmp_reader *reader;
 	struct snmp_change *change;
+	struct snmp_saving *saving;
 
 	struct snmp_target_map map;
 	struct snmp_target targets[TARGET_LIMIT]; /* of the call: the only ports that are read */
@@ -41,8 +43,16 @@ struct snmp_switch {
 	/* Learnt: dot1qPortAcceptableFrameTypes and IngressFiltering are not writable here. */
 	bool fixed_frame_types;
 	bool create_and_wait; /* learnt: RowStatus createAndGo is refused */
+	bool vm_unsigned;     /* learnt: vmVlan is an Unsigned32 */
+	bool by_steps;        /* learnt: a port takes what is of another mode only in that mode */
+
+	/* ifIndex of ports that an edit took down and did not bring up again: the next one does. */
+	uint32_t downed[16];
+	size_t downed_count;
 };
 
+/* Empty facts with what was learnt of the switch. */
+void snmp_switch_facts(struct snmp_switch *one);
 /* Ends the call. `reading` may be NULL. */
 void snmp_switch_end(struct snmp_switch *one, int rc, struct switch_reading *reading,
 		     const struct problem *problem);
@@ -59,8 +69,10 @@ void snmp_switch_narrow(struct snmp_switch *one, struct snmp_reader_plan *plan);
  * forgotten: start again, whole. */
 bool snmp_switch_placed(struct snmp_switch *one);
 
-/* snmp_change.c: SWITCH_CHANGE by the dialect's writer, and SWITCH_SAVE. */
+/* snmp_change.c: SWITCH_CHANGE by the dialect's writer. */
 int snmp_change_start(struct snmp_switch *one);
-int snmp_save_start(struct snmp_switch *one);
 /* Forgets what is under way and frees. NULL is fine. */
 void snmp_change_cancel(struct snmp_change *change);
+/* snmp_save.c: SWITCH_SAVE. */
+int snmp_save_start(struct snmp_switch *one);
+void snmp_save_cancel(struct snmp_saving *saving);

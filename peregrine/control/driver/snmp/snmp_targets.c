@@ -9,23 +9,30 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
+/* Cisco has a bridge per VLAN, and its VLANs go by ifIndex: there is no base port to know. */
+static bool has_base_ports(const struct snmp_facts *facts)
+{
+	return facts->dialect->writer != SNMP_WRITER_VTP;
+}
+
 void snmp_targets_learn(struct snmp_target_map *map, const struct snmp_facts *facts)
 {
-	uint32_t count = fact_count(facts, FACT_BRIDGE_PORTS);
+	uint32_t count = fact_count(facts, FACT_INTERFACES);
 
+	if (!count || (has_base_ports(facts) && !fact_count(facts, FACT_BRIDGE_PORTS)))
+		return;
 	snmp_targets_done(map);
-	map->ports = calloc(count ? count : 1, sizeof(*map->ports));
+	map->ports = calloc(count, sizeof(*map->ports));
 	for (uint32_t i = 0; map->ports && i < count; i++) {
-		const struct fact_bridge_port *bridge = fact_at(facts, FACT_BRIDGE_PORTS, i);
-		const struct fact_interface *interface =
-			fact_find(facts, FACT_INTERFACES, bridge->if_index, 0, 0);
+		const struct fact_interface *interface = fact_at(facts, FACT_INTERFACES, i);
 		struct snmp_target *target = &map->ports[map->count];
 
-		if (!interface ||
+		target->if_index = interface->key[0];
+		target->base_port =
+			has_base_ports(facts) ? fact_base_port(facts, interface->key[0]) : 0;
+		if ((has_base_ports(facts) && !target->base_port) ||
 		    !text_copy(target->name, sizeof(target->name), fact_port_name(interface)))
 			continue;
-		target->if_index = bridge->if_index;
-		target->base_port = bridge->key[0];
 		map->count++;
 	}
 }
@@ -60,7 +67,8 @@ bool snmp_targets_hold(const struct snmp_facts *facts, const struct snmp_target 
 			fact_find(facts, FACT_INTERFACES, targets[i].if_index, 0, 0);
 
 		if (!interface || strcmp(fact_port_name(interface), targets[i].name) != 0 ||
-		    fact_base_port(facts, targets[i].if_index) != targets[i].base_port)
+		    (has_base_ports(facts) &&
+		     fact_base_port(facts, targets[i].if_index) != targets[i].base_port))
 			return false;
 	}
 	return true;

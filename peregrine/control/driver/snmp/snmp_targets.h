@@ -9,7 +9,7 @@
 
 #include "peregrine/control/driver/snmp/snmp_facts.h"
 
-enum { TARGET_LIMIT = 24, TARGET_GETS = 12, TARGET_BINDINGS = 40 };
+enum { TARGET_LIMIT = 24, TARGET_GETS = 40, TARGET_BINDINGS = 64 };
 
 struct snmp_target {
 	char name[64];
@@ -22,7 +22,8 @@ struct snmp_target_map {
 	size_t count;
 };
 
-/* From facts that hold all interfaces and bridge ports. Without memory it stays empty. */
+/* From facts that hold all interfaces and bridge ports; others say nothing. Without memory it stays
+ * empty. */
 void snmp_targets_learn(struct snmp_target_map *map, const struct snmp_facts *facts);
 void snmp_targets_done(struct snmp_target_map *map);
 /* Adds the port to `ret` unless it is there. False: not known, or no more room. */
