@@ -6,7 +6,8 @@
  *
  * FILE has lines KEY=VALUE: community, write_community, user, auth (sha, sha256), auth_secret, priv
  * (aes), priv_secret; for command lines and NETCONF ssh_user, ssh_password, ssh_enable, host_key
- * ("any" trusts whatever is shown). Prints one JSON object; exit 0, 1 (the switch or the driver
+ * ("any" trusts whatever is shown); for OVSDB ovsdb_peer and the paths ovsdb_certificate,
+ * ovsdb_key, ovsdb_ca. Prints one JSON object; exit 0, 1 (the switch or the driver
  * said no) or 2. */
 #include <errno.h>
 #include <getopt.h>
@@ -41,6 +42,7 @@ struct ask {
 	const struct switch_driver *row;
 	void *session;
 	int rc;
+	char certificate[256], key[256], ca[256]; /* of OVSDB */
 };
 
 static const struct {
@@ -72,7 +74,7 @@ __attribute__((noreturn)) PRINTF_LIKE(1, 2) static void usage(const char *format
 	(void)vfprintf(stderr, format, list);
 	va_end(list);
 	(void)fputs(
-		"\nusage: switch_ask --address A [--community C | --secrets FILE] [--port N] [--cli-port N] "
+		"\nusage: switch_ask --address A [--community C | --secrets FILE] [--port N] [--cli-port N] [--ovsdb-port N] "
 		"[--family F] [--driver D] [--timeout MS] [--retries N] [--deadline MS] "
 		"[--repeat N] read [--parts P,..] [--only PORT].. | change EDIT.. | save | "
 		"locate PORT SECONDS\nEDIT: vlan+:ID:NAME vlan-:ID:NAME port:NAME:access:ID "
@@ -299,8 +301,9 @@ static void parse_edit(struct ask *ask, char *words)
 	ask->request.edit_count++;
 }
 
-static void parse_secret(struct switch_endpoint *endpoint, const char *key, const char *value)
+static void parse_secret(struct ask *ask, const char *key, const char *value)
 {
+	struct switch_endpoint *endpoint = &ask->endpoint;
 	const struct {
 		const char *key;
 		char *at;
@@ -316,6 +319,10 @@ static void parse_secret(struct switch_endpoint *endpoint, const char *key, cons
 		{"ssh_password", endpoint->ssh_password, sizeof(endpoint->ssh_password)},
 		{"ssh_enable", endpoint->ssh_enable, sizeof(endpoint->ssh_enable)},
 		{"host_key", endpoint->host_key, sizeof(endpoint->host_key)},
+		{"ovsdb_peer", endpoint->ovsdb_peer, sizeof(endpoint->ovsdb_peer)},
+		{"ovsdb_certificate", ask->certificate, sizeof(ask->certificate)},
+		{"ovsdb_key", ask->key, sizeof(ask->key)},
+		{"ovsdb_ca", ask->ca, sizeof(ask->ca)},
 	};
 
 	if (strcmp(key, "host_key") == 0 && strcmp(value, "any") == 0) {
@@ -334,7 +341,7 @@ static void parse_secret(struct switch_endpoint *endpoint, const char *key, cons
 	}
 }
 
-static void read_secrets(struct switch_endpoint *endpoint, const char *path)
+static void read_secrets(struct ask *ask, const char *path)
 {
 	FILE *file = fopen(path, "re");
 	char line[256];
@@ -348,7 +355,7 @@ static void read_secrets(struct switch_endpoint *endpoint, const char *path)
 		if (!value)
 			continue;
 		*value++ = '\0';
-		parse_secret(endpoint, line, value);
+		parse_secret(ask, line, value);
 	}
 	(void)fclose(file);
 }
@@ -359,10 +366,11 @@ static void take_option(struct ask *ask, int letter, char *value)
 
 	switch (letter) {
 	case 'a': text_copy(ask->endpoint.address, sizeof(ask->endpoint.address), value); break;
-	case 'c': parse_secret(&ask->endpoint, "community", value); break;
-	case 's': read_secrets(&ask->endpoint, value); break;
+	case 'c': parse_secret(ask, "community", value); break;
+	case 's': read_secrets(ask, value); break;
 	case 'p': ask->endpoint.snmp_port = (uint16_t)number; break;
 	case 'C': ask->endpoint.cli_port = (uint16_t)number; break;
+	case 'O': ask->endpoint.ovsdb_port = (uint16_t)number; break;
 	case 'f': ask->family = value; break;
 	case 'd': ask->driver = value; break;
 	case 't': ask->endpoint.timeout_ms = (uint32_t)number; break;
@@ -387,6 +395,7 @@ static void parse(struct ask *ask, int argc, char **argv)
 		{"secrets", required_argument, NULL, 's'},
 		{"port", required_argument, NULL, 'p'},
 		{"cli-port", required_argument, NULL, 'C'},
+		{"ovsdb-port", required_argument, NULL, 'O'},
 		{"family", required_argument, NULL, 'f'},
 		{"driver", required_argument, NULL, 'd'},
 		{"timeout", required_argument, NULL, 't'},
@@ -431,6 +440,7 @@ int main(int argc, char **argv)
 				 .deadline_ms = 30000,
 				 .repeat = 1,
 				 .request = {.parts = PART_ALL}};
+	const struct ovsdb_files files = {ask.certificate, ask.key, ask.ca};
 	struct switch_host host = {0};
 	const struct switch_family *family;
 	const struct switch_driver *row;
@@ -451,6 +461,7 @@ int main(int argc, char **argv)
 	if (loop_new(&ask.loop) || snmp_client_new(ask.loop, &host.snmp))
 		usage("no memory");
 	host.loop = ask.loop;
+	host.ovsdb_files = &files;
 	if (row->open(&ask.endpoint, family, &host, &ask.session, &problem)) {
 		print(&ask, problem.code, NULL, &problem);
 		snmp_client_free(host.snmp);

@@ -47,6 +47,10 @@ struct switch_endpoint {
 	char host_key[64];
 	bool host_key_any;
 
+	/* OVSDB: which certificate the switch shows ("SHA256:HEX", "ca"), or "plain" for no TLS;
+	 * "" is refused. See ovsdb/ovsdb_tls.h. */
+	char ovsdb_peer[112];
+
 	uint32_t timeout_ms; /* of one round trip; 0 = the family's */
 	uint8_t retries;     /* SNMP: sent again so often */
 };
@@ -212,18 +216,25 @@ struct worker;
 struct snmp_client;
 struct sim_fabric;
 
+/* What we show to switches that speak OVSDB over TLS, and who signs for theirs: paths of PEM files,
+ * "" = there is none. Read anew for each connection. */
+struct ovsdb_files {
+	const char *certificate, *key, *ca;
+};
+
 /* What those above give to drivers; it outlives their sessions. */
 struct switch_host {
 	struct loop *loop;
-	struct worker *worker;    /* for libraries that block */
-	struct snmp_client *snmp; /* sockets and engine ids of SNMP */
-	struct sim_fabric *sim;   /* what driver "sim" speaks to; NULL = nothing */
+	struct worker *worker;                 /* for libraries that block */
+	struct snmp_client *snmp;              /* sockets and engine ids of SNMP */
+	const struct ovsdb_files *ovsdb_files; /* NULL = none: no TLS */
+	struct sim_fabric *sim;                /* what driver "sim" speaks to; NULL = nothing */
 };
 
 struct switch_family; /* switch_family_table.h: one row per family, constant */
 
 struct switch_driver {
-	const char *name; /* "snmp", "cli", "netconf", "ovsdb", "sim" */
+	const char *name; /* "snmp", "cli", "netconf", "ovsdb", "ovsdb+snmp", "sim" */
 	/* Makes the state kept for one switch; no I/O. The endpoint is copied. -ENOMEM, or -EINVAL
 	 * with a problem (no credentials for this transport, ...). */
 	int (*open)(const struct switch_endpoint *endpoint, const struct switch_family *family,

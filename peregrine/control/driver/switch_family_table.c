@@ -48,6 +48,22 @@ const struct switch_family switch_family_table[] = {
 		.proof = PROOF_DATA_PLANE,
 	},
 	{
+		/* Named by an operator, never detected: by SNMP it is any Linux. */
+		.name = "openvswitch-ovsdb",
+		.title = "Open vSwitch by its database",
+		.read_driver = "ovsdb+snmp",
+		.write_driver = "ovsdb+snmp",
+		.snmp = &snmp_dialect_read_only,
+		.vlan_low = 1,
+		.vlan_high = 4094,
+		.reserved = "1",
+		.max_vlans = 4094,
+		.max_sessions = 1,
+		.timeout_ms = 2000,
+		.change_timeout_ms = 60000,
+		.proof = PROOF_DATA_PLANE,
+	},
+	{
 		.name = "cisco-ios",
 		.title = "Cisco IOS / IOS-XE",
 		.object_ids = {"." CISCO},

@@ -1,0 +1,7 @@
+/* The driver "ovsdb": an Open vSwitch by its database (RFC 7047, schema Open_vSwitch). LLDP and FDB
+ * are not in there: "ovsdb+snmp" (joined_driver.h) has them from the switch's SNMP agent. */
+#pragma once
+
+#include "peregrine/control/driver/switch_driver.h"
+
+extern const struct switch_driver ovsdb_switch_driver;

@@ -1,0 +1,41 @@
+/* From edits and what is there to one transaction (RFC 7047, 4.1.3 and 5.2). All of it happens or
+ * nothing: before anything is written, "wait" holds each row against what was read, so that what
+ * somebody else changed in between is a conflict and not lost. */
+#pragma once
+
+#include <stddef.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+#include "peregrine/control/driver/ovsdb/ovsdb_facts.h"
+
+enum { OVSDB_PLAN_EDITS = 4096 };
+
+struct ovsdb_plan {
+	json_t *params; /* of "transact", owned; NULL: nothing is left to do */
+	size_t *edits;  /* owned: the edit of each operation; SIZE_MAX = of all */
+	size_t operation_count;
+	size_t select; /* the operation that says next_cfg */
+};
+
+/* E_CONFLICT, E_UNSUPPORTED, E_INVALID, with a problem: the edit *ret_bad cannot be made, none is.
+ * -ENOMEM. `by` stands in the database's log. */
+MUST_USE int ovsdb_plan_make(const struct ovsdb_facts *facts, const struct switch_edit *edits,
+			     size_t count, const char *by, struct ovsdb_plan *ret, size_t *ret_bad,
+			     struct problem *problem);
+void ovsdb_plan_done(struct ovsdb_plan *plan);
+
+/* How the switch took it. 0 and *ret_config: what cur_cfg has to reach before the data plane does
+ * it. Else nothing was done, *ret_edit is to blame (SIZE_MAX: none in particular):
+ * E_CONFLICT    somebody else changed a row in between, or the database's rules forbid it
+ * E_DENIED      we may not write
+ * E_UNAVAILABLE the database cannot just now
+ * E_PROTOCOL    an answer that makes no sense: what was done is not known */
+MUST_USE int ovsdb_plan_judge(const struct ovsdb_plan *plan, const json_t *result,
+			      json_int_t *ret_config, size_t *ret_edit, struct problem *problem);
+
+/* Is the edit seen? */
+bool ovsdb_plan_holds(const struct ovsdb_facts *facts, const struct switch_edit *edit);
+/* The params of "transact" that wait until the data plane has configuration `config`. */
+json_t *ovsdb_plan_await(json_int_t config, int64_t most_ms);
