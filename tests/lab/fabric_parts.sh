@@ -7,7 +7,7 @@ fabric_generate() { # leaf L's port upS is cabled to spine S's port dnL; NIC I o
 	local s l k i index nic line
 	declare -A used=()
 	for s in $(seq "$spines"); do echo "switch spine$s spine"; done
-	for l in $(seq "$leaves"); do echo "switch leaf$l leaf"; done
+	for l in $(seq "$leaves"); do echo "switch leaf$l leaf$([[ ,$ovsdb, != *,leaf$l,* ]] || echo " ovsdb")"; done
 	for l in $(seq "$leaves"); do
 		for s in $(seq "$spines"); do echo "link spine$s:dn$l leaf$l:up$s"; done
 	done
@@ -207,6 +207,10 @@ switch_config() { # NAME: what its daemons read
 		oid=*) oid=${word#oid=} ;;
 		save=*) echo "${word#save=}" >>"$d/save" ;;
 		fault=*) echo "${word#fault=}" >>"$d/faults" ;;
+		ovsdb)
+			[ -e "$dir/controller.crt" ] || lab_certificate "$dir/controller" controller
+			lab_certificate "$d/ovsdb" "$name" "${address[$name]}"
+			;;
 		*) fail "switch $name: '$word' is no option" ;;
 		esac
 	done
@@ -229,11 +233,16 @@ switch_config() { # NAME: what its daemons read
 	END
 }
 
+lab_certificate() { # PATH NAME [ADDRESS]: PATH.crt and PATH.key; nobody signs it but itself, so that whoever trusts it trusts nothing else
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 3650 -subj "/CN=$2" ${3:+-addext "subjectAltName=IP:$3"} -keyout "$1.key" -out "$1.crt" 2>/dev/null
+}
+
 switch_ovs() { # NAME: Open vSwitch with its ports; access ports parked, trunks with what the topology says, or with nothing
-	local name=$1 d=$dir/switch/$1 port vids
+	local name=$1 d=$dir/switch/$1 port vids remote=()
 	export OVS_RUNDIR=$d OVS_LOGDIR=$d OVS_DBDIR=$d OVS_SYSCONFDIR=$d
 	ovsdb-tool create "$d/conf.db" /usr/share/openvswitch/vswitch.ovsschema
-	ovsdb-server "$d/conf.db" --remote="punix:$d/db.sock" --pidfile="$d/ovsdb.pid" --log-file="$d/ovsdb.log" --detach --no-chdir \
+	[ ! -e "$d/ovsdb.crt" ] || remote=(--remote="pssl:6640:${address[$name]}" --private-key="$d/ovsdb.key" --certificate="$d/ovsdb.crt" --ca-cert="$dir/controller.crt")
+	ovsdb-server "$d/conf.db" --remote="punix:$d/db.sock" "${remote[@]}" --pidfile="$d/ovsdb.pid" --log-file="$d/ovsdb.log" --detach --no-chdir \
 		--unixctl="$d/ovsdb.ctl" -vconsole:off
 	# QEMU's taps and the veths leave their checksum and segmentation offloads on: docs/decision/0004.
 	ovs-vsctl --db="unix:$d/db.sock" --no-wait init -- set Open_vSwitch . other_config:userspace-tso-enable=true
