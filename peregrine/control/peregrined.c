@@ -97,6 +97,21 @@ static void owner_of(const struct peregrined_conf *conf, char *ret, size_t room)
 	(void)text_copy(ret, room, conf->name[0] ? conf->name : host);
 }
 
+/* Whether they are there only matters to switches that want them. */
+static bool find_ovsdb_files(struct peregrined *peregrined)
+{
+	const char *folder = peregrined->conf->key_dir;
+	char *paths = peregrined->ovsdb_paths[0];
+	size_t room = sizeof(peregrined->ovsdb_paths[0]);
+
+	peregrined->ovsdb_files = (struct ovsdb_files){.certificate = paths,
+						       .key = peregrined->ovsdb_paths[1],
+						       .ca = peregrined->ovsdb_paths[2]};
+	return text_format(paths, room, "%s/ovsdb.crt", folder) &&
+	       text_format(peregrined->ovsdb_paths[1], room, "%s/ovsdb.key", folder) &&
+	       text_format(peregrined->ovsdb_paths[2], room, "%s/ovsdb-ca.crt", folder);
+}
+
 static int start_queue(struct peregrined *peregrined)
 {
 	struct switch_queue_options options = {
@@ -109,8 +124,12 @@ static int start_queue(struct peregrined *peregrined)
 		rc = snmp_client_new(peregrined->loop, &peregrined->snmp);
 	if (rc)
 		return rc;
-	options.host = (struct switch_host){
-		.loop = peregrined->loop, .worker = peregrined->worker, .snmp = peregrined->snmp};
+	if (!find_ovsdb_files(peregrined))
+		return E_LIMIT;
+	options.host = (struct switch_host){.loop = peregrined->loop,
+					    .worker = peregrined->worker,
+					    .snmp = peregrined->snmp,
+					    .ovsdb_files = &peregrined->ovsdb_files};
 	return switch_queue_new(&options, &peregrined->queue);
 }
 

@@ -16,7 +16,7 @@ const struct conf_row peregrined_conf_rows[] = {
 	 "where differences, readings and metrics are served"},
 	{"socket.group", CONF_STRING, AT(socket_group), "haas", 0, 0, NULL, NULL, "who may connect to it; empty = only our user"},
 	{"key_dir", CONF_STRING, AT(key_dir), "/var/lib/haas/peregrine-keys", 0, 0, NULL, NULL,
-	 "folder of peregrined-seal.key (opens the secrets of switches), made when missing"},
+	 "folder of peregrined-seal.key (opens the secrets of switches), made when missing; of ovsdb.crt, ovsdb.key and ovsdb-ca.crt for OVSDB over TLS"},
 	{"switch_workers", CONF_INT, AT(switch_workers), "32", 1, 256, NULL, "threads", "for what blocks: SSH sessions of switches; SNMP needs none"},
 	{"failing_calls", CONF_INT, AT(failing_calls), "16", 1, 256, NULL, NULL, "at once at switches that failed last"},
 	{"full_read", CONF_INT, AT(full_read_s), "120", 1, 86400, NULL, "seconds",

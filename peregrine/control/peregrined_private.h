@@ -23,6 +23,8 @@ struct peregrined {
 	struct db *db;
 	struct worker *worker;
 	struct snmp_client *snmp;
+	struct ovsdb_files ovsdb_files;
+	char ovsdb_paths[3][4096]; /* that these point to */
 	struct switch_queue *queue;
 	struct switches *switches;
 	struct discovery *discovery;

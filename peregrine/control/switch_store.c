@@ -83,6 +83,7 @@ static int take_credentials(const char *text, struct switch_endpoint *ret)
 	take_text(members, "ssh_user", ret->ssh_user, sizeof(ret->ssh_user));
 	take_text(members, "host_key", ret->host_key, sizeof(ret->host_key));
 	ret->host_key_any = json_is_true(json_object_get(members, "host_key_any"));
+	take_text(members, "ovsdb_peer", ret->ovsdb_peer, sizeof(ret->ovsdb_peer));
 	take_text(members, "snmp_auth", auth, sizeof(auth));
 	take_text(members, "snmp_priv", priv, sizeof(priv));
 	ret->snmp_auth = strcmp(auth, "sha256") == 0 ? SNMP_AUTH_SHA256

@@ -18,7 +18,8 @@
 static const char *const credential_texts[][2] = {{"--snmp-user", "snmp_user"},
 						  {"--snmp-auth", "snmp_auth"},
 						  {"--snmp-priv", "snmp_priv"},
-						  {"--ssh-user", "ssh_user"}};
+						  {"--ssh-user", "ssh_user"},
+						  {"--ovsdb-peer", "ovsdb_peer"}};
 static const char *const port_numbers[][2] = {{"--snmp-port", "snmp"},
 					      {"--cli-port", "cli"},
 					      {"--netconf-port", "netconf"},
@@ -479,6 +480,8 @@ static const struct option_row add_options[] = {
 	{"--snmp-priv", 0, OPTION_VALUE, "aes|none", "of the SNMPv3 user"},
 	{"--ssh-user", 0, OPTION_VALUE, "USER", "for CLI and NETCONF, or none"},
 	{"--host-key", 0, OPTION_VALUE, "SHA256:...", "its SSH host key, or any"},
+	{"--ovsdb-peer", 0, OPTION_VALUE, "SHA256:...|ca|plain",
+	 "its certificate, for OVSDB, or none"},
 	{"--snmp-port", 0, OPTION_VALUE, "N", "where not 161"},
 	{"--cli-port", 0, OPTION_VALUE, "N", "where not 22"},
 	{"--netconf-port", 0, OPTION_VALUE, "N", "where not 830"},

@@ -50,6 +50,7 @@ static const struct member_row credential_members[] = {
 	{"ssh_user",     MEMBER_TEXT, 0, 0, 32, NULL},
 	{"host_key",     MEMBER_TEXT, 0, 0, 63, NULL},
 	{"host_key_any", MEMBER_BOOL, 0, 0, 0,  NULL},
+	{"ovsdb_peer",   MEMBER_TEXT, 0, 0, 102, NULL},
 };
 static const struct member_row secret_members[] = {
 	{"snmp_community",       MEMBER_TEXT, 0, 1, 63,  NULL},
