@@ -14,6 +14,7 @@
 
 #include "bampi/agent/disk.h"
 #include "bampi/agent/disk_policy.h"
+#include "bampi/agent/os_network.h"
 #include "bampi/agent/rooted.h"
 #include "bampi/agent/sysfs.h"
 
@@ -135,11 +136,42 @@ static int find_nic(const struct agent_env *env, char (*names)[64], size_t count
 	return E_NOT_FOUND;
 }
 
+/* "net0.1301"; where that is too long for the kernel, by its place. */
+static void name_vlans(struct os_settings *settings)
+{
+	for (size_t i = 0; i < settings->nic_count; i++) {
+		struct os_nic *nic = &settings->nics[i];
+
+		if (nic->kind == OS_VLAN &&
+		    !text_format(nic->name, sizeof(nic->name), "%s.%u",
+				 settings->nics[nic->parent].name, (unsigned)nic->vlan))
+			(void)text_format(nic->name, sizeof(nic->name), "v%zu.%u", i,
+					  (unsigned)nic->vlan);
+	}
+}
+
+/* A tenant may have called its bond what a NIC is called. */
+static int names_differ(const struct os_settings *settings, struct problem *problem)
+{
+	for (size_t i = 0; i < settings->nic_count; i++) {
+		for (size_t j = 0; j < i; j++) {
+			if (strcmp(settings->nics[i].name, settings->nics[j].name) != 0)
+				continue;
+			(void)problem_set(problem, E_CONFLICT, "two interfaces would be called %s",
+					  settings->nics[i].name);
+			problem_hint(problem, "give the bond another name");
+			return problem->code;
+		}
+	}
+	return 0;
+}
+
 int configure_os_name_nics(const struct agent_env *env, int root_fd, struct os_settings *settings,
 			   struct problem *problem)
 {
 	CLEANUP(freep) char(*names)[64] = calloc(NIC_LIMIT, sizeof(*names));
 	bool udev = has_udev(root_fd);
+	size_t number = 0;
 	size_t count;
 
 	if (!names)
@@ -150,6 +182,8 @@ int configure_os_name_nics(const struct agent_env *env, int root_fd, struct os_s
 		const char *name = "";
 		char mac[MAC_TEXT_SIZE];
 
+		if (nic->kind != OS_NIC)
+			continue;
 		if (find_nic(env, names, count, nic->mac, &name)) {
 			(void)problem_set(problem, E_NOT_FOUND, "the node has no NIC %s",
 					  mac_text(nic->mac, mac));
@@ -161,11 +195,12 @@ int configure_os_name_nics(const struct agent_env *env, int root_fd, struct os_s
 		/* Names of the kernel's own pattern (eth0) must not be given out by udev: two could
 		 * swap and block each other. */
 		if (udev)
-			(void)text_format(nic->name, sizeof(nic->name), "net%zu", i);
+			(void)text_format(nic->name, sizeof(nic->name), "net%zu", number++);
 		else
 			(void)text_copy(nic->name, sizeof(nic->name), name);
 	}
-	return 0;
+	name_vlans(settings);
+	return names_differ(settings, problem);
 }
 
 struct os_tree {
@@ -197,21 +232,79 @@ static void file(struct os_tree *tree, const char *path, mode_t mode, const stru
 				       path, error_text(rc));
 }
 
+/* By what brings up networks in the image. Where ifupdown and networkd both are (Debian has the
+ * latter in package systemd, off), ifupdown is what runs. */
+static enum os_format format_of(int root_fd)
+{
+	static const struct {
+		const char *path;
+		enum os_format format;
+	} rows[] = {
+		{"/usr/sbin/netplan", OS_NETPLAN},
+		{"/sbin/ifup", OS_IFUPDOWN},
+		{"/usr/sbin/ifup", OS_IFUPDOWN},
+		{"/lib/systemd/systemd-networkd", OS_NETWORKD},
+		{"/usr/lib/systemd/systemd-networkd", OS_NETWORKD},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		if (rooted_exists(root_fd, rows[i].path))
+			return rows[i].format;
+	}
+	return OS_IFUPDOWN;
+}
+
+static void networkd_files(struct os_tree *tree, const struct os_settings *settings)
+{
+	CLEANUP(text_done) struct text content = {0};
+	char path[80];
+
+	folder(tree, "/etc/systemd/network", 0755);
+	for (size_t i = 0; i < settings->nic_count; i++) {
+		const struct os_nic *nic = &settings->nics[i];
+
+		text_clear(&content);
+		os_network_text(settings, i, &content);
+		(void)text_format(path, sizeof(path), "/etc/systemd/network/20-haas-%s.network",
+				  nic->name);
+		file(tree, path, 0644, &content);
+		if (nic->kind == OS_NIC)
+			continue;
+		text_clear(&content);
+		os_netdev_text(settings, i, &content);
+		(void)text_format(path, sizeof(path), "/etc/systemd/network/20-haas-%s.netdev",
+				  nic->name);
+		file(tree, path, 0644, &content);
+	}
+}
+
 static void network_files(struct os_tree *tree, const struct os_settings *settings)
 {
 	CLEANUP(text_done) struct text content = {0};
 
 	if (settings->nic_count == 0)
 		return; /* the image's own default stays */
-	os_interfaces_text(settings, &content);
-	folder(tree, "/etc/network", 0755);
-	file(tree, "/etc/network/interfaces", 0644, &content);
+	switch (format_of(tree->root_fd)) {
+	case OS_IFUPDOWN:
+		os_interfaces_text(settings, &content);
+		folder(tree, "/etc/network", 0755);
+		file(tree, "/etc/network/interfaces", 0644, &content);
+		break;
+	case OS_NETWORKD: networkd_files(tree, settings); break;
+	case OS_NETPLAN:
+		os_netplan_text(settings, &content);
+		folder(tree, "/etc/netplan", 0755);
+		file(tree, "/etc/netplan/90-haas.yaml", 0600, &content);
+		break;
+	}
 	if (!has_udev(tree->root_fd))
 		return;
 	folder(tree, "/etc/systemd/network", 0755);
 	for (size_t i = 0; i < settings->nic_count; i++) {
 		char path[64];
 
+		if (settings->nics[i].kind != OS_NIC)
+			continue;
 		text_clear(&content);
 		os_link_text(&settings->nics[i], &content);
 		(void)text_format(path, sizeof(path), "/etc/systemd/network/10-haas-%s.link",

@@ -70,53 +70,185 @@ static bool read_address(const char *text, struct os_nic *nic)
 	return true;
 }
 
-static int read_nic(const json_t *object, size_t index, struct os_nic *ret, struct problem *problem)
+static int read_address_of(const json_t *object, size_t index, struct os_nic *ret,
+			   struct problem *problem)
 {
 	struct json_reader reader = json_reader(object);
-	const char *mac = json_get_string(&reader, "mac", true);
 	const char *address = json_is_null(json_object_get(object, "address"))
 				      ? NULL
 				      : json_get_string(&reader, "address", false);
 	const char *gateway = json_is_null(json_object_get(object, "gateway"))
 				      ? NULL
 				      : json_get_string(&reader, "gateway", false);
-	struct os_nic nic = {0};
 
 	if (problem_is_set(&reader.problem)) {
 		*problem = reader.problem;
 		return problem->code;
 	}
-	if (mac_parse(mac, &nic.mac))
-		return problem_set(problem, E_MALFORMED, "addresses[%zu].mac is not a MAC address",
-				   index);
-	nic.dhcp = !address || strcmp(address, "dhcp") == 0;
-	if (!nic.dhcp && !read_address(address, &nic))
+	if (address && strcmp(address, "none") == 0)
+		return 0;
+	ret->addressed = true;
+	ret->dhcp = !address || strcmp(address, "dhcp") == 0;
+	if (!ret->dhcp && !read_address(address, ret))
 		return problem_set(problem, E_MALFORMED,
 				   "addresses[%zu].address is not like 10.2.0.7/24", index);
-	nic.has_gateway = !nic.dhcp && gateway && *gateway;
-	if (nic.has_gateway && ipv4_parse(gateway, &nic.gateway))
+	ret->has_gateway = !ret->dhcp && gateway && *gateway;
+	if (ret->has_gateway && ipv4_parse(gateway, &ret->gateway))
 		return problem_set(problem, E_MALFORMED,
 				   "addresses[%zu].gateway is not an IPv4 address", index);
-	*ret = nic;
 	return 0;
 }
 
-static int read_nics(const json_t *addresses, struct os_settings *settings, struct problem *problem)
+static struct os_nic *add_nic(struct os_settings *settings, const struct os_nic *nic)
 {
-	size_t count = json_array_size(addresses);
+	if (settings->nic_count == OS_NIC_LIMIT)
+		return NULL;
+	settings->nics[settings->nic_count] = *nic;
+	return &settings->nics[settings->nic_count++];
+}
 
-	if (addresses && !json_is_null(addresses) && !json_is_array(addresses))
-		return problem_set(problem, E_MALFORMED, "addresses is not an array");
-	if (count > OS_NIC_LIMIT)
-		return problem_set(problem, E_LIMIT, "more than %d addresses", OS_NIC_LIMIT);
-	for (size_t i = 0; i < count; i++) {
-		int rc = read_nic(json_array_get(addresses, i), i, &settings->nics[i], problem);
-
-		if (rc)
-			return rc;
+static struct os_nic *nic_of(struct os_settings *settings, struct mac mac)
+{
+	for (size_t i = 0; i < settings->nic_count; i++) {
+		if (settings->nics[i].kind == OS_NIC && mac_equal(settings->nics[i].mac, mac))
+			return &settings->nics[i];
 	}
-	settings->nic_count = count;
+	return NULL;
+}
+
+static struct os_nic *bond_of(struct os_settings *settings, const char *name)
+{
+	for (size_t i = 0; i < settings->nic_count; i++) {
+		if (settings->nics[i].kind == OS_BOND && strcmp(settings->nics[i].name, name) == 0)
+			return &settings->nics[i];
+	}
+	return NULL;
+}
+
+/* A name of an interface that may stand in any file and in a path. */
+static bool is_bond_name(const char *name)
+{
+	return name[0] >= 'a' && name[0] <= 'z' && strlen(name) < OS_NAME_SIZE &&
+	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] == '\0' &&
+	       strcmp(name, "lo") != 0;
+}
+
+static int read_bond(const json_t *object, size_t index, struct os_settings *settings,
+		     struct problem *problem)
+{
+	struct json_reader reader = json_reader(object);
+	const char *name = json_get_string(&reader, "name", true);
+	const json_t *macs = json_object_get(object, "macs");
+	struct os_nic bond = {.kind = OS_BOND, .parent = OS_NONE};
+	size_t parent = settings->nic_count;
+
+	if (problem_is_set(&reader.problem)) {
+		*problem = reader.problem;
+		return problem->code;
+	}
+	if (!is_bond_name(name) || bond_of(settings, name) || json_array_size(macs) == 0)
+		return problem_set(problem, E_MALFORMED,
+				   "bonds[%zu] has no name of its own, or no MACs", index);
+	(void)text_copy(bond.name, sizeof(bond.name), name);
+	if (!add_nic(settings, &bond))
+		return problem_set(problem, E_LIMIT, "more than %d interfaces", OS_NIC_LIMIT);
+	for (size_t i = 0; i < json_array_size(macs); i++) {
+		const char *text = json_string_value(json_array_get(macs, i));
+		struct os_nic nic = {.parent = parent};
+
+		if (!text || mac_parse(text, &nic.mac) || nic_of(settings, nic.mac))
+			return problem_set(problem, E_MALFORMED,
+					   "bonds[%zu].macs[%zu] is not a MAC address, or is there "
+					   "twice",
+					   index, i);
+		if (!add_nic(settings, &nic))
+			return problem_set(problem, E_LIMIT, "more than %d interfaces",
+					   OS_NIC_LIMIT);
+	}
 	return 0;
+}
+
+/* What an element of addresses is about, "mac" or "bond"; a NIC comes into being by it. NULL: with
+ * a problem. */
+static struct os_nic *target_of(const json_t *object, size_t index, struct os_settings *settings,
+				struct problem *problem)
+{
+	const char *mac = json_string_value(json_object_get(object, "mac"));
+	const char *bond = json_string_value(json_object_get(object, "bond"));
+	struct os_nic nic = {.parent = OS_NONE};
+	struct os_nic *target = bond ? bond_of(settings, bond) : NULL;
+
+	if (bond && !target) {
+		(void)problem_set(problem, E_MALFORMED, "addresses[%zu].bond is no bond", index);
+		return NULL;
+	}
+	if (bond)
+		return target;
+	if (!mac || mac_parse(mac, &nic.mac)) {
+		(void)problem_set(problem, E_MALFORMED, "addresses[%zu].mac is not a MAC address",
+				  index);
+		return NULL;
+	}
+	target = nic_of(settings, nic.mac);
+	if (target && target->parent != OS_NONE) {
+		(void)problem_set(problem, E_MALFORMED, "addresses[%zu].mac is in a bond", index);
+		return NULL;
+	}
+	if (!target)
+		target = add_nic(settings, &nic);
+	if (!target)
+		(void)problem_set(problem, E_LIMIT, "more than %d interfaces", OS_NIC_LIMIT);
+	return target;
+}
+
+static int read_nic(const json_t *object, size_t index, struct os_settings *settings,
+		    struct problem *problem)
+{
+	struct json_reader reader = json_reader(object);
+	int64_t vlan = json_get_int(&reader, "vlan", 1, 4094, 0, false);
+	struct os_nic *target = target_of(object, index, settings, problem);
+	struct os_nic tagged = {.kind = OS_VLAN, .vlan = (uint16_t)vlan};
+
+	if (!target)
+		return problem->code;
+	if (problem_is_set(&reader.problem)) {
+		*problem = reader.problem;
+		return problem->code;
+	}
+	if (vlan) {
+		tagged.parent = (size_t)(target - settings->nics);
+		for (size_t i = 0; i < settings->nic_count; i++) {
+			if (settings->nics[i].kind == OS_VLAN && settings->nics[i].vlan == vlan &&
+			    settings->nics[i].parent == tagged.parent)
+				return problem_set(problem, E_MALFORMED,
+						   "addresses[%zu].vlan is there twice", index);
+		}
+		target = add_nic(settings, &tagged);
+		if (!target)
+			return problem_set(problem, E_LIMIT, "more than %d interfaces",
+					   OS_NIC_LIMIT);
+	} else if (target->addressed) {
+		return problem_set(problem, E_MALFORMED, "addresses[%zu] is there twice", index);
+	}
+	return read_address_of(object, index, target, problem);
+}
+
+static int read_nics(const json_t *params, struct os_settings *settings, struct problem *problem)
+{
+	const json_t *addresses = json_object_get(params, "addresses");
+	const json_t *bonds = json_object_get(params, "bonds");
+	int rc = 0;
+
+	if ((addresses && !json_is_null(addresses) && !json_is_array(addresses)) ||
+	    (bonds && !json_is_null(bonds) && !json_is_array(bonds)))
+		return problem_set(problem, E_MALFORMED, "addresses or bonds is not an array");
+	if (json_array_size(addresses) > OS_NIC_LIMIT)
+		return problem_set(problem, E_LIMIT, "more than %d addresses", OS_NIC_LIMIT);
+	for (size_t i = 0; rc == 0 && i < json_array_size(bonds); i++)
+		rc = read_bond(json_array_get(bonds, i), i, settings, problem);
+	for (size_t i = 0; rc == 0 && i < json_array_size(addresses); i++)
+		rc = read_nic(json_array_get(addresses, i), i, settings, problem);
+	return rc;
 }
 
 static int check_keys(const json_t *keys, struct problem *problem)
@@ -167,7 +299,7 @@ int os_settings_read(const json_t *params, struct os_settings *ret, struct probl
 	rc = check_keys(ret->ssh_keys, problem);
 	if (rc)
 		return rc;
-	return read_nics(json_object_get(params, "addresses"), ret, problem);
+	return read_nics(params, ret, problem);
 }
 
 void os_hosts_text(const struct os_settings *settings, struct text *ret)
@@ -177,7 +309,7 @@ void os_hosts_text(const struct os_settings *settings, struct text *ret)
 	const struct os_nic *first = NULL;
 
 	for (size_t i = 0; i < settings->nic_count && !first; i++)
-		if (!settings->nics[i].dhcp)
+		if (settings->nics[i].addressed && !settings->nics[i].dhcp)
 			first = &settings->nics[i];
 	text_add(ret, "127.0.0.1 localhost\n");
 	/* Debian's way for a host without a fixed address (Debian reference 5.1.1). */
@@ -187,28 +319,6 @@ void os_hosts_text(const struct os_settings *settings, struct text *ret)
 		text_addf(ret, " %.*s", (int)(dot - settings->hostname), settings->hostname);
 	text_add(ret, "\n::1 localhost ip6-localhost ip6-loopback\n");
 	text_add(ret, "ff02::1 ip6-allnodes\nff02::2 ip6-allrouters\n");
-}
-
-void os_interfaces_text(const struct os_settings *settings, struct text *ret)
-{
-	text_add(
-		ret,
-		"# Written when the node was installed; the names belong to the MACs beside them.\n");
-	text_add(ret, "auto lo\niface lo inet loopback\n");
-	for (size_t i = 0; i < settings->nic_count; i++) {
-		const struct os_nic *nic = &settings->nics[i];
-		char mac[MAC_TEXT_SIZE];
-		char address[IPV4_TEXT_SIZE];
-
-		text_addf(ret, "\n# %s\nauto %s\niface %s inet %s\n", mac_text(nic->mac, mac),
-			  nic->name, nic->name, nic->dhcp ? "dhcp" : "static");
-		if (nic->dhcp)
-			continue;
-		text_addf(ret, "\taddress %s\n", ipv4_text(nic->address, address));
-		text_addf(ret, "\tnetmask %s\n", ipv4_text(ipv4_mask(nic->length), address));
-		if (nic->has_gateway)
-			text_addf(ret, "\tgateway %s\n", ipv4_text(nic->gateway, address));
-	}
 }
 
 void os_link_text(const struct os_nic *nic, struct text *ret)

@@ -15,9 +15,18 @@
 #define OS_NIC_LIMIT 64
 #define OS_NAME_SIZE 16 /* IFNAMSIZ */
 
+#define OS_NONE SIZE_MAX
+
+enum os_kind { OS_NIC, OS_BOND, OS_VLAN };
+
+/* An interface of the OS. Bonds come before their members, VLANs behind what they lie on. */
 struct os_nic {
-	struct mac mac;
+	enum os_kind kind;
+	struct mac mac; /* OS_NIC */
+	size_t parent;  /* OS_NIC: its bond or OS_NONE; OS_VLAN: what it lies on */
+	uint16_t vlan;  /* OS_VLAN */
 	char name[OS_NAME_SIZE];
+	bool addressed; /* else it is up, and has none */
 	bool dhcp;
 	uint32_t address; /* host byte order */
 	uint8_t length;
@@ -37,14 +46,12 @@ struct os_settings {
 	const char *disk;
 };
 
-/* The params of configure_os; names of NICs stay empty. E_MALFORMED with the problem naming the
- * member. */
+/* The params of configure_os; names of NICs and VLANs stay empty. E_MALFORMED with the problem
+ * naming the member. */
 MUST_USE int os_settings_read(const json_t *params, struct os_settings *ret,
 			      struct problem *problem);
 
 void os_hosts_text(const struct os_settings *settings, struct text *ret);
-/* interfaces(5) of ifupdown and busybox. */
-void os_interfaces_text(const struct os_settings *settings, struct text *ret);
 /* systemd.link(5): the NIC with this MAC has this name, whatever order the kernel found it in. */
 void os_link_text(const struct os_nic *nic, struct text *ret);
 /* /etc/haas/callback: the URL, and "console" on a second line. */

@@ -40,6 +40,7 @@ static const struct metric_row metric_rows[] = {
 	{"haas_pdci_claims_total",               METRIC_COUNTER, NULL,                 AT(pdcis.claimed),                "PDCIs looked at"},
 	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"allocated\"",  AT(pdcis.allocated),              "choices of nodes"},
 	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"infeasible\"", AT(pdcis.infeasible),             "choices of nodes"},
+	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"replaced\"",   AT(pdcis.replaced),               "choices of nodes"},
 	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"race\"",       AT(pdcis.races),                  "choices of nodes"},
 	{"haas_pdci_released_total",             METRIC_COUNTER, NULL,                 AT(pdcis.released),               "PDCIs of which all is back"},
 	{"haas_bmcs",                            METRIC_GAUGE,   NULL,                 AT(bmcs),                         "BMCs known"},

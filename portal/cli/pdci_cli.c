@@ -43,7 +43,29 @@ struct group {
 	const char *class, *nodes, *image;
 	const char *nics[64];
 	size_t nic_count;
+	const char *bonds[8];
+	size_t bond_count;
 };
+
+/* NAME=NIC+NIC.. */
+static int add_bond(struct text *body, const char *word)
+{
+	CLEANUP(freep) char *copy = strdup(word);
+	char *nics = copy ? strchr(copy, '=') : NULL;
+	char *rest = NULL;
+
+	if (!nics || !strchr(nics, '+'))
+		return haasctl_usage("%s is not NAME=NIC+NIC", word);
+	*nics++ = '\0';
+	json_begin_object(body, NULL);
+	json_string(body, "name", copy);
+	json_begin_array(body, "nics");
+	for (char *nic = strtok_r(nics, "+", &rest); nic; nic = strtok_r(NULL, "+", &rest))
+		json_string(body, NULL, nic);
+	json_end_array(body);
+	json_end_object(body);
+	return EXIT_OK;
+}
 
 static int add_group(struct text *body, const struct group *group)
 {
@@ -65,6 +87,14 @@ static int add_group(struct text *body, const struct group *group)
 			status = haasctl_add_nic(body, group->nics[i], ':');
 		if (status != EXIT_OK)
 			return status; /* the body is given up half written */
+		json_end_array(body);
+	}
+	if (group->bond_count > 0) {
+		json_begin_array(body, "bonds");
+		for (size_t i = 0; status == EXIT_OK && i < group->bond_count; i++)
+			status = add_bond(body, group->bonds[i]);
+		if (status != EXIT_OK)
+			return status;
 		json_end_array(body);
 	}
 	json_end_object(body);
@@ -92,8 +122,12 @@ static int read_part(char *part, struct group *group)
 		group->nics[group->nic_count++] = value;
 		return EXIT_OK;
 	}
+	if (value && strcmp(part, "bond") == 0 && group->bond_count < COUNT_OF(group->bonds)) {
+		group->bonds[group->bond_count++] = value;
+		return EXIT_OK;
+	}
 	return haasctl_usage("%s is not known in --group; say class=C,nodes=N,image=IMAGE"
-			     "[,nic=NIC:NETWORK[:MODE]]...",
+			     "[,nic=NIC:NETWORK[:MODE]]...[,bond=NAME=NIC+NIC]...",
 			     part);
 }
 
@@ -115,15 +149,22 @@ static int add_groups(struct text *body, const struct command_input *input)
 {
 	const char *const *words = command_options(input, "--group");
 	const char *const *nics = command_options(input, "--nic");
+	const char *const *bonds = command_options(input, "--bond");
 	struct group first = {.class = command_option(input, "--class"),
 			      .nodes = command_option(input, "--nodes"),
 			      .image = command_option(input, "--image")};
 	int status = EXIT_OK;
 
-	for (; nics && *nics; nics++)
+	for (; nics && *nics && first.nic_count < COUNT_OF(first.nics); nics++)
 		first.nics[first.nic_count++] = *nics;
+	for (; bonds && *bonds && first.bond_count < COUNT_OF(first.bonds); bonds++)
+		first.bonds[first.bond_count++] = *bonds;
+	if ((nics && *nics) || (bonds && *bonds))
+		return haasctl_usage("more than %zu NICs or %zu bonds", COUNT_OF(first.nics),
+				     COUNT_OF(first.bonds));
 	json_begin_array(body, "groups");
-	if (first.class || first.nodes || first.image || first.nic_count > 0 || !words || !words[0])
+	if (first.class || first.nodes || first.image || first.nic_count > 0 ||
+	    first.bond_count > 0 || !words || !words[0])
 		status = add_group(body, &first);
 	for (; status == EXIT_OK && words && *words; words++)
 		status = add_group_option(body, *words);
@@ -155,7 +196,8 @@ static void add_networks(struct text *body, const char *const *words)
 
 static int create_body(struct text *body, const struct command_input *input)
 {
-	static const char *const texts[][2] = {{"--tenant", "tenant"}, {"--spread", "spread"}};
+	static const char *const texts[][2] = {
+		{"--tenant", "tenant"}, {"--spread", "spread"}, {"--spare", "spare"}};
 	int status;
 
 	json_begin_object(body, NULL);
@@ -315,6 +357,29 @@ static void show_head(const json_t *pdci)
 	}
 }
 
+/* The networks of each node's NICs, a row each. */
+static int show_nics(const struct command_input *input, const json_t *pdci)
+{
+	static const struct output_column columns[] = {
+		COLUMN("node"), COLUMN("nic"),  TITLED("members", "OF"), COLUMN("network"),
+		COLUMN("mode"), NUMBER("vlan"), COLUMN("address"),
+	};
+	CLEANUP(json_decrefp) json_t *rows = json_array();
+	const json_t *node;
+	json_t *nic;
+	size_t i, j;
+
+	json_array_foreach(json_object_get(pdci, "nodes"), i, node)
+	{
+		json_array_foreach(json_object_get(node, "nics"), j, nic)
+		{
+			(void)json_object_set(nic, "node", json_object_get(node, "node"));
+			(void)json_array_append(rows, nic);
+		}
+	}
+	return listing_rows(input, rows, COLUMNS(columns));
+}
+
 /* For people a head and its nodes; with -o csv or -c the nodes; JSON is the whole. */
 static int pdci_show(void *context, const struct command_input *input)
 {
@@ -330,6 +395,8 @@ static int pdci_show(void *context, const struct command_input *input)
 		TITLED_WIDE("deployment.id", "DEPLOYMENT"),
 		TITLED_WIDE("deployment.image", "IMAGE"),
 		TITLED_WIDE("deployment.image_version", "VERSION"),
+		WIDE("replaces"),
+		WIDE("replaced_by"),
 		WIDE("released_at"),
 		TITLED_WIDE("deployment.problem.message", "PROBLEM"),
 	};
@@ -341,7 +408,9 @@ static int pdci_show(void *context, const struct command_input *input)
 	status = haasctl_get(context, input, text_get(&target), &reply);
 	if (status != EXIT_OK)
 		return status;
-	if (command_option(input, "--columns") || !listing_json(input, reply.json)) {
+	if (command_option(input, "--nics")) {
+		status = show_nics(input, reply.json);
+	} else if (command_option(input, "--columns") || !listing_json(input, reply.json)) {
 		const json_t *nodes = json_object_get(reply.json, "nodes");
 
 		if (listing_for_people(input) && !command_option(input, "--columns"))
@@ -361,7 +430,9 @@ static int pdci_watch(void *context, const struct command_input *input)
 	return watch_pdci(context, input, text_get(&target));
 }
 
-static int pdci_release(void *context, const struct command_input *input)
+/* `node` NULL: all of it. */
+static int pdci_act(void *context, const struct command_input *input, const char *action,
+		    const char *node)
 {
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
@@ -371,11 +442,23 @@ static int pdci_release(void *context, const struct command_input *input)
 
 	pdci_target(&target, input, input->words[0], "/actions");
 	json_begin_object(&body, NULL);
-	json_string(&body, "action", "release");
+	json_string(&body, "action", action);
+	if (node)
+		json_string(&body, "node", node);
 	json_end_object(&body);
 	if (status == EXIT_OK)
 		status = haasctl_post(context, input, text_get(&target), &body, &reply);
 	return status == EXIT_OK ? follow(context, input, &reply) : status;
+}
+
+static int pdci_release(void *context, const struct command_input *input)
+{
+	return pdci_act(context, input, "release", NULL);
+}
+
+static int pdci_replace(void *context, const struct command_input *input)
+{
+	return pdci_act(context, input, "replace", input->words[1]);
 }
 
 /* --- usage --- */
@@ -421,11 +504,15 @@ static const struct option_row create_options[] = {
 	{"--image", 0, OPTION_VALUE, "NAME[:VERSION]", "what they run"},
 	{"--nic", 0, OPTION_REPEAT, "NIC:NETWORK[:MODE]",
 	 "a network of a NIC (default: all on the boot NIC)"},
+	{"--bond", 0, OPTION_REPEAT, "NAME=NIC+NIC",
+	 "NICs used as one (LACP); its networks: --nic"},
 	{"--group", 0, OPTION_REPEAT, "class=C,nodes=N,image=I",
 	 "more of another kind; may be repeated"},
 	{"--network", 0, OPTION_REPEAT, "NAME[=PREFIX]", "a network of its own; may be repeated"},
 	{"--spread", 0, OPTION_VALUE, "near|rack",
 	 "few switches and racks, or many racks (default near)"},
+	{"--spare", 0, OPTION_VALUE, "none|automatic",
+	 "automatic: a node that fails is replaced by itself, once (default none)"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "for whom"},
 	{"--ssh-key", 0, OPTION_REPEAT, "FILE", "public keys for root; may be repeated"},
 	{"--user-data", 0, OPTION_VALUE, "FILE", "handed to the installed OS"},
@@ -433,8 +520,9 @@ static const struct option_row create_options[] = {
 	{"--watch", 'w', OPTION_FLAG, NULL, "watch it until it is ready"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
-static const struct option_row one_options[] = {
+static const struct option_row show_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
+	{"--nics", 0, OPTION_FLAG, NULL, "which NIC of each node carries what"},
 };
 static const struct option_row watch_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
@@ -442,7 +530,7 @@ static const struct option_row watch_options[] = {
 };
 static const struct option_row release_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
-	{"--watch", 'w', OPTION_FLAG, NULL, "watch it until all of it is back"},
+	{"--watch", 'w', OPTION_FLAG, NULL, "watch it until that is done"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
 static const struct option_row usage_options[] = {
@@ -456,12 +544,14 @@ static const struct command commands[] = {
 	{"pdci", "create", "NAME", "ask for nodes, networks and images as one",
 	 OPTIONS(create_options), 1, 1, pdci_create},
 	{"pdci", "list", "", "PDCIs, newest first", OPTIONS(list_options), 0, 0, pdci_list},
-	{"pdci", "show", "PDCI", "one PDCI with its nodes and networks", OPTIONS(one_options), 1, 1,
-	 pdci_show},
+	{"pdci", "show", "PDCI", "one PDCI with its nodes and networks", OPTIONS(show_options), 1,
+	 1, pdci_show},
 	{"pdci", "watch", "PDCI", "one line per node until it is ready or released",
 	 OPTIONS(watch_options), 1, 1, pdci_watch},
 	{"pdci", "release", "PDCI", "give all of it back: nodes are erased",
 	 OPTIONS(release_options), 1, 1, pdci_release},
+	{"pdci", "replace", "PDCI NODE", "another node in the place of one of its nodes",
+	 OPTIONS(release_options), 2, 2, pdci_replace},
 	{"usage", "list", "", "who had which node, from when to when", OPTIONS(usage_options), 0, 0,
 	 usage_list},
 };

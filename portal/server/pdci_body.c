@@ -18,6 +18,7 @@ static const struct member_row body_members[] = {
 	{"groups",   MEMBER_LIST,   MEMBER_REQUIRED, 1, PDCI_GROUPS_MAX,   NULL},
 	{"networks", MEMBER_LIST,   0,               0, PDCI_NETWORKS_MAX, NULL},
 	{"spread",   MEMBER_WORD,   0,               0, 0,                 spread_words},
+	{"spare",    MEMBER_WORD,   0,               0, 0,                 spare_words},
 	{"params",   MEMBER_OBJECT, 0,               0, 0,                 NULL},
 };
 static const struct member_row group_members[] = {
@@ -25,6 +26,11 @@ static const struct member_row group_members[] = {
 	{"count", MEMBER_INT,   MEMBER_REQUIRED, 1, PDCI_COUNT_MAX, NULL},
 	{"image", MEMBER_IMAGE, MEMBER_REQUIRED, 0, 0,              NULL},
 	{"nics",  MEMBER_LIST,  0,               0, PDCI_NICS_MAX,  NULL},
+	{"bonds", MEMBER_LIST,  0,               0, PDCI_BONDS_MAX, NULL},
+};
+static const struct member_row bond_members[] = {
+	{"name", MEMBER_TEXT, MEMBER_REQUIRED, 1, 15,                  NULL},
+	{"nics", MEMBER_LIST, MEMBER_REQUIRED, 2, PDCI_BOND_NICS_MAX,  NULL},
 };
 static const struct member_row nic_members[] = {
 	{"nic",     MEMBER_TEXT, MEMBER_REQUIRED, 1, 15, NULL},
@@ -114,6 +120,83 @@ void pdci_nics_check(const json_t *nics, const json_t *networks, const char *poi
 		(void)json_object_set_new(pairs, pair, json_true());
 		pointer_of(pointer, i, "/mode", path);
 		check_mode(seen, nic, path, errors);
+	}
+}
+
+/* --- bonds --- */
+
+/* As the OS has it, and as node_bond of db/schema does. */
+static bool is_bond_name(const char *name)
+{
+	return name[0] >= 'a' && name[0] <= 'z' &&
+	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] == '\0';
+}
+
+/* `taken`: NICs and names of bonds so far. */
+static void take_name(json_t *taken, const char *name, const char *pointer,
+		      struct error_list *errors)
+{
+	if (json_object_get(taken, name))
+		error_list_pointer(errors, pointer, "this NIC or bond is there already", NULL);
+	(void)json_object_set_new(taken, name, json_true());
+}
+
+static void check_bond(const json_t *bond, const char *pointer, json_t *taken,
+		       struct error_list *errors)
+{
+	static const struct member_row nic = {.kind = MEMBER_TEXT, .min = 1, .max = 15};
+	const json_t *nics = json_object_get(bond, "nics");
+	char path[POINTER_SIZE];
+	char list[POINTER_SIZE];
+
+	(void)text_format(list, sizeof(list), "%s/nics", pointer);
+	elements_check(nics, &nic, true, list, errors);
+	(void)text_format(path, sizeof(path), "%s/name", pointer);
+	if (!is_bond_name(word_of(bond, "name", "")))
+		error_list_pointer(errors, path, "it is no name for a bond", "bond0");
+	take_name(taken, word_of(bond, "name", ""), path, errors);
+	for (size_t i = 0; errors->count == 0 && i < json_array_size(nics); i++) {
+		pointer_of(list, i, "", path);
+		take_name(taken, json_string_value(json_array_get(nics, i)), path, errors);
+	}
+}
+
+static bool is_member(const json_t *bonds, const char *nic)
+{
+	for (size_t i = 0; i < json_array_size(bonds); i++) {
+		const json_t *nics = json_object_get(json_array_get(bonds, i), "nics");
+
+		for (size_t j = 0; j < json_array_size(nics); j++) {
+			if (strcmp(json_string_value(json_array_get(nics, j)), nic) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A NIC or bond once, and what is in a bond has no networks of its own. */
+static void check_bonds(const json_t *group, const char *pointer, struct error_list *errors)
+{
+	const json_t *bonds = json_object_get(group, "bonds");
+	const json_t *nics = json_object_get(group, "nics");
+	CLEANUP(json_decrefp) json_t *taken = json_object();
+	char list[POINTER_SIZE];
+	char path[POINTER_SIZE];
+
+	if (!json_is_array(bonds))
+		return;
+	(void)text_format(list, sizeof(list), "%s/bonds", pointer);
+	objects_check(bonds, bond_members, COUNT_OF(bond_members), list, errors);
+	for (size_t i = 0; errors->count == 0 && i < json_array_size(bonds); i++) {
+		pointer_of(list, i, "", path);
+		check_bond(json_array_get(bonds, i), path, taken, errors);
+	}
+	(void)text_format(list, sizeof(list), "%s/nics", pointer);
+	for (size_t i = 0; errors->count == 0 && i < json_array_size(nics); i++) {
+		if (!is_member(bonds, word_of(json_array_get(nics, i), "nic", "")))
+			continue;
+		pointer_of(list, i, "/nic", path);
+		error_list_pointer(errors, path, "the NIC is in a bond", "the bond");
 	}
 }
 
@@ -231,6 +314,8 @@ void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors
 		pointer_of("/groups", i, "/nics", path);
 		pdci_nics_check(json_object_get(json_array_get(groups, i), "nics"), names, path,
 				errors);
+		pointer_of("/groups", i, "", path);
+		check_bonds(json_array_get(groups, i), path, errors);
 	}
 }
 

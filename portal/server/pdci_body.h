@@ -8,10 +8,12 @@
 #include "portal/server/error_list.h"
 
 /* The same limits as bampi/control/alloc. */
-#define PDCI_GROUPS_MAX   16
-#define PDCI_COUNT_MAX    4096
-#define PDCI_NETWORKS_MAX 16
-#define PDCI_NICS_MAX     64
+#define PDCI_GROUPS_MAX    16
+#define PDCI_COUNT_MAX     4096
+#define PDCI_NETWORKS_MAX  16
+#define PDCI_NICS_MAX      64
+#define PDCI_BONDS_MAX     8
+#define PDCI_BOND_NICS_MAX 8
 
 /* Says in `errors` what is wrong. `tenant_needed`: nobody else says whose it is. */
 void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors);

@@ -19,6 +19,7 @@
 
 static const struct member_row action_members[] = {
 	{"action", MEMBER_WORD, MEMBER_REQUIRED, 0, 0, pdci_action_words},
+	{"node", MEMBER_NAME, 0, 0, 0, NULL},
 };
 
 static const char *text_of(const json_t *body, const char *name)
@@ -150,20 +151,27 @@ static void pdci_create(struct exchange *exchange)
 static void pdci_action(struct exchange *exchange)
 {
 	struct error_list errors = {0};
+	const char *action = text_of(exchange->body, "action");
+	bool replace = action && strcmp(action, "replace") == 0;
 
 	members_check(exchange->body, action_members, COUNT_OF(action_members), "", &errors);
+	if (errors.count == 0 && replace != (json_object_get(exchange->body, "node") != NULL))
+		error_list_pointer(&errors, "/node",
+				   replace ? "this member is needed" : "it is all of it that goes",
+				   replace ? "a node of the PDCI" : NULL);
 	if (errors.count > 0) {
 		exchange_refuse(exchange, &errors);
 		return;
 	}
-	exchange_write(exchange,
-		       (const struct exchange_step[]){
-			       {&store_pdci_release,
-				{exchange_arg(exchange, "{pdci}"),
-				 exchange_arg(exchange, "?tenant"), exchange->actor}},
-			       {&store_pdci_released, {NULL}},
-		       },
-		       2);
+	exchange_write(
+		exchange,
+		(const struct exchange_step[]){
+			{replace ? &store_pdci_replace : &store_pdci_release,
+			 {exchange_arg(exchange, "{pdci}"), exchange_arg(exchange, "?tenant"),
+			  exchange->actor, text_of(exchange->body, "node")}},
+			{&store_pdci_released, {NULL}},
+		},
+		2);
 }
 
 /* --- usage --- */

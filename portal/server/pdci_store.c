@@ -13,9 +13,18 @@
 	"and m.released_at is null and d.plan <> 'release' and d.state = 'done'), "                                                                \
 	"'actor', p.actor, 'version', p.version, 'created_at', p.created_at, 'ready_at', p.ready_at, 'ended_at', p.ended_at)"
 
+/* Which NIC, or bond of which NICs, of a node carries what; m is pdci_node. */
+#define PDCI_NICS                                                                                                                                  \
+	"coalesce((select jsonb_agg(jsonb_build_object('nic', w.nic, 'network', n.name, 'mode', w.mode, 'address', host(w.address), "              \
+	"'vlan', case when w.mode = 'tagged' then haas.node_network_vlan(w.node_id, w.nic, w.network_id) end, "                                    \
+	"'members', (select jsonb_agg(b.nic order by b.nic) from haas.node_bond b where b.node_id = w.node_id and b.name = w.nic)) "               \
+	"order by w.nic, w.mode = 'tagged', n.name) from haas.node_network w join haas.network n on n.id = w.network_id "                          \
+	"where w.node_id = m.node_id and n.pdci_id = m.pdci_id and m.released_at is null), '[]')"
+
 #define PDCI_WHOLE                                                                                                                                 \
 	PDCI_ITEM " || jsonb_build_object('request', p.request, 'nodes', coalesce((select jsonb_agg(jsonb_build_object('node', m.node, "           \
-	"'class', m.class, 'group', m.group_index, 'address', host(m.address), 'released_at', m.released_at, 'deployment', "                       \
+	"'class', m.class, 'group', m.group_index, 'address', host(m.address), 'released_at', m.released_at, 'replaces', m.replaces, 'replaced_by', m.replaced_by, "                              \
+	"'replacing', m.replace_asked_at is not null and m.replaced_by is null, 'nics', " PDCI_NICS ", 'deployment', "                       \
 	"(select " DEPLOYMENT_ITEM " from haas.deployment_view v where v.id = m.deployment_id)) order by m.group_index, m.node) "                  \
 	"from haas.pdci_node m where m.pdci_id = p.id), '[]'), "                                                                                   \
 	"'networks', coalesce((select jsonb_agg(jsonb_build_object('id', n.id, 'name', n.name, 'prefix', n.prefix::text, 'wanted', n.wanted) "     \
@@ -55,6 +64,11 @@ const struct db_query store_pdci_created = {
 const struct db_query store_pdci_release = {
 	"pdci_release",
 	"select set_config('haas.result', f.id::text, true), haas.pdci_release(f.id, $3) from (select haas.pdci_find($1, $2) as id offset 0) f", 3};
+
+/* $4: as for a release, so that both are called alike. */
+const struct db_query store_pdci_replace = {
+	"pdci_replace",
+	"select set_config('haas.result', f.id::text, true), haas.pdci_replace(f.id, $4, $3) from (select haas.pdci_find($1, $2) as id offset 0) f", 4};
 
 const struct db_query store_pdci_released = {
 	"pdci_released",

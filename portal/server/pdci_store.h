@@ -12,6 +12,7 @@ extern const struct db_query store_pdci_taken; /* $1 tenant $2 name $3 networks[
 extern const struct db_query store_pdci_create;   /* $1 tenant $2 name $3 request $4 actor */
 extern const struct db_query store_pdci_created;  /* -> answer */
 extern const struct db_query store_pdci_release;  /* $1 id or name $2 tenant $3 actor */
+extern const struct db_query store_pdci_replace;  /* as store_pdci_release; $4 node */
 extern const struct db_query store_pdci_released; /* -> answer */
 extern const struct db_query
 	store_usage_list; /* $1 limit $2 cursor $3 tenant $4 from $5 to $6 kind -> (page) */

@@ -32,7 +32,8 @@ const char *const alert_state_words[] = {"open", "all", NULL};
 const char *const attachment_mode_words[] = {"access", "native", "tagged", NULL};
 const char *const network_kind_words[] = {"tenant", "provisioning", "bmc", "quarantine", NULL};
 const char *const port_action_words[] = {"park", "release", NULL};
-const char *const pdci_action_words[] = {"release", NULL};
+const char *const pdci_action_words[] = {"release", "replace", NULL};
+const char *const spare_words[] = {"none", "automatic", NULL};
 const char *const pdci_state_words[] = {"requested", "infeasible", "building", "ready",
 					"failed",    "releasing",  "released", NULL};
 const char *const spread_words[] = {"near", "rack", NULL};

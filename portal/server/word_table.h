@@ -31,5 +31,6 @@ extern const char *const attachment_mode_words[];
 extern const char *const network_kind_words[];
 extern const char *const port_action_words[];
 extern const char *const pdci_action_words[];
+extern const char *const spare_words[];
 extern const char *const pdci_state_words[];
 extern const char *const spread_words[];

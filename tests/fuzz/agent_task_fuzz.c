@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bampi/agent/image_manifest.h"
-#include "bampi/agent/os_files.h"
+#include "bampi/agent/os_network.h"
 #include "bampi/agent/task.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,6 +25,22 @@ static void check_settings(const struct task *task)
 	}
 	if (strpbrk(settings.hostname, "/\n ") || settings.nic_count > OS_NIC_LIMIT)
 		abort();
+	for (size_t i = 0; i < settings.nic_count; i++) {
+		const struct os_nic *nic = &settings.nics[i];
+
+		/* Bonds before members, VLANs behind what they lie on, each on something that is.
+		 */
+		if (nic->parent != OS_NONE && nic->parent >= i)
+			abort();
+		if ((nic->kind == OS_VLAN) != (nic->vlan != 0) ||
+		    (nic->kind == OS_NIC && nic->parent != OS_NONE &&
+		     (nic->addressed || settings.nics[nic->parent].kind != OS_BOND)))
+			abort();
+		if (nic->kind != OS_NIC)
+			os_netdev_text(&settings, i, &text);
+		os_network_text(&settings, i, &text);
+	}
+	os_netplan_text(&settings, &text);
 	os_hosts_text(&settings, &text);
 	os_interfaces_text(&settings, &text);
 	os_keys_text(&settings, &text);

@@ -1,8 +1,9 @@
 // links: portal_server control_alloc
 /* A body of POST /pdcis that is accepted asks for 1..PDCI_GROUPS_MAX groups of nodes, each NIC for
- * a network of the PDCI, at most one of them untagged; its prefixes do not overlap and have room;
- * the request that is made of it is the body without its name and tenant, and bampid reads it with
- * the same counts. One that is refused has an error with a place. */
+ * a network of the PDCI, at most one of them untagged, each NIC in one bond at most; its prefixes
+ * do not overlap and have room; the request that is made of it is the body without its name and
+ * tenant, and bampid reads it with the same counts. One that is refused has an error with a place.
+ */
 #undef NDEBUG /* the invariants are the test */
 #include <assert.h>
 #include <stdint.h>
@@ -57,6 +58,50 @@ static void check_nics(const json_t *body, const json_t *nics)
 	}
 }
 
+/* Times that a group's bonds name a NIC or a bond. */
+static size_t times(const json_t *bonds, const char *name)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < json_array_size(bonds); i++) {
+		const json_t *bond = json_array_get(bonds, i);
+		const json_t *nics = json_object_get(bond, "nics");
+
+		assert(json_array_size(nics) >= 2 && json_array_size(nics) <= PDCI_BOND_NICS_MAX);
+		found += strcmp(word_of(bond, "name"), name) == 0;
+		for (size_t j = 0; j < json_array_size(nics); j++)
+			found += strcmp(json_string_value(json_array_get(nics, j)), name) == 0;
+	}
+	return found;
+}
+
+static bool is_bond(const json_t *bonds, const char *name)
+{
+	for (size_t i = 0; i < json_array_size(bonds); i++) {
+		if (strcmp(word_of(json_array_get(bonds, i), "name"), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Each name once, and what carries a network is a bond or in none. */
+static void check_bonds(const json_t *bonds, const json_t *nics)
+{
+	for (size_t i = 0; i < json_array_size(bonds); i++) {
+		const json_t *bond = json_array_get(bonds, i);
+		const json_t *members = json_object_get(bond, "nics");
+
+		assert(times(bonds, word_of(bond, "name")) == 1);
+		for (size_t j = 0; j < json_array_size(members); j++)
+			assert(times(bonds, json_string_value(json_array_get(members, j))) == 1);
+	}
+	for (size_t i = 0; i < json_array_size(nics); i++) {
+		const char *nic = word_of(json_array_get(nics, i), "nic");
+
+		assert(times(bonds, nic) == 0 || is_bond(bonds, nic));
+	}
+}
+
 static void check_prefixes(const json_t *networks)
 {
 	for (size_t i = 0; i < json_array_size(networks); i++) {
@@ -93,12 +138,15 @@ static void check_accepted(json_t *body)
 	assert(json_equal(json_object_get(again, "groups"), groups));
 	assert(pdci_request_read(again, &request, &problem) == 0);
 	assert(request.group_count == json_array_size(groups));
+	assert(request.spare ==
+	       (word_of(body, "spare") && strcmp(word_of(body, "spare"), "automatic") == 0));
 	for (size_t i = 0; i < request.group_count; i++) {
 		const json_t *group = json_array_get(groups, i);
 
 		assert(request.groups[i].count ==
 		       (unsigned)json_integer_value(json_object_get(group, "count")));
 		check_nics(body, json_object_get(group, "nics"));
+		check_bonds(json_object_get(group, "bonds"), json_object_get(group, "nics"));
 	}
 	json_decref(again);
 	free(text);

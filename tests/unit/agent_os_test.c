@@ -141,6 +141,137 @@ static void test_udev(void **state)
 		    "[Match]\nMACAddress=52:54:00:00:00:08\n\n[Link]\nName=net1\n");
 }
 
+/* A bond of two NICs with an untagged network, a tagged one with and one without an address. */
+static const char bonded[] =
+	"{\"hostname\":\"n7\",\"disk\":\"vda\",\"root_partition\":2,"
+	"\"bonds\":[{\"name\":\"bond0\",\"macs\":[\"52:54:00:00:00:07\",\"52:54:00:00:00:08\"]}],"
+	"\"addresses\":[{\"bond\":\"bond0\",\"address\":\"10.2.0.7/22\",\"gateway\":\"10.2.0.1\"},"
+	"{\"bond\":\"bond0\",\"vlan\":1301,\"address\":\"10.3.0.7/24\"},"
+	"{\"bond\":\"bond0\",\"vlan\":1302,\"address\":\"none\"}]}";
+
+static void configure(struct fixture *f, const char *text)
+{
+	struct problem problem = {0};
+
+	json_decref(f->params);
+	f->params = parse(text);
+	assert_int_equal(os_settings_read(f->params, &f->settings, &problem), 0);
+	assert_int_equal(configure_os_name_nics(&f->env, f->root_fd, &f->settings, &problem), 0);
+	assert_int_equal(configure_os_tree(f->root_fd, &f->settings, &problem), 0);
+}
+
+static void test_bond_by_ifupdown(void **state)
+{
+	struct fixture *f = *state;
+
+	configure(f, bonded);
+	assert_file(
+		f, "/root/etc/network/interfaces", 0644,
+		"# Written when the node was installed; the names belong to the MACs beside them.\n"
+		"auto lo\niface lo inet loopback\n\n"
+		"auto bond0\niface bond0 inet static\n"
+		"\taddress 10.2.0.7\n\tnetmask 255.255.252.0\n\tgateway 10.2.0.1\n"
+		"\tpre-up modprobe bonding max_bonds=0 2>/dev/null || true\n"
+		"\tpre-up [ -d /sys/class/net/bond0 ] || echo +bond0 >/sys/class/net/bonding_masters\n"
+		"\tpre-up cd /sys/class/net/bond0/bonding && echo 802.3ad >mode && echo 100 >miimon"
+		" && echo fast >lacp_rate && echo layer3+4 >xmit_hash_policy\n"
+		"\tpre-up ip link set dev eth1 down; echo +eth1 >/sys/class/net/bond0/bonding/slaves\n"
+		"\tpre-up ip link set dev eth0 down; echo +eth0 >/sys/class/net/bond0/bonding/slaves\n"
+		"\tpost-down echo -bond0 >/sys/class/net/bonding_masters\n\n"
+		"# 52:54:00:00:00:07 is eth1, of bond0\n\n"
+		"# 52:54:00:00:00:08 is eth0, of bond0\n\n"
+		"auto bond0.1301\niface bond0.1301 inet static\n"
+		"\taddress 10.3.0.7\n\tnetmask 255.255.255.0\n"
+		"\tpre-up [ -d /sys/class/net/bond0.1301 ] || ip link add link bond0 name bond0.1301 type vlan id 1301\n"
+		"\tpost-down ip link del dev bond0.1301\n\n"
+		"auto bond0.1302\niface bond0.1302 inet manual\n"
+		"\tpre-up [ -d /sys/class/net/bond0.1302 ] || ip link add link bond0 name bond0.1302 type vlan id 1302\n"
+		"\tpost-down ip link del dev bond0.1302\n"
+		"\tup ip link set dev bond0.1302 up\n");
+}
+
+static void test_bond_by_networkd(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(shell("cd %s/root && mkdir -p usr/lib/systemd && touch "
+			       "usr/lib/systemd/systemd-udevd usr/lib/systemd/systemd-networkd",
+			       f->top),
+			 0);
+	configure(f, bonded);
+	assert_file(f, "/root/etc/systemd/network/20-haas-bond0.netdev", 0644,
+		    "[NetDev]\nName=bond0\nKind=bond\n\n[Bond]\nMode=802.3ad\n"
+		    "LACPTransmitRate=fast\nMIIMonitorSec=100ms\nTransmitHashPolicy=layer3+4\n");
+	assert_file(f, "/root/etc/systemd/network/20-haas-bond0.network", 0644,
+		    "[Match]\nName=bond0\n\n[Network]\nAddress=10.2.0.7/22\nGateway=10.2.0.1\n"
+		    "VLAN=bond0.1301\nVLAN=bond0.1302\n");
+	assert_file(f, "/root/etc/systemd/network/20-haas-net0.network", 0644,
+		    "[Match]\nName=net0\n\n[Network]\nBond=bond0\n");
+	assert_file(f, "/root/etc/systemd/network/20-haas-bond0.1302.netdev", 0644,
+		    "[NetDev]\nName=bond0.1302\nKind=vlan\n\n[VLAN]\nId=1302\n");
+	assert_file(f, "/root/etc/systemd/network/20-haas-bond0.1302.network", 0644,
+		    "[Match]\nName=bond0.1302\n\n[Network]\nLinkLocalAddressing=no\n");
+	assert_file(f, "/root/etc/systemd/network/10-haas-net1.link", 0644,
+		    "[Match]\nMACAddress=52:54:00:00:00:08\n\n[Link]\nName=net1\n");
+	assert_int_equal(shell("test ! -e %s/root/etc/network/interfaces", f->top), 0);
+}
+
+static void test_bond_by_netplan(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(shell("cd %s/root && mkdir -p usr/sbin && touch usr/sbin/netplan", f->top),
+			 0);
+	configure(f, bonded);
+	assert_file(
+		f, "/root/etc/netplan/90-haas.yaml", 0600,
+		"# Written when the node was installed.\nnetwork:\n  version: 2\n  ethernets:\n"
+		"    eth1:\n      match: {macaddress: \"52:54:00:00:00:07\"}\n      set-name: eth1\n"
+		"      link-local: []\n"
+		"    eth0:\n      match: {macaddress: \"52:54:00:00:00:08\"}\n      set-name: eth0\n"
+		"      link-local: []\n"
+		"  bonds:\n    bond0:\n      interfaces: [eth1, eth0]\n"
+		"      parameters: {mode: 802.3ad, lacp-rate: fast, mii-monitor-interval: 100, "
+		"transmit-hash-policy: layer3+4}\n"
+		"      addresses: [10.2.0.7/22]\n      routes: [{to: 0.0.0.0/0, via: 10.2.0.1}]\n"
+		"  vlans:\n    bond0.1301:\n      id: 1301\n      link: bond0\n"
+		"      addresses: [10.3.0.7/24]\n"
+		"    bond0.1302:\n      id: 1302\n      link: bond0\n      link-local: []\n");
+}
+
+/* Two NICs, one a trunk with an untagged network; and one that the bond's name would hide. */
+static void test_trunk(void **state)
+{
+	struct fixture *f = *state;
+	struct problem problem = {0};
+	json_t *json;
+
+	configure(f, "{\"hostname\":\"n7\",\"disk\":\"vda\",\"root_partition\":2,\"addresses\":["
+		     "{\"mac\":\"52:54:00:00:00:07\",\"vlan\":7,\"address\":\"10.3.0.7/24\"},"
+		     "{\"mac\":\"52:54:00:00:00:07\",\"address\":\"10.2.0.7/22\"},"
+		     "{\"mac\":\"52:54:00:00:00:08\",\"vlan\":7,\"address\":\"dhcp\"}]}");
+	assert_file(
+		f, "/root/etc/network/interfaces", 0644,
+		"# Written when the node was installed; the names belong to the MACs beside them.\n"
+		"auto lo\niface lo inet loopback\n\n"
+		"# 52:54:00:00:00:07\nauto eth1\niface eth1 inet static\n"
+		"\taddress 10.2.0.7\n\tnetmask 255.255.252.0\n\n"
+		"auto eth1.7\niface eth1.7 inet static\n\taddress 10.3.0.7\n\tnetmask 255.255.255.0\n"
+		"\tpre-up [ -d /sys/class/net/eth1.7 ] || ip link add link eth1 name eth1.7 type vlan id 7\n"
+		"\tpost-down ip link del dev eth1.7\n\n"
+		"# 52:54:00:00:00:08\nauto eth0\niface eth0 inet manual\n\tup ip link set dev eth0 up\n\n"
+		"auto eth0.7\niface eth0.7 inet dhcp\n"
+		"\tpre-up [ -d /sys/class/net/eth0.7 ] || ip link add link eth0 name eth0.7 type vlan id 7\n"
+		"\tpost-down ip link del dev eth0.7\n");
+	json = parse(
+		"{\"hostname\":\"n7\",\"disk\":\"vda\",\"root_partition\":2,\"bonds\":[{\"name\":"
+		"\"eth1\",\"macs\":[\"52:54:00:00:00:07\"]}]}");
+	assert_int_equal(os_settings_read(json, &f->settings, &problem), 0);
+	assert_int_equal(configure_os_name_nics(&f->env, f->root_fd, &f->settings, &problem),
+			 E_CONFLICT);
+	json_decref(json);
+}
+
 static void test_unknown_nic(void **state)
 {
 	struct fixture *f = *state;
@@ -199,6 +330,17 @@ static void test_bad_settings(void **state)
 		"{\"addresses\":[{\"mac\":\"52:54:00:00:00:07\",\"address\":\"10.2.0.7\"}]}",
 		"{\"addresses\":[{\"mac\":\"52:54:00:00:00:07\",\"address\":\"10.2.0.7/33\"}]}",
 		"{\"addresses\":[{\"mac\":\"52:54:00:00:00:07\",\"address\":\"10.2.0.7/24\",\"gateway\":\"x\"}]}",
+		"{\"addresses\":[{\"bond\":\"bond0\",\"address\":\"none\"}]}",
+		"{\"addresses\":[{\"mac\":\"52:54:00:00:00:07\",\"vlan\":4095}]}",
+		"{\"addresses\":[{\"mac\":\"52:54:00:00:00:07\",\"vlan\":7},"
+		"{\"mac\":\"52:54:00:00:00:07\",\"vlan\":7}]}",
+		"{\"addresses\":[{\"mac\":\"52:54:00:00:00:07\"},{\"mac\":\"52:54:00:00:00:07\"}]}",
+		"{\"bonds\":{}}",
+		"{\"bonds\":[{\"name\":\"bond0\",\"macs\":[]}]}",
+		"{\"bonds\":[{\"name\":\"bond0\\niface\",\"macs\":[\"52:54:00:00:00:07\"]}]}",
+		"{\"bonds\":[{\"name\":\"lo\",\"macs\":[\"52:54:00:00:00:07\"]}]}",
+		"{\"bonds\":[{\"name\":\"bond0\",\"macs\":[\"52:54:00:00:00:07\"]}]}",
+		"{\"bonds\":[{\"name\":\"bond0\",\"macs\":[\"52:54:00:00:00:09\",\"52:54:00:00:00:09\"]}]}",
 		"{\"root_partition\":0}",
 		"{\"root_partition\":\"2\"}",
 	};
@@ -254,6 +396,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_tree, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_udev, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_bond_by_ifupdown, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_bond_by_networkd, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_bond_by_netplan, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_trunk, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_unknown_nic, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
 		cmocka_unit_test(test_bad_settings),

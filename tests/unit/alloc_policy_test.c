@@ -243,6 +243,67 @@ static void choices_hold_for_any_site(void **state)
 	}
 }
 
+static void nics_that_do_not_fit(void **state)
+{
+	const struct alloc_group groups[] = {
+		{.class = "gpu", .count = 1, .firmwares = ANY_FIRMWARE, .place = 0},
+		{.class = "gpu", .count = 2, .firmwares = ANY_FIRMWARE, .place = 1},
+	};
+	const struct alloc_request request = {groups, COUNT_OF(groups), ALLOC_NEAR};
+	struct alloc_node nodes[] = {
+		{.id = 1,
+		 .name = "n1",
+		 .class = "gpu",
+		 .state = NODE_FREE,
+		 .bootable = true,
+		 .fits = "-s"},
+		{.id = 2,
+		 .name = "n2",
+		 .class = "gpu",
+		 .state = NODE_FREE,
+		 .bootable = true,
+		 .fits = "--"},
+		{.id = 3,
+		 .name = "n3",
+		 .class = "gpu",
+		 .state = NODE_FREE,
+		 .bootable = true,
+		 .fits = "na"},
+		{.id = 4,
+		 .name = "n4",
+		 .class = "gpu",
+		 .state = NODE_ACTIVE,
+		 .bootable = true,
+		 .fits = "pp"},
+	};
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+	CLEANUP(text_done) struct text named = {0};
+	CLEANUP(text_done) struct text told = {0};
+
+	(void)state;
+	assert_int_equal(alloc_choose(nodes, COUNT_OF(nodes), &request, &answer), 0);
+	assert_false(answer.feasible);
+	assert_int_equal(answer.got[0], 1); /* n1: its bond is another group's concern */
+	assert_int_equal(answer.got[1], 1);
+	assert_string_equal(nodes[answer.picks[0].node].name, "n1");
+	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, 9, &named);
+	assert_string_equal(text_get(&named),
+			    "group 2 (class gpu): 1 of 2, n1 has a bond that ends at two switches "
+			    "(MLAG is not offered), n3 has a bond whose ports are not one "
+			    "aggregate of its switch, n4 is active");
+	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, 0, &told);
+	assert_string_equal(text_get(&told),
+			    "group 2 (class gpu): 1 of 2; NICs: a bond ends at two switches (MLAG "
+			    "is not offered), the ports of a bond are not one aggregate of their "
+			    "switch");
+	nodes[0].fits[1] = nodes[2].fits[1] = '-';
+	nodes[0].fits[0] = 'b';
+	nodes[2].fits[0] = '-';
+	alloc_answer_done(&answer);
+	assert_int_equal(alloc_choose(nodes, COUNT_OF(nodes), &request, &answer), 0);
+	assert_true(answer.feasible);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +314,7 @@ int main(void)
 		cmocka_unit_test(groups_with_less_choice_go_first),
 		cmocka_unit_test(nonsense_is_refused_and_nothing_is_infeasible),
 		cmocka_unit_test(choices_hold_for_any_site),
+		cmocka_unit_test(nics_that_do_not_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,11 +121,62 @@ static void the_console_is_a_witness(void **state)
 	}
 }
 
+/* The OS is told the numbers of tagged networks, and waits for them; without switches of ours there
+ * are none. */
+static void numbers_of_tagged_networks(void **state)
+{
+	static const struct {
+		struct network_facts network;
+		enum verdict verdict;
+		const char *addresses; /* that the agent is told; NULL = nothing yet */
+	} cases[] = {
+		{{.managed = true}, STEP_WAITING, NULL},
+		{{.managed = true, .vlan_count = 1, .vlans = {{.network = 8, .vlan = 101}}},
+		 STEP_WAITING,
+		 NULL},
+		{{.managed = true, .vlan_count = 1, .vlans = {{.network = 9, .vlan = 102}}},
+		 STEP_WAITING,
+		 "[{\"mac\": \"a\", \"address\": \"10.1.0.1/24\"}, {\"bond\": \"b\", \"address\": "
+		 "\"none\", \"vlan\": 102}]"},
+		{{.managed = false},
+		 STEP_WAITING,
+		 "[{\"mac\": \"a\", \"address\": \"10.1.0.1/24\"}]"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct facts facts = test_facts(PLAN_INSTALL);
+		struct outcome outcome = {0};
+		char *told;
+
+		set_agent(&facts);
+		facts.network = cases[i].network;
+		json_t *params = json_pack("{s:[{s:s,s:s},{s:s,s:i,s:s}]}", "addresses", "mac", "a",
+					   "address", "10.1.0.1/24", "bond", "b", "network", 9,
+					   "address", "none");
+
+		facts.deployment.params = params;
+		step_configure_os(&facts, NOW, &outcome);
+		assert_int_equal(outcome.verdict, cases[i].verdict);
+		assert_int_equal(outcome.post_params != NULL, cases[i].addresses != NULL);
+		if (cases[i].addresses) {
+			told = json_dumps(json_object_get(outcome.post_params, "addresses"), 0);
+			assert_string_equal(told, cases[i].addresses);
+			free(told);
+		} else {
+			assert_non_null(strstr(outcome.problem.message, "has no VLAN yet"));
+		}
+		json_decref(params);
+		outcome_done(&outcome);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_case),
 		cmocka_unit_test(the_end_parks),
+		cmocka_unit_test(numbers_of_tagged_networks),
 		cmocka_unit_test(the_console_is_a_witness),
 	};
 

@@ -25,9 +25,36 @@ static const char *const state_refusals[NODE_STATE_COUNT] = {
 	[NODE_HELD] = "is held",
 };
 
+/* What speaks against a node's NICs: of the node, and of no node in particular. */
+static const struct {
+	char letter;
+	const char *text;
+	const char *kind;
+} fit_refusals[] = {
+	{'n', "has not all the NICs", "a NIC of this name is missing"},
+	{'p', "has a bond whose ports nobody knows", "ports of a bond are not known"},
+	{'s', "has a bond that ends at two switches (MLAG is not offered)",
+	 "a bond ends at two switches (MLAG is not offered)"},
+	{'a', "has a bond whose ports are not one aggregate of its switch",
+	 "the ports of a bond are not one aggregate of their switch"},
+	{'b', "is cabled for a bond that is not asked for", "cabled for a bond: ask for it"},
+};
+
+/* Index into fit_refusals, COUNT_OF when nothing does. */
+static size_t fit_of(const struct alloc_node *node, const struct alloc_group *group)
+{
+	size_t i = 0;
+
+	while (i < COUNT_OF(fit_refusals) && fit_refusals[i].letter != node->fits[group->place])
+		i++;
+	return i;
+}
+
 const char *alloc_refusal(const struct alloc_node *node, const struct alloc_group *group, char *ret,
 			  size_t room)
 {
+	size_t fit = fit_of(node, group);
+
 	if (group->class[0] && strcmp(node->class, group->class) != 0)
 		return "is of another class";
 	if (state_refusals[node->state])
@@ -40,6 +67,8 @@ const char *alloc_refusal(const struct alloc_node *node, const struct alloc_grou
 		return "has no BMC or no boot NIC";
 	if ((group->firmwares & 1U << node->firmware) == 0)
 		return "does not boot the image (firmware)";
+	if (fit < COUNT_OF(fit_refusals))
+		return fit_refusals[fit].text;
 	if (node->label[0]) {
 		(void)text_format(ret, room, "has health label %s", node->label);
 		return ret;
@@ -360,6 +389,26 @@ int alloc_choose(const struct alloc_node nodes[], size_t count, const struct all
 	return 0;
 }
 
+/* Each kind once, of nodes that only their NICs speak against. */
+static void add_fits(const struct alloc_node nodes[], size_t count, const struct alloc_group *group,
+		     struct text *ret)
+{
+	bool said[COUNT_OF(fit_refusals)] = {false};
+	const char *between = "; NICs: ";
+
+	for (size_t i = 0; i < count; i++) {
+		size_t fit = fit_of(&nodes[i], group);
+		char room[96];
+
+		if (fit == COUNT_OF(fit_refusals) || said[fit] ||
+		    alloc_refusal(&nodes[i], group, room, sizeof(room)) != fit_refusals[fit].text)
+			continue;
+		text_addf(ret, "%s%s", between, fit_refusals[fit].kind);
+		between = ", ";
+		said[fit] = true;
+	}
+}
+
 void alloc_reasons(const struct alloc_node nodes[], size_t count,
 		   const struct alloc_request *request, const struct alloc_answer *answer,
 		   unsigned names, struct text *ret)
@@ -373,6 +422,8 @@ void alloc_reasons(const struct alloc_node nodes[], size_t count,
 		text_addf(ret, "%sgroup %zu (%s%s): %u of %u", ret->size ? "; " : "", g + 1,
 			  group->class[0] ? "class " : "any class", group->class, answer->got[g],
 			  group->count);
+		if (names == 0)
+			add_fits(nodes, count, group, ret);
 		for (size_t i = 0; names > 0 && i < count; i++) {
 			char room[96];
 			const char *why = alloc_refusal(&nodes[i], group, room, sizeof(room));

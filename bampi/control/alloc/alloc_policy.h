@@ -35,12 +35,16 @@ struct alloc_node {
 	bool dirty, busy; /* busy: a deployment is under way */
 	bool bootable;    /* it has a BMC and a boot NIC */
 	char label[64];   /* a health label that forbids giving it out; "" = none */
+	/* Per group of the request, by its place: can its NICs be what the group asks for? Letters
+	 * of node_fits (db/schema); '-' and 0 = yes. */
+	char fits[ALLOC_GROUPS_MAX + 1];
 };
 
 struct alloc_group {
 	char class[64];     /* "" = any */
 	unsigned count;     /* 1 or more */
 	unsigned firmwares; /* bits 1 << enum node_firmware that its image boots under */
+	size_t place;       /* in the request; below ALLOC_GROUPS_MAX */
 };
 
 struct alloc_request {
@@ -75,7 +79,9 @@ const char *alloc_refusal(const struct alloc_node *node, const struct alloc_grou
 			  size_t room);
 
 /* "group 1 (class gpu): 2 of 3; n4 is active, n5 is dirty, and 7 more" for each group that falls
- * short, at most `names` nodes named each; 0 names none, and does not tell how many there are. */
+ * short, at most `names` nodes named each; 0 names none, does not tell how many there are, and says
+ * once what speaks against NICs: "group 1 (class gpu): 0 of 2; NICs: a bond ends at two switches".
+ */
 void alloc_reasons(const struct alloc_node nodes[], size_t count,
 		   const struct alloc_request *request, const struct alloc_answer *answer,
 		   unsigned names, struct text *ret);

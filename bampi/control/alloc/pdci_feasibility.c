@@ -126,7 +126,10 @@ static int ask(struct pdci_runner *runner, struct http_request *http, const json
 	question->names = json_is_true(json_object_get(body, "names"));
 	rc = pdci_request_read(json_object_get(body, "request"), &question->request, problem);
 	if (rc == 0)
-		rc = pdci_store_facts(runner->options.db, tenant ? tenant : "", &question->request,
+		rc = pdci_store_facts(runner->options.db,
+				      &(struct pdci_facts_ask){tenant ? tenant : "",
+							       &question->request,
+							       json_object_get(body, "request")},
 				      on_images, on_nodes, question);
 	if (rc)
 		return rc;

@@ -14,6 +14,7 @@ static int read_group(const json_t *group, size_t index, struct pdci_request *re
 	const char *class = json_get_string(&reader, "class", false);
 	const char *image = json_get_string(&reader, "image", true);
 
+	ret->groups[index].place = index;
 	ret->groups[index].count = (unsigned)json_get_int(&reader, "count", 1, COUNT_MAX, 0, true);
 	if (problem_is_set(&reader.problem))
 		return problem_set(problem, E_INVALID, "group %zu: %s", index + 1,
@@ -29,6 +30,7 @@ int pdci_request_read(const json_t *request, struct pdci_request *ret, struct pr
 {
 	const json_t *groups = json_object_get(request, "groups");
 	const char *spread = json_string_value(json_object_get(request, "spread"));
+	const char *spare = json_string_value(json_object_get(request, "spare"));
 	struct pdci_request read = {.group_count = json_array_size(groups)};
 	int word = enum_value(alloc_spread_words, ALLOC_SPREAD_COUNT, spread ? spread : "near");
 
@@ -38,6 +40,7 @@ int pdci_request_read(const json_t *request, struct pdci_request *ret, struct pr
 	if (word < 0)
 		return problem_set(problem, E_INVALID, "spread: near or rack");
 	read.spread = (enum alloc_spread)word;
+	read.spare = spare && strcmp(spare, "automatic") == 0;
 	for (size_t i = 0; i < read.group_count; i++) {
 		int rc = read_group(json_array_get(groups, i), i, &read, problem);
 

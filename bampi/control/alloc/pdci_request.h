@@ -15,6 +15,7 @@ struct pdci_request {
 	char images[ALLOC_GROUPS_MAX][PDCI_IMAGE_SIZE]; /* "NAME" or "NAME:VERSION" */
 	size_t group_count;
 	enum alloc_spread spread;
+	bool spare; /* a node that fails is replaced without being asked */
 };
 
 /* E_INVALID with a problem that names the member. */

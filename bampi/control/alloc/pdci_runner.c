@@ -144,6 +144,14 @@ static void on_images(void *context, int rc, const PGresult *result, const struc
 		pdci_images_read(result, &runner->request, &runner->save.problem);
 }
 
+static int ask_facts(struct pdci_runner *runner, db_result_fn on_rows)
+{
+	const struct pdci_facts_ask ask = {runner->claim.tenant, &runner->request,
+					   runner->claim.request};
+
+	return pdci_store_facts(runner->options.db, &ask, on_images, on_rows, runner);
+}
+
 static void allocate(struct pdci_runner *runner)
 {
 	int rc = pdci_request_read(runner->claim.request, &runner->request, &runner->save.problem);
@@ -154,10 +162,135 @@ static void allocate(struct pdci_runner *runner)
 		save(runner);
 		return;
 	}
-	rc = pdci_store_facts(runner->options.db, runner->claim.tenant, &runner->request, on_images,
-			      on_nodes, runner);
+	rc = ask_facts(runner, on_nodes);
 	if (rc)
 		give_up(runner, rc, NULL);
+}
+
+/* --- one node for another
+ * -----------------------------------------------------------------------------------------------------------------
+ */
+
+static void on_taken(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+
+	(void)result;
+	if (rc == 0)
+		runner->options.changed(runner->options.context);
+	else if (rc == E_CONFLICT)
+		runner->stats.races++;
+	if (rc != 0 && rc != E_CONFLICT) {
+		give_up(runner, rc, problem);
+		return;
+	}
+	runner->stats.replaced += rc == 0;
+	runner->save.state = PDCI_BUILDING;
+	save(runner);
+}
+
+/* As many as there are take a place; for the others it is tried again. */
+static void on_spares(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+
+	if (rc == 0)
+		rc = pdci_nodes_read(result, &runner->nodes, &runner->node_count);
+	if (rc) {
+		give_up(runner, rc, problem);
+		return;
+	}
+	if (!problem_is_set(&runner->save.problem))
+		rc = pdci_choose(runner->nodes, runner->node_count, &runner->request, false,
+				 &answer, &runner->save.problem);
+	runner->save.state = PDCI_BUILDING;
+	runner->save.due_ms = problem_is_set(&runner->save.problem) ? INFEASIBLE_MS : FOLLOW_MS;
+	if (rc == 0 && answer.pick_count > 0)
+		rc = pdci_store_replace_take(runner->options.db, &runner->claim, runner->nodes,
+					     &answer, on_taken, runner);
+	else if (rc == 0)
+		save(runner);
+	if (rc)
+		give_up(runner, rc, NULL);
+}
+
+/* Only the places of nodes that are out; the first that is not is what it waits for. */
+static void on_vacant(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+	unsigned vacant = 0;
+
+	if (rc == 0)
+		rc = pdci_request_read(runner->claim.request, &runner->request,
+				       &runner->save.problem);
+	if (rc) {
+		give_up(runner, rc, problem);
+		return;
+	}
+	runner->options.changed(runner->options.context);
+	for (size_t i = 0; i < runner->request.group_count; i++)
+		runner->request.groups[i].count = 0;
+	for (int row = 0; row < PQntuples(result); row++) {
+		int64_t group = db_int(result, row, 1, 0);
+
+		if (db_is_null(result, row, 2) && group >= 0 &&
+		    group < (int64_t)runner->request.group_count) {
+			runner->request.groups[group].count++;
+			vacant++;
+		} else if (!problem_is_set(&runner->save.problem)) {
+			(void)problem_set(&runner->save.problem, E_CONFLICT, "waits for %s: %s",
+					  db_text(result, row, 0, ""), db_text(result, row, 2, ""));
+		}
+	}
+	if (vacant == 0) {
+		runner->save.state = PDCI_BUILDING;
+		runner->save.due_ms = FOLLOW_MS;
+		save(runner);
+		return;
+	}
+	runner->save.problem = (struct problem){0};
+	rc = ask_facts(runner, on_spares);
+	if (rc)
+		give_up(runner, rc, NULL);
+}
+
+static void replace(struct pdci_runner *runner)
+{
+	int rc = pdci_store_replace_step(runner->options.db, &runner->claim, on_vacant, runner);
+
+	if (rc)
+		give_up(runner, rc, NULL);
+}
+
+/* The generation moved on with it: nothing of this claim is left to save. */
+static void on_asked(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+
+	(void)result;
+	if (rc)
+		give_up(runner, rc, problem);
+	else
+		next(runner, 0);
+}
+
+/* Once for each place: whatever makes a second node fail there is for a person to look at. */
+static bool replace_by_itself(struct pdci_runner *runner)
+{
+	struct problem ignored = {0};
+	int rc;
+
+	if (runner->claim.failed == 0 || runner->claim.failed_is_spare ||
+	    pdci_request_read(runner->claim.request, &runner->request, &ignored) != 0 ||
+	    !runner->request.spare)
+		return false;
+	log_info("pdci", "%s of %s: node %s failed (%s) and is replaced", runner->claim.name,
+		 runner->claim.tenant, runner->claim.failed_node, runner->claim.failed_why);
+	rc = pdci_store_replace(runner->options.db, &runner->claim, on_asked, runner);
+	if (rc)
+		give_up(runner, rc, NULL);
+	return true;
 }
 
 /* --- releasing
@@ -208,8 +341,9 @@ static void follow(struct pdci_runner *runner)
 			       (long long)claim->done, (long long)claim->nodes,
 			       (long long)claim->failed);
 		problem_hint(&runner->save.problem,
-			     "haasctl node trace %s tells why; haasctl deployment retry goes on",
-			     claim->failed_node);
+			     "haasctl node trace %s tells why; haasctl deployment retry goes on, "
+			     "haasctl pdci replace %s %s takes another node",
+			     claim->failed_node, claim->name, claim->failed_node);
 	}
 	save(runner);
 }
@@ -229,8 +363,13 @@ static void decide(struct pdci_runner *runner)
 	case PDCI_REQUESTED:
 	case PDCI_INFEASIBLE: allocate(runner); break;
 	case PDCI_BUILDING:
-	case PDCI_FAILED: follow(runner); break;
-	case PDCI_READY:
+	case PDCI_READY: /* one of its nodes broke */
+	case PDCI_FAILED:
+		if (runner->claim.replacing > 0)
+			replace(runner);
+		else if (!replace_by_itself(runner))
+			follow(runner);
+		break;
 	case PDCI_RELEASING:
 	case PDCI_RELEASED:
 	case PDCI_STATE_COUNT:

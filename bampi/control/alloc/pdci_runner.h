@@ -25,7 +25,7 @@ struct pdci_runner_options {
 };
 
 struct pdci_runner_stats {
-	uint64_t claimed, allocated, infeasible, races, released;
+	uint64_t claimed, allocated, infeasible, races, released, replaced;
 };
 
 MUST_USE int pdci_runner_new(struct loop *loop, const struct pdci_runner_options *options,

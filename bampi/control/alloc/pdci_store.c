@@ -19,7 +19,11 @@ const char *const pdci_state_words[PDCI_STATE_COUNT + 1] = {
 };
 
 /* clang-format off */
-/* A cancelled or cleared deployment will never hand the node over: that counts as failed. */
+#define MEMBERS "haas.pdci_node m left join haas.deployment d on d.id = m.deployment_id left join haas.node n on n.id = m.node_id"
+/* A cancelled or cleared deployment will never hand the node over: that counts as failed; so does a node that nobody may touch. */
+#define FAILED "(coalesce(d.state in ('failed', 'cancelled', 'cleared'), true) or coalesce(n.state in ('broken', 'held'), true))"
+/* To be replaced, and nobody has come yet. */
+#define ASKED "(m.replace_asked_at is not null and m.replaced_by is null)"
 static const struct db_query claim_query = {"pdci_claim",
 	"with due as ("
 	"  select id from haas.pdci where due_at <= now() and (claim_until is null or claim_until <= now())"
@@ -28,15 +32,15 @@ static const struct db_query claim_query = {"pdci_claim",
 	"  update haas.pdci x set claim_owner = $1, claim_until = now() + $2::bigint * interval '1 ms', due_at = now() + $2::bigint * interval '1 ms',"
 	"    generation = x.generation + 1 from due where x.id = due.id returning x.*"
 	") "
-	"select p.id, p.generation, p.name, t.name, p.wanted = 'absent', p.state, p.request, s.nodes, s.done, s.failed, f.node, f.why "
+	"select p.id, p.generation, p.name, t.name, p.wanted = 'absent', p.state, p.request, s.nodes, s.done, s.failed, f.node, f.why, s.replacing, f.spare "
 	"from p join haas.tenant t on t.id = p.tenant_id "
-	"cross join lateral (select count(*) as nodes, count(*) filter (where d.state = 'done') as done,"
-	"  count(*) filter (where d.state in ('failed', 'cancelled', 'cleared') or d.id is null) as failed"
-	"  from haas.pdci_node m left join haas.deployment d on d.id = m.deployment_id where m.pdci_id = p.id and m.released_at is null) s "
-	"left join lateral (select m.node, coalesce(d.problem ->> 'message', 'deployment ' || d.id || ' is ' || d.state, 'its deployment is gone') as why"
-	"  from haas.pdci_node m left join haas.deployment d on d.id = m.deployment_id"
-	"  where m.pdci_id = p.id and m.released_at is null and (d.state in ('failed', 'cancelled', 'cleared') or d.id is null)"
-	"  order by m.node limit 1) f on true", 2};
+	"cross join lateral (select count(*) as nodes, count(*) filter (where not " ASKED " and not " FAILED " and d.state = 'done') as done,"
+	"  count(*) filter (where not " ASKED " and " FAILED ") as failed, count(*) filter (where " ASKED ") as replacing"
+	"  from " MEMBERS " where m.pdci_id = p.id and (m.released_at is null or " ASKED ")) s "
+	"left join lateral (select m.node, m.replaces is not null as spare, case when n.state in ('broken', 'held') then 'it is ' || n.state"
+	"  else coalesce(d.problem ->> 'message', 'deployment ' || d.id || ' is ' || d.state, 'its deployment is gone') end as why"
+	"  from " MEMBERS " where m.pdci_id = p.id and m.released_at is null and not " ASKED " and " FAILED
+	"  order by m.replaces is not null, m.node limit 1) f on true", 2};
 
 static const struct db_query images_query = {"pdci_images",
 	"select w.name, i.id is not null, 'bios' = any (i.firmware), 'uefi' = any (i.firmware) "
@@ -54,11 +58,18 @@ static const struct db_query nodes_query = {"pdci_nodes",
 	"  coalesce((select s.name from haas.wiring w join haas.switch s on s.id = w.switch_id where w.node_id = n.id order by s.name limit 1),"
 	"           (select s.name from haas.nic_location l join haas.nic x on x.mac = l.mac join haas.switch s on s.id = l.switch_id"
 	"            where x.node_id = n.id order by x.boot desc, s.name limit 1),"
-	"           (select s.name from haas.port p join haas.switch s on s.id = p.switch_id where p.node_id = n.id order by s.name limit 1), '') "
-	"from haas.node n order by n.name", 0};
+	"           (select s.name from haas.port p join haas.switch s on s.id = p.switch_id where p.node_id = n.id order by s.name limit 1), ''),"
+	"  case when n.state = 'free' then haas.node_fits(n.id, n.class, $1::jsonb) end "
+	"from haas.node n order by n.name", 1};
 
 static const struct db_query allocate_query = {"pdci_allocate", "select haas.pdci_allocate($1::bigint, $2::bigint, $3::jsonb, 'bampid')", 3};
 static const struct db_query release_query = {"pdci_release", "select node, waits_for from haas.pdci_release_step($1::bigint, $2::bigint, 'bampid')", 2};
+
+static const struct db_query replace_query = {"pdci_replace",
+	"select haas.pdci_replace(p.id, $3, 'bampid') from haas.pdci p where p.id = $1::bigint and p.generation = $2::bigint", 3};
+static const struct db_query replace_step_query = {"pdci_replace_step",
+	"select node, group_index, waits_for from haas.pdci_replace_step($1::bigint, $2::bigint, 'bampid')", 2};
+static const struct db_query replace_take_query = {"pdci_replace_take", "select haas.pdci_replace_take($1::bigint, $2::bigint, $3::jsonb, 'bampid')", 3};
 
 static const struct db_query save_query = {"pdci_save",
 	"with was as (select id, name, tenant_id, state from haas.pdci where id = $1::bigint), saved as ("
@@ -105,6 +116,8 @@ int pdci_claim_read(const PGresult *result, struct pdci_claim *ret)
 		.nodes = db_int(result, 0, 7, 0),
 		.done = db_int(result, 0, 8, 0),
 		.failed = db_int(result, 0, 9, 0),
+		.replacing = db_int(result, 0, 12, 0),
+		.failed_is_spare = db_bool(result, 0, 13),
 	};
 	(void)text_copy(ret->name, sizeof(ret->name), db_text(result, 0, 2, ""));
 	(void)text_copy(ret->tenant, sizeof(ret->tenant), db_text(result, 0, 3, ""));
@@ -116,21 +129,24 @@ int pdci_claim_read(const PGresult *result, struct pdci_claim *ret)
 	return json_read(request, strlen(request), JSON_MAX, &ret->request, &ignored);
 }
 
-int pdci_store_facts(struct db *db, const char *tenant, const struct pdci_request *request,
-		     db_result_fn on_images, db_result_fn on_nodes, void *context)
+int pdci_store_facts(struct db *db, const struct pdci_facts_ask *ask, db_result_fn on_images,
+		     db_result_fn on_nodes, void *context)
 {
+	const struct pdci_request *request = ask->request;
 	CLEANUP(text_done) struct text images = {0};
+	CLEANUP(freep) char *text = json_dumps(ask->json, JSON_COMPACT);
 
 	array_begin(&images);
 	for (size_t i = 0; i < request->group_count; i++)
 		array_add(&images, request->images[i]);
 	array_end(&images);
-	if (images.failed)
+	if (images.failed || !text)
 		return -ENOMEM;
 
-	const char *params[] = {tenant, text_get(&images)};
+	const char *params[] = {ask->tenant, text_get(&images)};
+	const char *node_params[] = {text};
 	const struct db_call calls[] = {{&images_query, params, on_images, context},
-					{&nodes_query, NULL, on_nodes, context}};
+					{&nodes_query, node_params, on_nodes, context}};
 
 	return db_submit_all(db, calls, COUNT_OF(calls));
 }
@@ -174,6 +190,7 @@ static int read_node(const PGresult *result, int row, struct alloc_node *node)
 	(void)text_copy(node->rack, sizeof(node->rack), db_text(result, row, 3, ""));
 	(void)text_copy(node->label, sizeof(node->label), db_text(result, row, 9, ""));
 	(void)text_copy(node->leaf, sizeof(node->leaf), db_text(result, row, 10, ""));
+	(void)text_copy(node->fits, sizeof(node->fits), db_text(result, row, 11, ""));
 	return 0;
 }
 
@@ -195,9 +212,9 @@ int pdci_nodes_read(const PGresult *result, struct alloc_node **ret, size_t *ret
 	return 0;
 }
 
-int pdci_store_allocate(struct db *db, const struct pdci_claim *claim,
-			const struct alloc_node nodes[], const struct alloc_answer *answer,
-			db_result_fn fn, void *context)
+static int take(struct db *db, const struct db_query *query, const struct pdci_claim *claim,
+		const struct alloc_node nodes[], const struct alloc_answer *answer, db_result_fn fn,
+		void *context)
 {
 	CLEANUP(text_done) struct text picks = {0};
 	char id[24], generation[24];
@@ -214,18 +231,50 @@ int pdci_store_allocate(struct db *db, const struct pdci_claim *claim,
 
 	const char *params[] = {id, generation, text_get(&picks)};
 
-	return db_submit(db, &allocate_query, params, fn, context);
+	return db_submit(db, query, params, fn, context);
+}
+
+int pdci_store_allocate(struct db *db, const struct pdci_claim *claim,
+			const struct alloc_node nodes[], const struct alloc_answer *answer,
+			db_result_fn fn, void *context)
+{
+	return take(db, &allocate_query, claim, nodes, answer, fn, context);
+}
+
+int pdci_store_replace_take(struct db *db, const struct pdci_claim *claim,
+			    const struct alloc_node nodes[], const struct alloc_answer *answer,
+			    db_result_fn fn, void *context)
+{
+	return take(db, &replace_take_query, claim, nodes, answer, fn, context);
+}
+
+static int step(struct db *db, const struct db_query *query, const struct pdci_claim *claim,
+		const char *node, db_result_fn fn, void *context)
+{
+	char id[24], generation[24];
+	const char *params[] = {id, generation, node};
+
+	number(id, claim->id);
+	number(generation, claim->generation);
+	return db_submit(db, query, params, fn, context);
 }
 
 int pdci_store_release(struct db *db, const struct pdci_claim *claim, db_result_fn fn,
 		       void *context)
 {
-	char id[24], generation[24];
-	const char *params[] = {id, generation};
+	return step(db, &release_query, claim, NULL, fn, context);
+}
 
-	number(id, claim->id);
-	number(generation, claim->generation);
-	return db_submit(db, &release_query, params, fn, context);
+int pdci_store_replace(struct db *db, const struct pdci_claim *claim, db_result_fn fn,
+		       void *context)
+{
+	return step(db, &replace_query, claim, claim->failed_node, fn, context);
+}
+
+int pdci_store_replace_step(struct db *db, const struct pdci_claim *claim, db_result_fn fn,
+			    void *context)
+{
+	return step(db, &replace_step_query, claim, NULL, fn, context);
 }
 
 int pdci_store_save(struct db *db, const struct pdci_claim *claim, const struct pdci_save *save,

@@ -30,8 +30,9 @@ struct pdci_claim {
 	enum pdci_state state;
 	json_t *request; /* owned */
 	/* Of its nodes: how far they are. */
-	int64_t nodes, done, failed;
+	int64_t nodes, done, failed, replacing;
 	char failed_node[64], failed_why[160];
+	bool failed_is_spare; /* it took another's place itself */
 };
 
 /* What becomes of a claim. */
@@ -49,8 +50,14 @@ MUST_USE int pdci_store_claim(struct db *db, const char *owner, int64_t claim_ms
 /* E_MALFORMED: the request cannot be read; the rest of *ret is set. */
 MUST_USE int pdci_claim_read(const PGresult *result, struct pdci_claim *ret);
 
+struct pdci_facts_ask {
+	const char *tenant;
+	const struct pdci_request *request;
+	const json_t *json; /* that it was read from */
+};
+
 /* Both in one snapshot: the images' firmware, one row per group in order; then all nodes. */
-MUST_USE int pdci_store_facts(struct db *db, const char *tenant, const struct pdci_request *request,
+MUST_USE int pdci_store_facts(struct db *db, const struct pdci_facts_ask *ask,
 			      db_result_fn on_images, db_result_fn on_nodes, void *context);
 /* Sets groups[].firmwares; an image that cannot be used is a problem E_NOT_FOUND. */
 void pdci_images_read(const PGresult *result, struct pdci_request *request,
@@ -65,5 +72,16 @@ MUST_USE int pdci_store_allocate(struct db *db, const struct pdci_claim *claim,
 /* Rows (node, waits_for); none = it is released. */
 MUST_USE int pdci_store_release(struct db *db, const struct pdci_claim *claim, db_result_fn fn,
 				void *context);
+/* Another node for claim->failed_node; the claim is over with it. */
+MUST_USE int pdci_store_replace(struct db *db, const struct pdci_claim *claim, db_result_fn fn,
+				void *context);
+/* Rows (node, group, waits_for): who is to be replaced; waits_for NULL = it is out. */
+MUST_USE int pdci_store_replace_step(struct db *db, const struct pdci_claim *claim, db_result_fn fn,
+				     void *context);
+/* As pdci_store_allocate, for places that are vacant. */
+MUST_USE int pdci_store_replace_take(struct db *db, const struct pdci_claim *claim,
+				     const struct alloc_node nodes[],
+				     const struct alloc_answer *answer, db_result_fn fn,
+				     void *context);
 MUST_USE int pdci_store_save(struct db *db, const struct pdci_claim *claim,
 			     const struct pdci_save *save, db_result_fn fn, void *context);

@@ -373,6 +373,20 @@ static int read_task(const PGresult *result, int row, struct claimed *ret)
 	return read_json(result, row, A_RESULT, &ret->result);
 }
 
+static void read_vlans(json_t *vlans, struct network_facts *ret)
+{
+	const char *network;
+	json_t *vlan;
+
+	json_object_foreach(vlans, network, vlan)
+	{
+		if (ret->vlan_count == NETWORK_VLANS_MAX || !json_is_integer(vlan))
+			continue;
+		ret->vlans[ret->vlan_count].network = strtoll(network, NULL, 10);
+		ret->vlans[ret->vlan_count++].vlan = (int)json_integer_value(vlan);
+	}
+}
+
 /* As node_place_facts gives it; null at a site without switches of ours. */
 static int read_network(const PGresult *result, int row, struct network_facts *ret)
 {
@@ -393,6 +407,7 @@ static int read_network(const PGresult *result, int row, struct network_facts *r
 	ret->networks = (int)json_integer_value(json_array_get(facts, 3));
 	problem_of_json(json_array_get(facts, 4), E_CONFLICT, &ret->refused);
 	problem_of_json(json_array_get(facts, 5), E_CONFLICT, &ret->problem);
+	read_vlans(json_array_get(facts, 6), ret);
 	return 0;
 }
 

@@ -104,6 +104,8 @@ struct bmc_facts {
 
 #define PLAN_STEPS_MAX 12
 
+#define NETWORK_VLANS_MAX 64
+
 /* The node's ports at our switches. */
 struct network_facts {
 	bool managed;           /* there are switches that we configure */
@@ -113,6 +115,12 @@ struct network_facts {
 	int networks;           /* that it is meant for while a tenant has it */
 	struct problem refused; /* asking for the last place */
 	struct problem problem; /* of a port that is open */
+	/* Of its tagged networks, those that have a number by now. */
+	struct {
+		int64_t network;
+		int vlan;
+	} vlans[NETWORK_VLANS_MAX];
+	int vlan_count;
 };
 
 /* How long things may take; from the configuration. */

@@ -5,6 +5,7 @@
 #define NUMBER_SIZE 24
 
 /* clang-format off */
+/* `meant`: fabrics where a network that has no number yet will be tagged for a node: whose OS is told the number before its ports have it. */
 static const struct db_query load_query = {"intent_load",
 	"select jsonb_build_object("
 	"'now_ms', floor(extract(epoch from clock_timestamp()) * 1000)::bigint,"
@@ -14,7 +15,10 @@ static const struct db_query load_query = {"intent_load",
 	"  'managed', e.managed, 'family', coalesce(nullif(e.family, ''), o.family, '')) order by e.switch_id), '[]')"
 	"  from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id left join haas.switch_observed o on o.switch_id = e.switch_id),"
 	"'links', (select coalesce(jsonb_agg(jsonb_build_array(a_switch, a_port, b_switch, b_port, state) order by id), '[]') from haas.link),"
-	"'networks', (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'name', name, 'tenant', tenant_id, 'present', wanted = 'present') order by id), '[]')"
+	"'networks', (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'name', name, 'tenant', tenant_id, 'present', wanted = 'present',"
+	"  'meant', case when wanted = 'present' and not exists (select from haas.network_vlan v where v.network_id = network.id) then"
+	"   (select jsonb_agg(distinct e.fabric_id) from haas.node_network w cross join lateral haas.node_ports(w.node_id) q"
+	"    join haas.switch_endpoint e on e.switch_id = q.switch_id where w.network_id = network.id and w.mode = 'tagged') end) order by id), '[]')"
 	"  from haas.network),"
 	"'vlans', (select coalesce(jsonb_agg(jsonb_build_array(fabric_id, vlan, network_id, state, floor(extract(epoch from until) * 1000)::bigint)"
 	"  order by fabric_id, vlan), '[]') from haas.network_vlan),"

@@ -250,7 +250,8 @@ static unsigned assign_numbers(struct engine_fabric *fabric, struct pass *pass, 
 	for (uint32_t n = 0; n < scene->model.network_count; n++) {
 		uint16_t vlan;
 
-		if (scene->gone[n] || !scene->attached[n] || scene->model.networks[n].vlan)
+		if (scene->gone[n] || !(scene->attached[n] || scene->meant[n]) ||
+		    scene->model.networks[n].vlan)
 			continue;
 		if (number_assign(&scene->pool, &taken, now_ms, &vlan, &problem)) {
 			fabric->short_of = true;

@@ -359,6 +359,18 @@ static uint32_t network_at(const struct scene *scene, int64_t id)
 										       : MODEL_NONE;
 }
 
+/* Fabrics where it will be tagged. */
+static bool is_meant(const struct scene *scene, const json_t *network)
+{
+	const json_t *fabrics = json_object_get(network, "meant");
+
+	for (size_t i = 0; i < json_array_size(fabrics); i++) {
+		if (json_integer_value(json_array_get(fabrics, i)) == scene->fabric_id)
+			return true;
+	}
+	return false;
+}
+
 static int make_networks(struct scene *scene)
 {
 	const json_t *networks = rows_of(scene, "networks");
@@ -370,8 +382,10 @@ static int make_networks(struct scene *scene)
 	scene->model.networks = calloc(count + 1, sizeof(*scene->model.networks));
 	scene->gone = calloc(count + 1, sizeof(*scene->gone));
 	scene->attached = calloc(count + 1, sizeof(*scene->attached));
+	scene->meant = calloc(count + 1, sizeof(*scene->meant));
 	scene->numbers = calloc(json_array_size(vlans) + 1, sizeof(*scene->numbers));
-	if (!scene->model.networks || !scene->gone || !scene->attached || !scene->numbers)
+	if (!scene->model.networks || !scene->gone || !scene->attached || !scene->meant ||
+	    !scene->numbers)
 		return -ENOMEM;
 	json_array_foreach(networks, i, row)
 	{
@@ -381,6 +395,7 @@ static int make_networks(struct scene *scene)
 			.name = json_string_value(json_object_get(row, "name")),
 		};
 		scene->gone[i] = !json_is_true(json_object_get(row, "present"));
+		scene->meant[i] = is_meant(scene, row);
 	}
 	scene->model.network_count = (uint32_t)count;
 	json_array_foreach(vlans, i, row)
@@ -619,6 +634,7 @@ void scene_done(struct scene *scene)
 	free(scene->numbers);
 	free(scene->gone);
 	free(scene->attached);
+	free(scene->meant);
 	state_pool_done(&scene->states);
 	json_decref(scene->rows);
 	*scene = (struct scene){0};

@@ -35,6 +35,7 @@ struct scene {
 	char (*names)[64]; /* of ports */
 	bool *gone;        /* per network: wanted absent */
 	bool *attached;    /* per network: it has ports in this fabric */
+	bool *meant;       /* per network: it will be tagged here, and has no number yet */
 };
 
 /* `fabric`: its place in rows.fabrics. `rows` gets a reference. -ENOMEM, E_MALFORMED. */

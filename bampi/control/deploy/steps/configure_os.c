@@ -3,12 +3,53 @@
 
 #include "bampi/control/deploy/steps/steps.h"
 
+#define LOOK_MS 1000
+
 static void copy_member(json_t *params, const json_t *from, const char *key)
 {
 	json_t *value = json_object_get(from, key);
 
 	if (value && !json_is_null(value))
 		(void)json_object_set(params, key, value);
+}
+
+/* VLAN of a network of ours; 0 = it has none yet. */
+static int vlan_of(const struct facts *facts, int64_t network)
+{
+	for (int i = 0; i < facts->network.vlan_count; i++) {
+		if (facts->network.vlans[i].network == network)
+			return facts->network.vlans[i].vlan;
+	}
+	return 0;
+}
+
+/* Where an address is in a tagged network, its number is told instead. Without switches of ours
+ * nobody knows one, and there is no such interface. False: it has none yet. */
+static bool name_vlans(const struct facts *facts, json_t *params)
+{
+	const json_t *given = json_object_get(facts->deployment.params, "addresses");
+	json_t *told = json_array();
+	bool all = true;
+
+	for (size_t i = 0; i < json_array_size(given); i++) {
+		json_t *row = json_copy(json_array_get(given, i));
+		int64_t network = json_integer_value(json_object_get(row, "network"));
+		int vlan = network ? vlan_of(facts, network) : 0;
+
+		if (network && !facts->network.managed) {
+			json_decref(row);
+			continue;
+		}
+		all &= !network || vlan != 0;
+		(void)json_object_del(row, "network");
+		if (vlan)
+			(void)json_object_set_new(row, "vlan", json_integer(vlan));
+		(void)json_array_append_new(told, row);
+	}
+	if (json_is_array(given))
+		(void)json_object_set(params, "addresses", told);
+	json_decref(told);
+	return all;
 }
 
 static json_t *params_of(const struct facts *facts)
@@ -27,7 +68,7 @@ static json_t *params_of(const struct facts *facts)
 	/* With switches of ours it starts where nothing leads to us: it says so on its console. */
 	if (facts->network.managed)
 		(void)json_object_set_new(params, "callback_console", json_true());
-	copy_member(params, facts->deployment.params, "addresses");
+	copy_member(params, facts->deployment.params, "bonds");
 	copy_member(params, facts->deployment.params, "ssh_keys");
 	copy_member(params, facts->deployment.params, "user_data");
 	return params;
@@ -35,6 +76,8 @@ static json_t *params_of(const struct facts *facts)
 
 void step_configure_os(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
+	json_t *params;
+
 	ret->memo = facts->memo;
 	if (!facts->boot_url[0]) {
 		outcome_fail(ret, E_NOT_FOUND, "no subnet says where node %s reaches us",
@@ -42,6 +85,14 @@ void step_configure_os(const struct facts *facts, int64_t now_ms, struct outcome
 		problem_hint(&ret->problem, "its boot NIC has no lease: haasctl lease list");
 		return;
 	}
-	if (agent_work(facts, now_ms, TASK_CONFIGURE_OS, params_of(facts), ret))
+	params = params_of(facts);
+	if (!name_vlans(facts, params)) {
+		json_decref(params);
+		outcome_wait(ret, now_ms + LOOK_MS, E_TIMEOUT,
+			     "a tagged network of node %s has no VLAN yet", facts->node.name);
+		problem_hint(&ret->problem, "is peregrined running? haasctl network list");
+		return;
+	}
+	if (agent_work(facts, now_ms, TASK_CONFIGURE_OS, params, ret))
 		outcome_finish(ret);
 }
