@@ -1,0 +1,163 @@
+#include "peregrine/flowd/flow/attribution_policy.h"
+
+#include <string.h>
+
+const char *const attribution_by_words[ATTRIBUTION_BY_COUNT + 1] = {
+	[BY_NOBODY] = "nobody", [BY_PORT] = "port", [BY_MAC] = "mac",
+	[BY_VNI] = "vni",       [BY_TAG] = "tag",
+};
+
+const char *const attribution_reason_words[ATTRIBUTION_REASON_COUNT + 1] = {
+	[REASON_NONE] = "",
+	[REASON_CONTROL] = "control",
+	[REASON_SWITCH_ITSELF] = "switch_itself",
+	[REASON_UNKNOWN_PORT] = "unknown_port",
+	[REASON_PORT_UNBOUND] = "port_unbound",
+	[REASON_FOREIGN_VLAN] = "foreign_vlan",
+	[REASON_UNTAGGED] = "untagged",
+	[REASON_FOLDED] = "folded",
+};
+
+/* Never forwarded by a bridge (802.1Q table 8-1: 01-80-C2-00-00-00 to 0F), or Cisco's own. */
+static bool is_control(const struct flow_key *key)
+{
+	static const uint8_t link_local[5] = {0x01, 0x80, 0xc2, 0x00, 0x00};
+	static const uint8_t cisco[5] = {0x01, 0x00, 0x0c, 0xcc, 0xcc};
+
+	return (!memcmp(key->target_mac, link_local, 5) && key->target_mac[5] < 0x10) ||
+	       !memcmp(key->target_mac, cisco, 5);
+}
+
+static bool is_port(uint32_t value)
+{
+	return value != PORT_UNKNOWN && value < PORT_INTERNAL;
+}
+
+/* The VLAN that the frame shows or that the switch tells of it; VLAN_UNTOLD = neither. */
+static uint16_t shown_vlan(const struct flow_key *key)
+{
+	if (key->tag)
+		return key->tag;
+	return key->told_vlan != VLAN_UNTOLD && key->told_vlan ? key->told_vlan : VLAN_UNTOLD;
+}
+
+static bool by_edge_port(const struct attribution_index *index, const struct flow_key *key,
+			 int64_t at_us, struct attribution *a)
+{
+	const struct index_port *port = &index->ports[a->in_port];
+
+	a->network = index_binding_find(index, port, key->tag, at_us);
+	if (a->network == INDEX_NONE && key->tag == 0 && shown_vlan(key) != VLAN_UNTOLD) {
+		/* A trunk whose switch strips the tag from what it samples, but tells it. */
+		a->network = index_binding_find(index, port, shown_vlan(key), at_us);
+	}
+	if (a->network == INDEX_NONE)
+		return false;
+	a->by = BY_PORT;
+	return true;
+}
+
+/* The NIC's port says the network: the one of the frame's tag, else the untagged one. */
+static bool by_mac(const struct attribution_index *index, const struct flow_key *key, int64_t at_us,
+		   struct attribution *a)
+{
+	const struct index_nic *nic = index_nic_find(index, key->source_mac, at_us);
+	const struct index_port *port;
+	int64_t fabric = index->switches[a->switch_index].fabric;
+	uint16_t vlan = shown_vlan(key);
+
+	if (!nic || nic->port == INDEX_NONE)
+		return false;
+	port = &index->ports[nic->port];
+	for (uint32_t i = 0; i < port->binding_count; i++) {
+		const struct index_binding *binding = &index->bindings[port->bindings + i];
+
+		if (at_us < binding->from_us || at_us >= binding->to_us)
+			continue;
+		if (vlan != VLAN_UNTOLD
+			    ? index_tag_find(index, fabric, vlan, at_us) != binding->network
+			    : binding->tag != 0)
+			continue;
+		a->network = binding->network;
+		a->by = BY_MAC;
+		return true;
+	}
+	return false;
+}
+
+static bool by_vni(const struct attribution_index *index, const struct flow_key *key, int64_t at_us,
+		   struct attribution *a)
+{
+	if (!key->vni)
+		return false;
+	a->network = index_tag_find(index, 0, key->vni - 1, at_us);
+	if (a->network == INDEX_NONE)
+		return false;
+	a->by = BY_VNI;
+	return true;
+}
+
+static bool by_tag(const struct attribution_index *index, const struct flow_key *key, int64_t at_us,
+		   struct attribution *a)
+{
+	uint16_t vlan = shown_vlan(key);
+
+	if (vlan == VLAN_UNTOLD)
+		return false;
+	a->network = index_tag_find(index, index->switches[a->switch_index].fabric, vlan, at_us);
+	if (a->network == INDEX_NONE)
+		return false;
+	a->by = BY_TAG;
+	return true;
+}
+
+static enum attribution_reason why_not(const struct attribution_index *index,
+				       const struct flow_key *key, const struct attribution *a)
+{
+	if (key->input == PORT_INTERNAL)
+		return REASON_SWITCH_ITSELF;
+	if (key->flags & FLOW_FOLDED)
+		return REASON_FOLDED;
+	if (a->in_port == INDEX_NONE)
+		return REASON_UNKNOWN_PORT;
+	if (index->ports[a->in_port].kind == PORT_KIND_EDGE)
+		return REASON_PORT_UNBOUND;
+	return shown_vlan(key) != VLAN_UNTOLD ? REASON_FOREIGN_VLAN : REASON_UNTAGGED;
+}
+
+struct attribution attribute(const struct attribution_index *index, const struct flow_key *key,
+			     int64_t at_us)
+{
+	struct attribution a = {.switch_index = index->switch_of_agent[key->agent],
+				.in_port = INDEX_NONE,
+				.out_port = INDEX_NONE,
+				.network = INDEX_NONE};
+	bool edge;
+
+	if (a.switch_index == INDEX_NONE) {
+		a.reason = REASON_UNKNOWN_PORT;
+		return a;
+	}
+	if (is_port(key->input))
+		a.in_port = index_port_find(index, a.switch_index, key->input);
+	if (is_port(key->output))
+		a.out_port = index_port_find(index, a.switch_index, key->output);
+	if (is_control(key)) {
+		a.reason = REASON_CONTROL;
+		return a;
+	}
+	edge = a.in_port != INDEX_NONE && index->ports[a.in_port].kind == PORT_KIND_EDGE;
+	a.from_edge = edge;
+	/* What an edge port carries is said by its bindings alone: behind an unbound port nobody's
+	 * MAC, tag or VNI counts, they are written by whoever sits there. */
+	if (!(edge ? by_edge_port(index, key, at_us, &a)
+		   : by_mac(index, key, at_us, &a) || by_vni(index, key, at_us, &a) ||
+			      by_tag(index, key, at_us, &a)))
+		a.reason = why_not(index, key, &a);
+	if (a.network != INDEX_NONE)
+		a.vlan = index_vlan_find(index, index->switches[a.switch_index].fabric, a.network,
+					 at_us);
+	if (!a.vlan && shown_vlan(key) != VLAN_UNTOLD)
+		a.vlan = shown_vlan(key);
+	return a;
+}

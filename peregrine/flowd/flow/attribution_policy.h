@@ -1,0 +1,47 @@
+/* Whose traffic a flow is. The order (notes of the field, akvorado#384 and #2466: the VLAN alone
+ * fails, access ports strip it and it means another tenant on another switch):
+ *
+ *   1. the edge port it came in by, with its tag      4. the tag, in the fabric of the switch
+ *   2. its source MAC, plugged in at a known port     5. nobody, with a reason that has a name
+ *   3. its VNI
+ *
+ * On an uplink the source MAC is believed only where the frame's own tag, if it has one, belongs to
+ * a network of that NIC's port: a tenant may send with another's MAC, not in another's VLAN. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "peregrine/flowd/flow/attribution_index.h"
+#include "peregrine/flowd/sample/flow_key.h"
+
+enum attribution_by { BY_NOBODY, BY_PORT, BY_MAC, BY_VNI, BY_TAG, ATTRIBUTION_BY_COUNT };
+
+enum attribution_reason {
+	REASON_NONE,          /* it is attributed */
+	REASON_CONTROL,       /* between switches themselves: LLDP, spanning tree, LACP ... */
+	REASON_SWITCH_ITSELF, /* it came from the switch's own processor */
+	REASON_UNKNOWN_PORT,  /* an ifIndex that no reading of the switch has */
+	REASON_PORT_UNBOUND,  /* an edge port that is in no network with that tag */
+	REASON_FOREIGN_VLAN,  /* a tag that is none of our networks' */
+	REASON_UNTAGGED,      /* on an uplink, no tag, and a MAC that is nowhere */
+	REASON_FOLDED,        /* the second had too many flows to keep its addresses */
+	ATTRIBUTION_REASON_COUNT
+};
+
+extern const char *const attribution_by_words[ATTRIBUTION_BY_COUNT + 1];
+extern const char *const attribution_reason_words[ATTRIBUTION_REASON_COUNT + 1];
+
+struct attribution {
+	uint32_t switch_index;
+	uint32_t in_port, out_port; /* of index.ports; INDEX_NONE: no such port */
+	bool from_edge;             /* counted for its tenant here and nowhere else */
+	uint32_t network;           /* of index.networks; INDEX_NONE with a reason */
+	uint16_t vlan; /* of its network in this fabric; else the one that the frame shows; 0 = none
+			*/
+	enum attribution_by by;
+	enum attribution_reason reason;
+};
+
+struct attribution attribute(const struct attribution_index *index, const struct flow_key *key,
+			     int64_t at_us);

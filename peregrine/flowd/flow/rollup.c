@@ -1,0 +1,362 @@
+#include "peregrine/flowd/flow/rollup.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "peregrine/flowd/flow/source_policy.h"
+#include "peregrine/flowd/sample/agent_directory.h"
+
+const int32_t traffic_step_seconds[TRAFFIC_STEP_COUNT] = {
+	[STEP_MINUTE] = 60, [STEP_FIVE_MINUTES] = 300, [STEP_HOUR] = 3600};
+
+enum {
+	/* A clock that goes back by more than this was set, and what we have is of another time. */
+	CLOCK_BACK_S = 5,
+	/* For how long one ingress sample makes a switch one that samples at its ingress. */
+	INGRESS_MEMORY_S = 600,
+};
+
+struct bucket {
+	int64_t at_s;
+	bool partial;
+	struct traffic_set set;
+};
+
+struct rollup {
+	struct rollup_options options;
+	bucket_fn fn;
+	void *context;
+	const struct attribution_index *index;
+	struct traffic_names *names;
+	/* Numbers of traffic_names for what the index numbers in its own way. */
+	uint32_t *place_of_port, *node_of_nic;
+	int64_t *ingress_seen_s; /* per agent: when it last sampled at an ingress */
+
+	int64_t second_s; /* being gathered; 0 = none */
+	struct traffic_set second;
+	struct traffic_ring *ring;
+	struct bucket buckets[TRAFFIC_STEP_COUNT];
+	struct rollup_counts counts;
+};
+
+static int64_t begin_of(int64_t at_s, enum traffic_step step)
+{
+	return at_s - at_s % traffic_step_seconds[step];
+}
+
+int rollup_new(const struct rollup_options *options, int64_t now_s, bucket_fn fn, void *context,
+	       struct rollup **ret)
+{
+	struct rollup *rollup = calloc(1, sizeof(*rollup));
+	struct traffic_limits longer = options->bucket;
+	int rc;
+
+	if (!rollup)
+		return -ENOMEM;
+	longer.flows = 1; /* the hour's flows would be a list of its longest ones only */
+	longer.flows_kept = 0;
+	*rollup = (struct rollup){.options = *options, .fn = fn, .context = context};
+	rollup->ingress_seen_s = calloc(AGENT_LIMIT + 1, sizeof(*rollup->ingress_seen_s));
+	rc = rollup->ingress_seen_s ? traffic_names_new(&rollup->names) : -ENOMEM;
+	if (!rc)
+		rc = traffic_ring_new(options->ring_seconds, &rollup->ring);
+	if (!rc)
+		rc = traffic_set_init(&rollup->second, &options->second);
+	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT && !rc; step++) {
+		rc = traffic_set_init(&rollup->buckets[step].set,
+				      step == STEP_MINUTE ? &options->bucket : &longer);
+		rollup->buckets[step].at_s = begin_of(now_s, step);
+		rollup->buckets[step].partial = now_s % traffic_step_seconds[step] != 0;
+	}
+	if (rc) {
+		rollup_free(rollup);
+		return rc;
+	}
+	*ret = rollup;
+	return 0;
+}
+
+void rollup_free(struct rollup *rollup)
+{
+	if (!rollup)
+		return;
+	traffic_set_done(&rollup->second);
+	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++)
+		traffic_set_done(&rollup->buckets[step].set);
+	traffic_ring_free(rollup->ring);
+	traffic_names_free(rollup->names);
+	free(rollup->place_of_port);
+	free(rollup->node_of_nic);
+	free(rollup->ingress_seen_s);
+	free(rollup);
+}
+
+int rollup_use(struct rollup *rollup, const struct attribution_index *index)
+{
+	uint32_t *places = calloc(index->port_count + 1, sizeof(*places));
+	uint32_t *nodes = calloc(index->nic_count + 1, sizeof(*nodes));
+
+	if (!places || !nodes) {
+		free(places);
+		free(nodes);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < index->port_count; i++) {
+		const struct index_port *port = &index->ports[i];
+		const struct index_switch *owner = &index->switches[port->switch_index];
+
+		places[i] = traffic_names_place(rollup->names, owner->id, owner->name, port->name,
+						port->speed_bps);
+	}
+	for (size_t i = 0; i < index->nic_count; i++)
+		nodes[i] = index->nics[i].node
+				   ? traffic_names_node(rollup->names, index->nics[i].node,
+							index->nics[i].node_name)
+				   : INDEX_NONE;
+	free(rollup->place_of_port);
+	free(rollup->node_of_nic);
+	rollup->place_of_port = places;
+	rollup->node_of_nic = nodes;
+	rollup->index = index;
+	return 0;
+}
+
+/* --- one flow ------------------------------------------------------------------- */
+
+static struct traffic_end end_of(const struct rollup *rollup, const struct flow_key *key,
+				 bool source, int64_t at_us)
+{
+	const uint8_t *mac = source ? key->source_mac : key->target_mac;
+	const struct index_nic *nic = index_nic_find(rollup->index, mac, at_us);
+	uint32_t node = nic ? rollup->node_of_nic[nic - rollup->index->nics] : INDEX_NONE;
+	struct traffic_end end = {0};
+
+	if (node != INDEX_NONE) {
+		end.kind = END_NODE;
+		memcpy(end.bytes, &node, sizeof(node));
+	} else if (key->flags & (FLOW_IPV4 | FLOW_IPV6)) {
+		end.kind = END_IP;
+		memcpy(end.bytes, source ? key->source : key->target, sizeof(end.bytes));
+	} else {
+		end.kind = END_MAC;
+		memcpy(end.bytes, mac, 6);
+	}
+	return end;
+}
+
+static void conversation_of(const struct rollup *rollup, const struct flow_key *key, int64_t at_us,
+			    struct pair_key *ret_pair, struct conversation_key *ret_flow)
+{
+	struct traffic_end source, target;
+
+	*ret_pair = (struct pair_key){0};
+	*ret_flow = (struct conversation_key){0};
+	if (key->flags & FLOW_FOLDED)
+		return; /* in the totals, and then in "other" */
+	source = end_of(rollup, key, true, at_us);
+	target = end_of(rollup, key, false, at_us);
+	ret_flow->forward = memcmp(&source, &target, sizeof(source)) <= 0;
+	ret_pair->a = ret_flow->forward ? source : target;
+	ret_pair->b = ret_flow->forward ? target : source;
+	memcpy(ret_flow->source, key->source, sizeof(ret_flow->source));
+	memcpy(ret_flow->target, key->target, sizeof(ret_flow->target));
+	ret_flow->source_port = key->source_port;
+	ret_flow->target_port = key->target_port;
+	ret_flow->ethertype = key->ethertype;
+	ret_flow->protocol = key->protocol;
+}
+
+static uint32_t group_of(struct rollup *rollup, const struct attribution *a)
+{
+	const struct index_network *network;
+
+	if (a->network == INDEX_NONE)
+		return traffic_names_group(rollup->names, 0, "", 0, "", a->vlan, a->reason);
+	network = &rollup->index->networks[a->network];
+	return traffic_names_group(rollup->names, network->tenant, network->tenant_name,
+				   network->id, network->name, a->vlan, REASON_NONE);
+}
+
+static struct traffic_sums sums_of(const struct flow_entry *entry, double factor)
+{
+	/* Rounded here, once: from here on sums are integers and agree at every level. */
+	return (struct traffic_sums){
+		.bytes = (uint64_t)llround((double)entry->bytes * factor),
+		.packets = (uint64_t)llround((double)entry->packets * factor),
+		.square = entry->square * factor * factor,
+		.samples = entry->samples,
+	};
+}
+
+static void count(struct rollup *rollup, const struct attribution *a,
+		  const struct traffic_sums *sums)
+{
+	rollup->counts.bytes_by[a->by] += sums->bytes;
+	rollup->counts.bytes_for[a->reason] += sums->bytes;
+}
+
+static void take_flow(struct rollup *rollup, const struct flow_entry *entry, double factor,
+		      int64_t at_us)
+{
+	struct attribution a = attribute(rollup->index, &entry->key, at_us);
+	struct traffic_sums sums = sums_of(entry, factor);
+	struct conversation_key flow;
+	struct pair_key pair;
+	struct share_key share = {.group = group_of(rollup, &a)};
+
+	if (share.group == INDEX_NONE)
+		return;
+	conversation_of(rollup, &entry->key, at_us, &pair, &flow);
+	if (a.out_port != INDEX_NONE) {
+		share.place = rollup->place_of_port[a.out_port];
+		share.direction = TRAFFIC_OUT;
+		traffic_set_add(&rollup->second, &share, &pair, &flow, &sums);
+	}
+	if (a.from_edge) {
+		share.place = rollup->place_of_port[a.in_port];
+		share.direction = TRAFFIC_IN;
+		traffic_set_add(&rollup->second, &share, &pair, &flow, &sums);
+	}
+	count(rollup, &a, &sums);
+}
+
+/* A frame that is sampled where it came in and again where it went out would count twice. */
+static bool is_twice(struct rollup *rollup, const struct flow_key *key, int64_t at_s)
+{
+	if (!(key->flags & FLOW_EGRESS)) {
+		rollup->ingress_seen_s[key->agent] = at_s;
+		return false;
+	}
+	return at_s - rollup->ingress_seen_s[key->agent] < INGRESS_MEMORY_S;
+}
+
+/* --- time ----------------------------------------------------------------------- */
+
+static void close_bucket(struct rollup *rollup, enum traffic_step step, bool partial)
+{
+	struct bucket *bucket = &rollup->buckets[step];
+
+	/* Without memory for it all is written that is there. */
+	rollup->counts.no_memory += traffic_set_prune(&bucket->set) != 0;
+	rollup->counts.prunes += bucket->set.prunes;
+	rollup->counts.lost_bytes += bucket->set.lost_bytes;
+	rollup->fn(rollup->context, step, bucket->at_s, partial, &bucket->set);
+	if (step + 1 < TRAFFIC_STEP_COUNT)
+		traffic_set_merge(&rollup->buckets[step + 1].set, &bucket->set);
+	traffic_set_clear(&bucket->set);
+}
+
+static void close_second(struct rollup *rollup)
+{
+	struct traffic_limits gathered = rollup->second.limits;
+
+	if (!rollup->second_s)
+		return;
+	traffic_set_merge(&rollup->buckets[STEP_MINUTE].set, &rollup->second);
+	rollup->counts.prunes += rollup->second.prunes;
+	rollup->counts.lost_bytes += rollup->second.lost_bytes;
+	rollup->second.limits = rollup->options.kept;
+	rollup->counts.no_memory +=
+		traffic_set_prune_to(&rollup->second, rollup->options.kept.pairs,
+				     rollup->options.kept.flows) != 0;
+	rollup->second.limits = gathered;
+	rollup->counts.no_memory +=
+		traffic_ring_put(rollup->ring, rollup->second_s, &rollup->second) != 0;
+	traffic_set_clear(&rollup->second);
+	rollup->second_s = 0;
+}
+
+/* Hands out what ended before `now_s` and begins what it is in. The shortest first: its traffic
+ * is the last part of the longer one that may end with it. */
+static void turn_buckets(struct rollup *rollup, int64_t now_s)
+{
+	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++) {
+		struct bucket *bucket = &rollup->buckets[step];
+		int64_t at_s = begin_of(now_s, step);
+
+		if (at_s == bucket->at_s)
+			continue;
+		close_bucket(rollup, step, bucket->partial);
+		/* Begun late when the clock jumped into the middle of it. */
+		bucket->partial = at_s != bucket->at_s + traffic_step_seconds[step];
+		bucket->at_s = at_s;
+	}
+}
+
+void rollup_tick(struct rollup *rollup, int64_t now_s)
+{
+	if (rollup->second_s && now_s > rollup->second_s)
+		close_second(rollup);
+	if (!rollup->second_s)
+		turn_buckets(rollup, now_s);
+}
+
+static void open_second(struct rollup *rollup, int64_t at_s)
+{
+	if (rollup->second_s && at_s < rollup->second_s - CLOCK_BACK_S) {
+		rollup->counts.clock_jumps++;
+		close_second(rollup);
+	} else if (rollup->second_s && at_s < rollup->second_s) {
+		rollup->counts.late++;
+		return; /* counted in the second that is open: nothing is lost, a little is late */
+	} else if (at_s > rollup->second_s) {
+		close_second(rollup);
+	}
+	if (!rollup->second_s) {
+		turn_buckets(rollup, at_s);
+		rollup->second_s = at_s;
+	}
+}
+
+void rollup_take(struct rollup *rollup, const struct harvest *harvest)
+{
+	/* The middle of what it covers: a harvest that ends at 10:00:00.01 is of the second before.
+	 */
+	int64_t at_us = harvest->from_us + (harvest->until_us - harvest->from_us) / 2;
+	const struct flow_entry *entry;
+	double *factors;
+	size_t at = 0;
+
+	if (!rollup->index)
+		return;
+	factors = calloc(harvest->source_count + 1, sizeof(*factors));
+	if (!factors)
+		return;
+	for (size_t i = 0; i < harvest->source_count; i++)
+		factors[i] = source_factor(&harvest->sources[i]);
+	open_second(rollup, at_us / 1000000);
+	while ((entry = flow_table_next(&harvest->flows, &at))) {
+		double factor = entry->source < harvest->source_count ? factors[entry->source] : 1;
+
+		if (is_twice(rollup, &entry->key, at_us / 1000000)) {
+			rollup->counts.egress_ignored += entry->samples;
+			continue;
+		}
+		take_flow(rollup, entry, factor, at_us);
+	}
+	free(factors);
+}
+
+void rollup_flush(struct rollup *rollup)
+{
+	close_second(rollup);
+	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++)
+		close_bucket(rollup, step, true);
+}
+
+const struct traffic_ring *rollup_ring(const struct rollup *rollup)
+{
+	return rollup->ring;
+}
+
+const struct traffic_names *rollup_names(const struct rollup *rollup)
+{
+	return rollup->names;
+}
+
+struct rollup_counts rollup_counts(const struct rollup *rollup)
+{
+	return rollup->counts;
+}

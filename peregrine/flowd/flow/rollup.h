@@ -1,0 +1,64 @@
+/* Harvests in, traffic by time out: the last seconds in a ring, and buckets of a minute, five
+ * minutes and an hour that are handed out when their time is over. Everything is of fixed size. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+
+#include "peregrine/flowd/flow/attribution_policy.h"
+#include "peregrine/flowd/flow/traffic_names.h"
+#include "peregrine/flowd/flow/traffic_ring.h"
+#include "peregrine/flowd/flow/traffic_set.h"
+#include "peregrine/flowd/sample/harvest.h"
+
+enum traffic_step { STEP_MINUTE, STEP_FIVE_MINUTES, STEP_HOUR, TRAFFIC_STEP_COUNT };
+extern const int32_t traffic_step_seconds[TRAFFIC_STEP_COUNT];
+
+struct rollup_options {
+	unsigned ring_seconds;        /* 300 */
+	struct traffic_limits second; /* while a second is gathered */
+	struct traffic_limits kept;   /* of it in the ring: shares, pairs and flows at most */
+	struct traffic_limits bucket; /* of a minute; longer ones keep pairs, but no flows */
+};
+
+/* A bucket is over: begins at `at_s`, is `step` long; `partial` = we were not there all the time.
+ * The set is borrowed for the call. */
+typedef void (*bucket_fn)(void *context, enum traffic_step step, int64_t at_s, bool partial,
+			  const struct traffic_set *set);
+
+/* What the shares of the last closed second were by: of all bytes counted once (entered at an edge
+ * port or, on switches without one, left). */
+struct rollup_counts {
+	uint64_t bytes_by[ATTRIBUTION_BY_COUNT];
+	uint64_t bytes_for[ATTRIBUTION_REASON_COUNT]; /* index REASON_NONE: attributed */
+	uint64_t egress_ignored; /* samples of an egress that is sampled at its ingress too */
+	uint64_t late;           /* harvests of a second that was closed already */
+	uint64_t clock_jumps;
+	uint64_t lost_bytes; /* of places that did not fit */
+	uint64_t prunes;
+	uint64_t no_memory; /* seconds or buckets that are larger or shorter for it */
+};
+
+struct rollup;
+
+MUST_USE int rollup_new(const struct rollup_options *options, int64_t now_s, bucket_fn fn,
+			void *context, struct rollup **ret);
+void rollup_free(struct rollup *rollup);
+
+/* The index to ask from now on; borrowed until the next one is given, may be NULL at first (then
+ * harvests are dropped: nobody knows whose they are). -ENOMEM: the old one stays. */
+MUST_USE int rollup_use(struct rollup *rollup, const struct attribution_index *index);
+/* One harvest; belongs to the second in which it ended. */
+void rollup_take(struct rollup *rollup, const struct harvest *harvest);
+/* Closes seconds and buckets that are over. `now_s` a second behind the clock lets all receivers
+ * tell theirs first. */
+void rollup_tick(struct rollup *rollup, int64_t now_s);
+/* Hands out the buckets under way, partial: before the end. */
+void rollup_flush(struct rollup *rollup);
+
+const struct traffic_ring *rollup_ring(const struct rollup *rollup);
+const struct traffic_names *rollup_names(const struct rollup *rollup);
+struct rollup_counts rollup_counts(const struct rollup *rollup);

@@ -1,0 +1,58 @@
+/* Traffic as it is summed up: per place (a port, and whether it left or entered there), per group
+ * (whose it is: tenant, network, VLAN, or why nobody's), per pair of nodes, per flow. Four levels
+ * of one tree; a child's sums are part of its parent's, what no child has is the parent's "other".
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What one node of the tree carried. Integers, so that sums agree at every level to the byte. */
+struct traffic_sums {
+	uint64_t bytes,
+		packets; /* estimated: each sample stands for the frames it was drawn from */
+	double square;   /* sum of (bytes of a sample)^2: the variance of `bytes` */
+	uint32_t samples;
+};
+
+enum traffic_direction {
+	TRAFFIC_OUT, /* left the switch by this port: what "link:SWITCH:PORT" means */
+	TRAFFIC_IN,  /* entered by this edge port: a tenant's traffic is counted here, once */
+};
+
+/* Numbers of places, groups and nodes come from traffic_names, which keeps them for the daemon's
+ * life. */
+struct share_key {
+	uint32_t place;
+	uint32_t group;
+	uint32_t direction;
+};
+
+enum traffic_end_kind { END_NONE, END_NODE, END_IP, END_MAC };
+
+/* One end of a conversation: a node that we know, else an address. No padding, unused bytes 0. */
+struct traffic_end {
+	uint8_t kind;
+	uint8_t bytes[16]; /* node: its number in the first 4; IP: IPv4 mapped; MAC: in the first 6
+			    */
+};
+
+struct pair_key {
+	uint32_t share;          /* index of its parent in the same set */
+	struct traffic_end a, b; /* a <= b by bytes */
+	uint8_t zero[2];
+};
+
+_Static_assert(sizeof(struct pair_key) == 40, "hashed as bytes: no padding");
+
+/* `source` and `target` as the frames had them, so a flow has a direction and its pair has none. */
+struct conversation_key {
+	uint32_t pair;
+	uint8_t source[16], target[16]; /* zero without IP */
+	uint16_t source_port, target_port;
+	uint16_t ethertype;
+	uint8_t protocol;
+	uint8_t forward; /* its source is the pair's a */
+};
+
+_Static_assert(sizeof(struct conversation_key) == 44, "hashed as bytes: no padding");

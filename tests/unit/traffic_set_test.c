@@ -1,0 +1,239 @@
+// links: peregrine_flow
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/macros.h"
+
+#include "peregrine/flowd/flow/estimate_policy.h"
+#include "peregrine/flowd/flow/rollup.h"
+#include "peregrine/flowd/flow/source_policy.h"
+#include "peregrine/flowd/flow/traffic_ring.h"
+#include "peregrine/flowd/flow/traffic_set.h"
+#include "tests/support/cmocka.h"
+
+enum { SHARES = 5, PAIRS = 400, FLOWS = 3 };
+
+/* What everything really was. */
+struct truth {
+	uint64_t share[SHARES], pair[SHARES][PAIRS], flow[SHARES][PAIRS][FLOWS];
+};
+
+static unsigned next_random(unsigned *seed)
+{
+	*seed = *seed * 1103515245 + 12345;
+	return *seed >> 8 & 0xffffff;
+}
+
+static void add(struct traffic_set *set, struct truth *truth, unsigned share, unsigned pair,
+		unsigned flow, uint64_t bytes)
+{
+	const struct share_key share_key = {.place = share, .group = 7, .direction = TRAFFIC_OUT};
+	const struct conversation_key flow_key = {.source_port = (uint16_t)flow};
+	const struct traffic_sums sums = {.bytes = bytes, .packets = 1, .square = 1, .samples = 1};
+	struct pair_key pair_key = {.a = {.kind = END_NODE}, .b = {.kind = END_NODE}};
+
+	memcpy(pair_key.a.bytes, &pair, sizeof(pair));
+	traffic_set_add(set, &share_key, &pair_key, &flow_key, &sums);
+	truth->share[share] += bytes;
+	truth->pair[share][pair] += bytes;
+	truth->flow[share][pair][flow] += bytes;
+}
+
+static unsigned number_of(const struct traffic_end *end)
+{
+	unsigned number;
+
+	memcpy(&number, end->bytes, sizeof(number));
+	return number;
+}
+
+/* Totals to the byte, children never too large, and never smaller than the truth by more than what
+ * is said of them. */
+static void check(const struct traffic_set *set, const struct truth *truth)
+{
+	uint64_t seen = 0, all = 0;
+
+	for (uint32_t i = 0; i < set->share_table.count; i++) {
+		assert_int_equal(set->shares[i].sums.bytes, truth->share[set->shares[i].key.place]);
+		seen += set->shares[i].sums.bytes;
+	}
+	for (unsigned i = 0; i < SHARES; i++)
+		all += truth->share[i];
+	assert_int_equal(seen + set->lost_bytes, all);
+	for (uint32_t i = 0; i < set->pair_table.count; i++) {
+		const struct traffic_pair *pair = &set->pairs[i];
+		unsigned share = set->shares[pair->key.share].key.place;
+		uint64_t really = truth->pair[share][number_of(&pair->key.a)];
+
+		assert_true(pair->sums.bytes <= really);
+		assert_true(pair->sums.bytes + pair->missed >= really);
+	}
+	for (uint32_t i = 0; i < set->flow_table.count; i++) {
+		const struct traffic_flow *flow = &set->flows[i];
+		const struct traffic_pair *pair = &set->pairs[flow->key.pair];
+		unsigned share = set->shares[pair->key.share].key.place;
+		uint64_t really =
+			truth->flow[share][number_of(&pair->key.a)][flow->key.source_port];
+
+		assert_true(flow->sums.bytes <= really);
+		assert_true(flow->sums.bytes + flow->missed + pair->missed >= really);
+	}
+}
+
+static const struct traffic_limits tight = {
+	.shares = SHARES, .pairs = 300, .flows = 500, .pairs_kept = 50, .flows_kept = 2};
+
+static void totals_stay_exact_whatever_does_not_fit(void **state)
+{
+	(void)state;
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		struct truth *truth = calloc(1, sizeof(*truth));
+		unsigned random = seed;
+		struct traffic_set set;
+
+		assert_non_null(truth);
+		assert_int_equal(traffic_set_init(&set, &tight), 0);
+		for (unsigned i = 0; i < 20000; i++) {
+			/* A few are large, most are small, as traffic is. */
+			unsigned pair = next_random(&random) % PAIRS;
+
+			pair = pair * pair / PAIRS;
+			add(&set, truth, next_random(&random) % SHARES, pair,
+			    next_random(&random) % FLOWS, 100 + 100000 / (pair + 1));
+		}
+		check(&set, truth);
+		assert_true(set.prunes > 0);
+		assert_int_equal(traffic_set_prune(&set), 0);
+		check(&set, truth);
+		/* The largest pair is there, whatever came and went. */
+		for (uint32_t i = 0; i < set.share_table.count; i++) {
+			bool found = false;
+
+			for (uint32_t j = 0; j < set.pair_table.count; j++)
+				found |= set.pairs[j].key.share == i &&
+					 number_of(&set.pairs[j].key.a) == 0;
+			assert_true(found);
+		}
+		traffic_set_done(&set);
+		free(truth);
+	}
+}
+
+static void parts_make_the_whole(void **state)
+{
+	const struct traffic_limits wide = {.shares = SHARES,
+					    .pairs = 4096,
+					    .flows = 8192,
+					    .pairs_kept = 4096,
+					    .flows_kept = 4096};
+	struct truth *truth = calloc(1, sizeof(*truth));
+	const struct traffic_filter any = {.place = INDEX_NONE, .direction = -1};
+	const struct traffic_filter third = {.place = 3, .direction = TRAFFIC_OUT};
+	struct traffic_set sum, second;
+	struct traffic_ring *ring = NULL;
+	unsigned random = 99;
+	int64_t first, last;
+
+	(void)state;
+	assert_non_null(truth);
+	assert_int_equal(traffic_set_init(&sum, &tight), 0);
+	assert_int_equal(traffic_set_init(&second, &wide), 0);
+	assert_int_equal(traffic_ring_new(10, &ring), 0);
+	for (int64_t at = 100; at < 108; at++) {
+		for (unsigned i = 0; i < 500; i++)
+			add(&second, truth, next_random(&random) % SHARES,
+			    next_random(&random) % PAIRS, next_random(&random) % FLOWS,
+			    next_random(&random));
+		assert_int_equal(traffic_ring_put(ring, at, &second), 0);
+		traffic_set_merge(&sum, &second);
+		traffic_set_clear(&second);
+	}
+	check(&sum, truth);
+	traffic_set_clear(&sum);
+	assert_int_equal(traffic_ring_sum(ring, 0, 1000, &any, &sum), 8);
+	check(&sum, truth);
+	traffic_ring_span(ring, &first, &last);
+	assert_int_equal(first, 100);
+	assert_int_equal(last, 107);
+
+	traffic_set_clear(&sum);
+	assert_int_equal(traffic_ring_sum(ring, 0, 1000, &third, &sum), 8);
+	assert_int_equal(sum.share_table.count, 1);
+	assert_int_equal(sum.shares[0].sums.bytes, truth->share[3]);
+	for (uint32_t i = 0; i < sum.pair_table.count; i++)
+		assert_int_equal(sum.pairs[i].key.share, 0);
+
+	/* Only the last ten are there, and none after the clock was set back. */
+	for (int64_t at = 108; at < 120; at++)
+		assert_int_equal(traffic_ring_put(ring, at, &second), 0);
+	traffic_ring_span(ring, &first, &last);
+	assert_int_equal(first, 110);
+	assert_int_equal(traffic_ring_put(ring, 50, &second), 0);
+	traffic_ring_span(ring, &first, &last);
+	assert_int_equal(first, 50);
+	assert_int_equal(last, 50);
+	traffic_ring_free(ring);
+	traffic_set_done(&sum);
+	traffic_set_done(&second);
+	free(truth);
+}
+
+static void lost_samples_are_made_up_for(void **state)
+{
+	static const struct {
+		struct source_sums said;
+		double factor;
+	} rows[] = {
+		{{.samples = 10, .rates = 1000, .pool = 1100}, 1},
+		{{.samples = 10, .rates = 1000, .pool = 3000, .missing = 20}, 3},
+		{{.samples = 10, .rates = 1000, .pool = 2000, .drops = 9}, 2},
+		{{.samples = 10, .rates = 1000, .pool = 900, .missing = 1}, 1},
+		{{.samples = 10, .rates = 1000, .pool = 1U << 31, .missing = 1}, 1000},
+		{{.samples = 10, .rates = 1000, .pool = 9000, .missing = 1, .restarted = true}, 1},
+		{{.datagrams = true, .samples = 10, .missing = 5}, 1},
+		{{.samples = 1, .missing = 7}, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		assert_true(source_factor(&rows[i].said) == rows[i].factor);
+}
+
+static void intervals_are_as_wide_as_theory_says(void **state)
+{
+	/* c equal samples: the classic 196 sqrt(1/c) percent, a little more where c is small. */
+	static const struct {
+		uint32_t samples;
+		double percent;
+	} rows[] = {{9604, 2}, {1537, 5}, {385, 10}, {100, 19.6}};
+	struct traffic_sums counted = {.bytes = 5000};
+	struct estimate e;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		double each = 1000.0 * 1000, half;
+		struct traffic_sums sums = {.bytes = (uint64_t)(each * rows[i].samples),
+					    .square = each * each * rows[i].samples,
+					    .samples = rows[i].samples};
+
+		e = estimate_of(&sums, 0);
+		half = (double)(e.high - e.low) / 2 / (double)sums.bytes * 100;
+		assert_true(half > rows[i].percent * 0.99 && half < rows[i].percent * 1.03);
+		assert_true(e.low < e.bytes && e.bytes < e.high);
+	}
+	e = estimate_of(&counted, 70);
+	assert_int_equal(e.low, 5000);
+	assert_int_equal(e.high, 5070);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(totals_stay_exact_whatever_does_not_fit),
+		cmocka_unit_test(parts_make_the_whole),
+		cmocka_unit_test(lost_samples_are_made_up_for),
+		cmocka_unit_test(intervals_are_as_wide_as_theory_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
