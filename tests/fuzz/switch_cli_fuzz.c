@@ -1,7 +1,7 @@
 // links: sim_switch_cli
 /* Whatever is typed at an emulated switch of any family: its configuration stays one (VLANs from 1
  * to 4094, ports in VLANs of that range), a reboot brings back what was saved, and it can still
- * be shown. The first byte chooses the family; a ^Y in the middle is a reboot. */
+ * be shown. The first byte chooses the family, from '0' on; a ^Y in the middle is a reboot. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	while (cli_family_at(families))
 		families++;
-	device.family = cli_family_at(data[0] % families);
+	device.family = cli_family_at((uint8_t)(data[0] - '0') % families);
 	if (cli_store_new(PORTS, &device.family->port, &device.store) != 0 ||
 	    cli_session_new(&device, &session) != 0)
 		abort();

@@ -35,13 +35,14 @@ enum cli_say {
 	CLI_SAYS_DEFAULT_VLAN, /* VLAN 1 stays */
 	CLI_SAYS_RANGE,        /* no number of a VLAN; NULL: as an invalid word */
 	CLI_SAYS_CREATING,     /* a VLAN that was not there is made along the way */
-	CLI_SAYS_LOCKED,       /* somebody else configures */
+	CLI_SAYS_LOCKED,       /* somebody else configures; NULL: there is no such lock */
 	CLI_SAYS_REJECTED,     /* what a fault says that refuses */
 	CLI_SAYS_SAVED,
 	CLI_SAYS_COUNT
 };
 
 struct cli_session;
+struct shell_program;
 
 struct cli_call {
 	struct cli_session *session;
@@ -84,6 +85,10 @@ struct cli_family {
 	void (*running)(const struct cli_session *session, const struct cli_config *config,
 			const struct cli_ports *ports, struct text *out);
 	const char *prompt_before, *prompt_after; /* escape sequences around it */
+	const char *line_after;                   /* what the terminal is told when a line ends */
+	/* A Linux shell (switch_cli_shell.h) instead of commands: NULL where there is none. */
+	const struct shell_program *programs;
+	size_t program_count;
 };
 
 struct cli_device {
@@ -116,6 +121,9 @@ struct cli_session {
 	bool is_silent_echo;    /* a password is typed */
 	bool wants_key, is_raw; /* the answer is one key; no echo, no prompt: `ssh HOST COMMAND` */
 	cli_answer answer;      /* of a question that was asked */
+	unsigned width;         /* columns of the terminal; 0: not known, lines are not wrapped */
+	struct text unfinished; /* of a shell: an open quote */
+	int status;             /* of the program before */
 };
 
 /* Faults that were switched since, a reboot and a foreign change among them. */
@@ -143,10 +151,16 @@ void cli_ask(struct cli_session *session, struct text *out, const char *question
 /* Leaves a level, with what that does. */
 void cli_leave(struct cli_session *session, enum cli_mode mode);
 bool cli_configure(struct cli_call *call);
+
+/* A change is wanted: is it made? */
+enum cli_fate { CLI_FATE_DONE, CLI_FATE_REFUSED, CLI_FATE_LOST };
+enum cli_fate cli_fate_of(const struct cli_session *session, enum switch_verb verb);
+/* One was made, or lost. */
+void cli_changed(struct cli_session *session, struct text *out);
 void cli_do(struct cli_call *about, const char *line);
 bool cli_is_reserved(const struct cli_session *session, unsigned vid);
 
 extern const struct cli_family cli_ios, cli_nxos, cli_os10, cli_aoscx, cli_procurve, cli_comware,
-	cli_delln, cli_os9;
+	cli_delln, cli_os9, cli_ecs, cli_sonic, cli_sonic201911;
 const struct cli_family *cli_family_find(const char *name);
 const struct cli_family *cli_family_at(size_t i);

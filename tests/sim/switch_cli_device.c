@@ -21,8 +21,13 @@ static void do_once(struct cli_device *device, const struct cli_faults *before)
 
 		if (!vlan_set_has(&store->running->vlans, now->foreign_vid))
 			cli_store_create(store, now->foreign_vid, "");
-		if (port->mode != CLI_MEMBER)
+		if (port->mode == CLI_GENERAL && port->link != CLI_LINK_NONE) {
+			port->untagged = (struct vlan_set){{0}};
+			vlan_set_add(&port->untagged, now->foreign_vid);
+			port->native = (uint16_t)now->foreign_vid;
+		} else if (port->mode != CLI_MEMBER) {
 			port->mode = CLI_ACCESS;
+		}
 		port->access = (uint16_t)now->foreign_vid;
 		port->allowed = (struct vlan_set){{0}};
 		store->is_saved = false;
@@ -173,8 +178,10 @@ bool cli_configure(struct cli_call *call)
 {
 	struct cli_device *device = call->session->device;
 
-	if (device->faults.locked || (device->family->needs_lock && device->configuring &&
-				      device->configuring != call->session)) {
+	bool is_locked = device->faults.locked && device->family->says[CLI_SAYS_LOCKED];
+
+	if (is_locked || (device->family->needs_lock && device->configuring &&
+			  device->configuring != call->session)) {
 		cli_say(call, CLI_SAYS_LOCKED, 0);
 		return false;
 	}

@@ -3,8 +3,8 @@
 #include "tests/sim/switch_cli.h"
 
 static const struct cli_family *const families[] = {
-	&cli_ios,      &cli_nxos,    &cli_os10,  &cli_aoscx,
-	&cli_procurve, &cli_comware, &cli_delln, &cli_os9,
+	&cli_ios,   &cli_nxos, &cli_os10, &cli_aoscx, &cli_procurve,    &cli_comware,
+	&cli_delln, &cli_os9,  &cli_ecs,  &cli_sonic, &cli_sonic201911,
 };
 
 const struct cli_family *cli_family_at(size_t i)

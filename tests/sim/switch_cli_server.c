@@ -39,7 +39,7 @@ struct connection {
 	struct cli_session *session;
 	struct netconf_session *netconf; /* instead, for the subsystem of that name */
 	char *command;                   /* `ssh HOST COMMAND` */
-	unsigned tries;
+	unsigned tries, width;
 	bool is_in, is_asked; /* authenticated; a shell, a command or NETCONF was asked for */
 	bool wants_netconf;
 	bool is_done; /* under the server's lock: to be joined */
@@ -68,14 +68,15 @@ static int on_password(ssh_session ssh, const char *user, const char *password, 
 static int on_pty(ssh_session ssh, ssh_channel channel, const char *term, int width, int height,
 		  int pixel_width, int pixel_height, void *context)
 {
+	struct connection *connection = context;
+
 	(void)ssh;
 	(void)channel;
 	(void)term;
-	(void)width;
 	(void)height;
 	(void)pixel_width;
 	(void)pixel_height;
-	(void)context;
+	connection->width = width > 0 ? (unsigned)width : 0;
 	return 0; /* the pager counts its own lines, as those switches do */
 }
 
@@ -250,6 +251,8 @@ static bool open_session(struct connection *connection)
 	(void)pthread_mutex_lock(&server->lock);
 	rc = connection->wants_netconf ? netconf_session_new(server->netconf, &connection->netconf)
 				       : cli_session_new(server->device, &connection->session);
+	if (rc == 0 && connection->session)
+		connection->session->width = connection->width;
 	if (rc == 0 && connection->command && connection->session)
 		cli_session_command(connection->session, connection->command);
 	(void)pthread_mutex_unlock(&server->lock);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/switch_cli.h"
+#include "tests/sim/switch_cli_shell.h"
 
 enum { OUT_ENOUGH = 1 << 16, ENDLESS_LINES = 40 };
 enum { KEY_BREAK = 3, KEY_EOT = 4, KEY_ERASE_LINE = 21, KEY_END = 26, KEY_ESCAPE = 27 };
@@ -126,27 +126,44 @@ static void cut_filter(char *line, char how[16], char what[128])
 		*bar = '\0';
 }
 
-static void call(struct cli_session *session, const struct cli_parsed *parsed, struct text *out)
+enum cli_fate cli_fate_of(const struct cli_session *session, enum switch_verb verb)
 {
 	const struct cli_faults *faults = &session->device->faults;
-	struct cli_call about = {session, parsed->command, parsed->values, out};
-	enum switch_verb verb = parsed->command->verb;
-	bool changes = verb < SWITCH_VERBS && verb != SWITCH_SAVE;
 
-	if (verb < SWITCH_VERBS && (faults->refuse >> verb & 1) != 0) {
-		cli_say(&about, CLI_SAYS_REJECTED, 0);
-		return;
-	}
-	if (!changes || (faults->lost >> verb & 1) == 0)
-		parsed->command->run(&about);
-	if (!changes)
-		return;
+	if (verb >= SWITCH_VERBS)
+		return CLI_FATE_DONE;
+	if ((faults->refuse >> verb & 1) != 0)
+		return CLI_FATE_REFUSED;
+	return (faults->lost >> verb & 1) != 0 ? CLI_FATE_LOST : CLI_FATE_DONE;
+}
+
+void cli_changed(struct cli_session *session, struct text *out)
+{
+	uint32_t partial = session->device->faults.partial;
+
 	session->device->store->is_saved = false;
 	session->changes++;
-	if (faults->partial > 0 && session->changes >= faults->partial)
+	if (partial > 0 && session->changes >= partial)
 		session->is_over = true;
 	if (cli_store_push(session->device->store) != 0)
 		text_add(out, "% the emulator cannot reach its data plane\n");
+}
+
+static void call(struct cli_session *session, const struct cli_parsed *parsed, struct text *out)
+{
+	struct cli_call about = {session, parsed->command, parsed->values, out};
+	enum switch_verb verb = parsed->command->verb;
+	enum cli_fate fate = cli_fate_of(session, verb);
+	bool changes = verb < SWITCH_VERBS && verb != SWITCH_SAVE;
+
+	if (fate == CLI_FATE_REFUSED) {
+		cli_say(&about, CLI_SAYS_REJECTED, 0);
+		return;
+	}
+	if (!changes || fate == CLI_FATE_DONE)
+		parsed->command->run(&about);
+	if (changes)
+		cli_changed(session, out);
 }
 
 static struct cli_grammar grammar_of(const struct cli_device *device)
@@ -212,6 +229,12 @@ static void execute(struct cli_session *session, const char *text, struct text *
 	free(parsed);
 }
 
+static void shell(struct cli_session *session, const char *line, struct text *out)
+{
+	shell_line(session, line, out);
+	session->is_endless = session->device->faults.endless && out->size > 0;
+}
+
 static void run_line(struct cli_session *session, const char *line)
 {
 	const struct cli_faults *faults = &session->device->faults;
@@ -224,6 +247,8 @@ static void run_line(struct cli_session *session, const char *line)
 		text_add_bytes(&session->out, "\0\377\376\x1b[\200\7\302", 8);
 	if (answer)
 		answer(session, line, &out);
+	else if (session->device->family->programs)
+		shell(session, line, &out);
 	else
 		execute(session, line, &out);
 	if (!faults->silent)
@@ -281,6 +306,8 @@ static void enter(struct cli_session *session)
 	text_clear(&session->line);
 	if (!session->is_raw)
 		emit(session, "\n");
+	if (!session->is_raw && session->device->family->line_after)
+		text_add(&session->out, session->device->family->line_after);
 	if (line)
 		run_line(session, line);
 	free(line);
@@ -326,6 +353,25 @@ static void control(struct cli_session *session, char key)
 	}
 }
 
+static size_t line_max(const struct cli_session *session)
+{
+	return session->device->family->programs ? SHELL_LINE_MAX : CLI_LINE_MAX;
+}
+
+/* A shell's line editor begins a new line of the terminal with " \r" (GNU readline). */
+static void echo(struct cli_session *session, char c)
+{
+	text_add_bytes(&session->out, &c, 1);
+	if (session->device->family->programs && session->width > 0) {
+		struct text prompt = {0};
+
+		cli_prompt(session, &prompt);
+		if ((prompt.size + session->line.size) % session->width == 0)
+			text_add(&session->out, " \r");
+		text_done(&prompt);
+	}
+}
+
 /* True when a line was run. */
 static bool key(struct cli_session *session, char c)
 {
@@ -345,16 +391,16 @@ static bool key(struct cli_session *session, char c)
 	} else if (c == '\r' || c == '\n') {
 		enter(session);
 		return true;
-	} else if (c == '?' && !session->answer) {
+	} else if (c == '?' && !session->answer && !session->device->family->programs) {
 		help(session);
 	} else if ((c >= 0 && c < ' ') || c == 127) {
 		control(session, c);
-	} else if (session->line.size >= CLI_LINE_MAX) {
+	} else if (session->line.size >= line_max(session)) {
 		emit(session, "\a");
 	} else {
 		text_add_bytes(&session->line, &c, 1);
 		if (!session->is_silent_echo && !session->is_raw)
-			text_add_bytes(&session->out, &c, 1);
+			echo(session, c);
 	}
 	return false;
 }
@@ -409,7 +455,8 @@ void cli_session_command(struct cli_session *session, const char *line)
 	text_clear(&session->out);
 	session->is_raw = true;
 	session->answer = NULL;
-	if (session->mode == CLI_EXEC && !session->device->is_unprivileged)
+	if (session->mode == CLI_EXEC && !session->device->is_unprivileged &&
+	    !session->device->family->programs)
 		session->mode = CLI_ENABLE;
 	run_line(session, line);
 	session->is_over = !session->is_endless;
@@ -457,5 +504,6 @@ void cli_session_free(struct cli_session *session)
 	text_done(&session->line);
 	text_done(&session->paged);
 	text_done(&session->out);
+	text_done(&session->unfinished);
 	free(session);
 }

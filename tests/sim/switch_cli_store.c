@@ -71,6 +71,8 @@ void cli_store_free(struct cli_store *store)
 		return;
 	switch_plane_done(&store->plane);
 	switch_ovs_free(store->ovs);
+	for (size_t i = 0; i < COUNT_OF(store->files); i++)
+		free(store->files[i].text);
 	free(store->running);
 	free(store->startup);
 	free(store);
@@ -99,6 +101,12 @@ void cli_store_reboot(struct cli_store *store)
 {
 	*store->running = *store->startup;
 	store->is_saved = true;
+	for (size_t i = 0; i < COUNT_OF(store->files); i++) {
+		if (strncmp(store->files[i].path, "/etc/", 5) == 0)
+			continue;
+		free(store->files[i].text);
+		store->files[i] = (struct cli_file){0};
+	}
 }
 
 /* --- the seed -------------------------------------------------------- */

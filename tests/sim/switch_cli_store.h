@@ -30,13 +30,18 @@ unsigned cli_ports_next(const struct cli_ports *ports, unsigned from);
  * tagged ones (`allowed`). OFF is a routed port: no VLAN at all. */
 enum cli_port_mode { CLI_ACCESS, CLI_TRUNK, CLI_GENERAL, CLI_MEMBER, CLI_OFF };
 
+/* What a port was said to be where that does not decide its VLANs alone: Edgecore ECS, SONiC. */
+enum cli_link { CLI_LINK_NONE, CLI_LINK_ACCESS, CLI_LINK_TRUNK, CLI_LINK_HYBRID, CLI_LINK_ROUTED };
+
 struct cli_port {
 	enum cli_port_mode mode;
+	enum cli_link link;
 	uint16_t access, native;  /* untagged VLAN of an access port; of a trunk */
 	struct vlan_set allowed;  /* trunk: may pass; general, member: tagged */
 	struct vlan_set untagged; /* general mode only */
 	bool is_allowed_all;      /* nobody has said a list yet */
 	bool is_hybrid;           /* Dell OS9: portmode hybrid */
+	bool is_tagged_only;      /* frames without a tag are dropped */
 	bool is_shut;
 	char description[CLI_NAME_SIZE];
 };
@@ -60,6 +65,12 @@ struct cli_neighbor {
 	char port_id[CLI_NAME_SIZE], system[CLI_NAME_SIZE];
 };
 
+/* Of switches that are Linux machines too. */
+struct cli_file {
+	char path[CLI_NAME_SIZE];
+	char *text; /* owned; NULL: a free place */
+};
+
 struct cli_store {
 	unsigned port_count;
 	struct cli_config *running, *startup;
@@ -68,6 +79,7 @@ struct cli_store {
 	size_t learned_count;
 	struct cli_neighbor neighbors[CLI_PORTS_MAX];
 	size_t neighbor_count;
+	struct cli_file files[16];
 	struct switch_ovs *ovs; /* NULL: in memory. Owned. */
 	struct switch_plane plane;
 };

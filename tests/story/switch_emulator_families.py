@@ -262,4 +262,100 @@ OS9 = {
     "refused": "% Error: Command rejected.",
 }
 
-FAMILIES = [IOS, NXOS, OS10, AOSCX, PROCURVE, COMWARE, DELLN, OS9]
+ECS = {
+    "family": "ecs",
+    "netmiko": "ubiquiti_edge",  # Netmiko has none for it; this one knows `configure` and `terminal length 0`
+    "prompt": "Vty-0#",
+    "tail": ["end"],
+    "config": [
+        (["vlan database", "vlan 100 name tenant-a media ethernet", "vlan 200,201", "exit"], "Vty-0(config-vlan)#"),
+        (["interface ethernet 1/3-4,6", "switchport allowed vlan add 100 untagged", "switchport native vlan 100", "switchport allowed vlan remove 1"],
+         "Vty-0(config-if)#"),
+        (["interface ethernet 1/5", "switchport allowed vlan add 200,201 tagged"], "Vty-0(config-if)#"),
+        (["interface ethernet 1/3", "switchport allowed vlan remove 100"], "Failed to remove from egress list on ethernet 1/3"),
+        (["interface ethernet 1/2", "switchport native vlan 200"], "Failed to set PVID on ethernet 1/2"),
+        (["interface ethernet 1/7", "switchport mode access", "switchport allowed vlan add 200 tagged"], "Failed to join egress list on ethernet 1/7"),
+        (["interface ethernet 1/8", "switchport mode trunk", "switchport allowed vlan add 200 untagged"],
+         "Failed to join untagged list on ethernet 1/8"),
+        (["interface ethernet 1/2", "switchport allowed vlan add 999 tagged"], "VLAN999 does not exist"),
+        (["interface ethernet 1/2", "switchport native vlan 999"], "No such VLAN."),
+        (["vlan database", "no vlan 100"], "Failed to remove VLAN 100"),
+        (["vlan database", "vlan 5000"], '% Invalid parameter value/range. Type "?" to get more detail information.'),
+        (["bogus"], "\n              ^\n% Invalid input detected at '^' marker."),
+        (["interface"], "% Incomplete command."),
+    ],
+    "show": [
+        ("show vlan id 100", "Name                : tenant-a", "Ports/Port Channels : Eth1/ 3(S) Eth1/ 4(S) Eth1/ 6(S)"),
+        ("show running-config", " VLAN 77 name foreign media ethernet\n VLAN 100 name tenant-a media ethernet\n vlan 200-201 media ethernet\n",
+         "interface ethernet 1/4\n switchport allowed vlan add 100 untagged\n switchport native vlan 100\n switchport allowed vlan remove 1\n!",
+         "interface ethernet 1/5\n switchport allowed vlan add 200-201 tagged\n!"),
+        ("show interfaces switchport ethernet 1/4", " VLAN Membership Mode          : Hybrid", " Native VLAN                   : 100",
+         " Allowed VLAN                  : 100(u)"),
+        ("show mac-address-table", " Eth 1/2   52-54-00-00-00-02   77 Learn    Delete on Timeout"),
+        ("show lldp info remote-device", " Eth 1/1    52-54-00-00-00-aa Ethernet1/7       spine1"),
+    ],
+    "save": lambda connection: connection.send_command_timing("copy running-config startup-config") + connection.send_command_timing("\n"),
+    "saved": "Flash programming completed.\nSuccess.",
+    "unsaved": ["vlan database", "vlan 444"],
+    "unsaved_shows": ("show vlan", "444"),
+    "refused": "Failed to set VLAN list on ethernet 1/1",
+}
+
+PATCH = "printf '%s' '[{}]' | config apply-patch /dev/stdin"
+
+
+def sonic(family, **more):
+    """Netmiko's `linux`: configuring is being root."""
+    return {
+        "family": family,
+        "netmiko": "linux",
+        "prompt": more.get("prompt", "admin@sonic:~$"),
+        "config": [
+            (["config vlan add 100", "config vlan add -m 200-201", "config vlan member add -u 100 Ethernet8", "config vlan member add 200 Ethernet8"],
+             "root@sonic:/home/admin#"),
+            (["config vlan add 100"], 'Usage: config vlan add [OPTIONS] <vid>\nTry "config vlan add -h" for help.\n\nError: Vlan100 already exists.'),
+            (["config vlan add 1"], "Error: Vlan1 is default VLAN"),
+            (["config vlan add 5000"], "Error: Invalid VLAN ID 5000 (2-4094)"),
+            (["config vlan del 100"], "Error: VLAN ID 100 can not be removed. First remove all members assigned to this VLAN."),
+            (["config vlan member add -u 200 Ethernet8"], "Error: Ethernet8 is already a member of Vlan200"),
+            (["config vlan member add -u 201 Ethernet8"], "Error: Ethernet8 is already untagged member!"),
+            (["config vlan member add 999 Ethernet8"], "Error: Vlan999 does not exist"),
+            (["config vlan member add 201 Ethernet3"], "Error: Ethernet3 does not exist"),
+            (["config vlan member del 201 Ethernet8"], "Error: Ethernet8 is not a member of Vlan201"),
+            (["config vlan bogus"], 'Error: No such command "bogus".'),
+            (["bogus", "echo it was $?"], ["-bash: bogus: command not found", "it was 127"]),
+            *more.get("config", ()),
+        ],
+        "show": [
+            ("show vlan config", "Name       VID  Member     Mode\n-------  -----  ---------  --------\n", "Vlan100    100  Ethernet8  untagged\n",
+             "Vlan200    200  Ethernet8  tagged\n"),
+            ("show vlan brief", "|       100 |              | Ethernet8 | untagged       | disabled    |"),
+            ("sonic-cfggen -d --print-data", '"Vlan100|Ethernet8": {\n            "tagging_mode": "untagged"'),
+            ("show interfaces status", "  Ethernet0      1,2,3,4     100G   9100     rs   Eth1/1  routed      up       up"),
+            ("show mac", "    1      77  52:54:00:00:00:02  Ethernet4  Dynamic\nTotal number of entries 1"),
+            ("show lldp table", "Ethernet0    spine1          Ethernet1/7     BR            Ethernet1/7"),
+            ("config vlan add 7", "Root privileges are required for this operation"),
+        ],
+        "save": lambda connection: connection.send_command("sudo config save -y"),
+        "saved": "/usr/local/bin/sonic-cfggen -d --print-data > /etc/sonic/config_db.json",
+        "unsaved": ["config vlan add 444"],
+        "unsaved_shows": ("show vlan config", "Vlan444"),
+        "refused": "Error: Unable to connect to redis: Connection refused",
+    }
+
+
+# This Netmiko is older than bracketed paste, which bash announces before each prompt.
+SONIC = sonic("sonic", prompt="\x1b[?2004hadmin@sonic:~$", config=[
+    ([PATCH.format('{"op": "add", "path": "/VLAN_MEMBER/Vlan201|Ethernet12", "value": {"tagging_mode": "tagged"}}')],
+     ["Patch Applier: The localhost patch was converted into 1 change:", "Patch applied successfully."]),
+    ([PATCH.format('{"op": "remove", "path": "/VLAN_MEMBER/Vlan201|Ethernet12"}')], "Patch applied successfully."),
+    ([PATCH.format('{"op": "add", "path": "/VLAN_MEMBER/Vlan201|Ethernet8", "value": {"tagging_mode": "untagged"}}')],
+     ["Failed to apply patch due to: Failed to apply patch on the following scopes:", "Port can be untagged in at most one VLAN."]),
+    ([PATCH.format('{"op": "remove", "path": "/VLAN/Vlan100"}')], 'of value "Vlan100" points to a non-existing leaf.'),
+    ([PATCH.format('{"op": "remove", "path": "/VLAN/Vlan999"}')], "can't remove a non-existent object 'Vlan999'"),
+    (["config checkpoint before", "config vlan add 300", "config rollback before"], ["Config rolled back successfully."]),
+    (["config switchport mode access Ethernet16", "config vlan member add 200 Ethernet16"], "Error: Ethernet16 is in access mode! Tagged Members cannot be added"),
+])
+SONIC_OLD = sonic("sonic201911", config=[([PATCH.format("")], 'Error: No such command "apply-patch".')])
+
+FAMILIES = [IOS, NXOS, OS10, AOSCX, PROCURVE, COMWARE, DELLN, OS9, ECS, SONIC, SONIC_OLD]

@@ -181,7 +181,7 @@ const struct switch_family switch_family_table[] = {
 		.max_sessions = 1,
 		.timeout_ms = 3000,
 		.change_timeout_ms = 120000,
-		.proof = PROOF_NONE,
+		.proof = PROOF_EMULATOR,
 	},
 	{
 		.name = "dell-os10",
@@ -216,7 +216,7 @@ const struct switch_family switch_family_table[] = {
 		.max_sessions = 4,
 		.timeout_ms = 3000,
 		.change_timeout_ms = 120000,
-		.proof = PROOF_NONE,
+		.proof = PROOF_EMULATOR,
 	},
 	{
 		/* Answers as Net-SNMP does; only the text tells it from another Linux. */
@@ -235,7 +235,7 @@ const struct switch_family switch_family_table[] = {
 		.max_sessions = 2,
 		.timeout_ms = 3000,
 		.change_timeout_ms = 300000,
-		.proof = PROOF_NONE,
+		.proof = PROOF_EMULATOR,
 	},
 	{
 		.name = "sim",

@@ -1,0 +1,658 @@
+/* SONiC: a Debian with `config` and `show`: sonic-utilities (config/vlan.py, config/switchport.py,
+ * config/main.py, show/vlan.py, scripts/fdbshow and lldpshow), whose words and checks these are. A
+ * port is untagged in one VLAN at most and tagged in some; VLAN 1 is not there. Two releases: one
+ * with `config apply-patch` and switchport modes, and 201911, which has neither. */
+#include "tests/sim/switch_cli_sonic.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/switch_cli_common.h"
+
+static int fail(struct sonic_call *call, const char *format, ...) PRINTF_LIKE(2, 3);
+static int fail(struct sonic_call *call, const char *format, ...)
+{
+	const struct sonic_command *command = call->command;
+	char message[1024];
+	va_list list;
+
+	va_start(list, format);
+	(void)vsnprintf(message, sizeof(message), format, list);
+	va_end(list);
+	text_addf(call->shell->err,
+		  "Usage: %s [OPTIONS]%s%s\nTry \"%s -h\" for help.\n\nError: %s\n", command->words,
+		  command->usage[0] ? " " : "", command->usage, command->words, message);
+	return 2;
+}
+
+static bool has_option(const struct sonic_call *call, char letter)
+{
+	return strchr(call->options, letter) != NULL;
+}
+
+static struct cli_config *config_of(const struct sonic_call *call)
+{
+	return call->shell->session->device->store->running;
+}
+
+/* Coloured where it goes to a terminal. */
+static void shout(struct sonic_call *call, const char *color, const char *text)
+{
+	bool is_colored = !call->shell->is_piped && !call->shell->session->is_raw;
+
+	text_addf(call->shell->out, is_colored ? "\033[%sm\033[4m%s\033[0m\n" : "%.0s%s\n", color,
+		  text);
+}
+
+/* --- VLANs ----------------------------------------------------------- */
+
+/* One number, or with -m a list. */
+static int read_vids(struct sonic_call *call, bool is_member, struct vlan_set *ret)
+{
+	const char *text = call->arguments[0];
+
+	*ret = (struct vlan_set){{0}};
+	if (has_option(call, 'm'))
+		return vlan_set_parse(text, ret) == 0
+			       ? 0
+			       : fail(call, "Failed to parse %s, reason: invalid range", text);
+	if (strspn(text, "0123456789") != strlen(text) || strlen(text) > 6)
+		return is_member ? fail(call, "Vlan is not integer.")
+				 : fail(call, "%s is not integer", text);
+	if (strtoul(text, NULL, 10) == 1)
+		return strstr(call->command->words, "add")
+			       ? fail(call, "Vlan1 is default VLAN")
+			       : fail(call, "Invalid VLAN ID 1 (2-4094)");
+	if (strtoul(text, NULL, 10) < 2 || strtoul(text, NULL, 10) > VLAN_LAST)
+		return fail(call, "Invalid VLAN ID %lu (2-4094)", strtoul(text, NULL, 10));
+	vlan_set_add(ret, (unsigned)strtoul(text, NULL, 10));
+	return 0;
+}
+
+static int vlan_add(struct sonic_call *call)
+{
+	struct cli_store *store = call->shell->session->device->store;
+	struct vlan_set vids;
+	int status = read_vids(call, false, &vids);
+
+	if (status != 0)
+		return status;
+	for
+		EACH_VLAN(vid, &vids)
+		{
+			if (vlan_set_has(&store->running->vlans, vid))
+				return fail(call, "Vlan%u already exists.", vid);
+			cli_store_create(store, vid, "");
+		}
+	return 0;
+}
+
+static bool has_members(const struct cli_store *store, unsigned vid)
+{
+	for (unsigned number = 1; number <= store->port_count; number++) {
+		const struct cli_port *port = &store->running->ports[number];
+
+		if (port->access == vid || vlan_set_has(&port->allowed, vid))
+			return true;
+	}
+	return false;
+}
+
+static int vlan_del(struct sonic_call *call)
+{
+	struct cli_store *store = call->shell->session->device->store;
+	struct vlan_set vids;
+	int status = read_vids(call, false, &vids);
+
+	if (status != 0)
+		return status;
+	for
+		EACH_VLAN(vid, &vids)
+		{
+			if (!vlan_set_has(&store->running->vlans, vid))
+				return fail(call, "Vlan%u does not exist", vid);
+			if (has_members(store, vid))
+				return fail(call,
+					    "VLAN ID %u can not be removed. First remove all "
+					    "members assigned to this VLAN.",
+					    vid);
+			vlan_set_remove(&store->running->vlans, vid);
+			store->running->names[vid][0] = '\0';
+		}
+	return 0;
+}
+
+/* --- members --------------------------------------------------------- */
+
+static int may_join(struct sonic_call *call, const struct cli_port *port, unsigned vid,
+		    bool untagged)
+{
+	const char *name = call->arguments[1];
+
+	if (!vlan_set_has(&config_of(call)->vlans, vid))
+		return fail(call, "Vlan%u does not exist", vid);
+	if (port->access == vid || vlan_set_has(&port->allowed, vid))
+		return fail(call, "%s is already a member of Vlan%u", name, vid);
+	if (untagged && port->access != 0)
+		return fail(call, "%s is already untagged member!", name);
+	if (port->link == CLI_LINK_ROUTED)
+		return fail(
+			call,
+			"%s is in routed mode!\nUse switchport mode command to change port mode",
+			name);
+	if (port->link == CLI_LINK_ACCESS && !untagged)
+		return fail(call, "%s is in access mode! Tagged Members cannot be added", name);
+	return 0;
+}
+
+static struct cli_port *named_port(struct sonic_call *call, const char *name, int *ret_status)
+{
+	unsigned number = sonic_port_find(call->shell->session, name);
+
+	*ret_status = number == 0 ? fail(call, "%s does not exist", name) : 0;
+	return number == 0 ? NULL : &config_of(call)->ports[number];
+}
+
+static int member_add(struct sonic_call *call)
+{
+	bool untagged = has_option(call, 'u');
+	struct vlan_set vids;
+	struct cli_port *port;
+	int status;
+
+	if (untagged && has_option(call, 'm'))
+		return fail(call, "%s cannot have more than one untagged Vlan.",
+			    call->arguments[1]);
+	status = read_vids(call, true, &vids);
+	port = status == 0 ? named_port(call, call->arguments[1], &status) : NULL;
+	if (!port)
+		return status;
+	for
+		EACH_VLAN(vid, &vids)
+		{
+			status = may_join(call, port, vid, untagged);
+			if (status != 0)
+				return status;
+			if (untagged)
+				port->access = (uint16_t)vid;
+			else
+				vlan_set_add(&port->allowed, vid);
+		}
+	return 0;
+}
+
+static int member_del(struct sonic_call *call)
+{
+	struct vlan_set vids;
+	int status = read_vids(call, true, &vids);
+	struct cli_port *port = NULL;
+
+	if (status == 0)
+		port = named_port(call, call->arguments[1], &status);
+	if (!port)
+		return status;
+	for
+		EACH_VLAN(vid, &vids)
+		{
+			if (!vlan_set_has(&config_of(call)->vlans, vid))
+				return fail(call, "Vlan%u does not exist", vid);
+			if (port->access == vid)
+				port->access = 0;
+			else if (vlan_set_has(&port->allowed, vid))
+				vlan_set_remove(&port->allowed, vid);
+			else
+				return fail(call, "%s is not a member of Vlan%u",
+					    call->arguments[1], vid);
+		}
+	return 0;
+}
+
+/* --- ports ----------------------------------------------------------- */
+
+static int switchport_mode(struct sonic_call *call)
+{
+	static const char *const words[] = {"access", "trunk", "routed"};
+	static const enum cli_link links[] = {CLI_LINK_ACCESS, CLI_LINK_TRUNK, CLI_LINK_ROUTED};
+	const char *mode = call->arguments[0], *name = call->arguments[1];
+	struct cli_port *port;
+	size_t i = 0;
+	int status;
+
+	while (i < COUNT_OF(words) && strcmp(words[i], mode) != 0)
+		i++;
+	if (i == COUNT_OF(words))
+		return fail(call,
+			    "Invalid value for \"<mode_type>\": invalid choice: %s. (choose from "
+			    "access, trunk, routed)",
+			    mode);
+	port = named_port(call, name, &status);
+	if (!port)
+		return status;
+	if (port->link == links[i])
+		return fail(call, "%s is already in %s mode", name, mode);
+	if (links[i] == CLI_LINK_ACCESS && port->link == CLI_LINK_TRUNK &&
+	    !vlan_set_is_empty(&port->allowed))
+		return fail(call,
+			    "%s is in trunk mode and have tagged member(s).\nRemove tagged "
+			    "member(s) from %s to switch to access mode",
+			    name, name);
+	if (links[i] == CLI_LINK_ROUTED && !vlan_set_is_empty(&port->allowed))
+		return fail(call, "%s has tagged member(s). \nRemove them to change mode to routed",
+			    name);
+	if (links[i] == CLI_LINK_ROUTED && port->access != 0)
+		return fail(call, "%s has untagged member. \nRemove it to change mode to routed",
+			    name);
+	port->link = links[i];
+	text_addf(call->shell->out, "%s switched to %s mode\n", name, mode);
+	return 0;
+}
+
+static int interface_up(struct sonic_call *call)
+{
+	int status;
+	struct cli_port *port = named_port(call, call->arguments[0], &status);
+
+	if (port)
+		port->is_shut = strstr(call->command->words, "shutdown") != NULL;
+	return status;
+}
+
+/* --- whole configurations -------------------------------------------- */
+
+static void save_now(struct cli_session *session, struct text *out)
+{
+	cli_keep(session);
+	text_addf(out,
+		  session->is_raw ? "Running command: %s\n"
+				  : "\033[36mRunning command: \033[0m\033[32m%s\033[0m\n",
+		  "/usr/local/bin/sonic-cfggen -d --print-data > /etc/sonic/config_db.json");
+}
+
+static void on_save(struct cli_session *session, const char *line, struct text *out)
+{
+	if (line[0] == 'y' || line[0] == 'Y')
+		save_now(session, out);
+	else
+		text_add(out, "Aborted!\n");
+	session->status = line[0] == 'y' || line[0] == 'Y' ? 0 : 1;
+}
+
+static int save(struct sonic_call *call)
+{
+	struct cli_session *session = call->shell->session;
+
+	if (has_option(call, 'y'))
+		save_now(session, call->shell->out);
+	else
+		cli_ask(session, call->shell->out,
+			"Existing files will be overwritten, continue? [y/N]: ", on_save);
+	return 0;
+}
+
+/* What a command reads: a file, or what is piped into it. NULL: it is not there. */
+static const char *file_of(const struct sonic_call *call, const char *path)
+{
+	if (strcmp(path, "/dev/stdin") == 0)
+		return call->shell->in ? text_get(call->shell->in) : "";
+	return cli_file_get(call->shell->session->device->store, path);
+}
+
+static int update(struct sonic_call *call, const char *text, bool is_patch, const char *done,
+		  const char *failed)
+{
+	struct text why = {0};
+	int status = 0;
+
+	if (has_option(call, 'd'))
+		shout(call, "33", "** DRY RUN EXECUTION **");
+	if (!text)
+		text_addf(&why, "[Errno 2] No such file or directory: '%s'", call->arguments[0]);
+	if (text && sonic_update(call->shell, text, is_patch, has_option(call, 'd'), &why)) {
+		shout(call, "36", done);
+	} else {
+		text_addf(call->shell->err, "%s due to: %s\n", failed, text_get(&why));
+		status = fail(call, "%s", text_get(&why));
+	}
+	text_done(&why);
+	return status;
+}
+
+static int apply_patch(struct sonic_call *call)
+{
+	return update(call, file_of(call, call->arguments[0]), true, "Patch applied successfully.",
+		      "Failed to apply patch");
+}
+
+static int replace(struct sonic_call *call)
+{
+	return update(call, file_of(call, call->arguments[0]), false,
+		      "Config replaced successfully.", "Failed to replace config");
+}
+
+static void checkpoint_path(const char *name, char ret[CLI_NAME_SIZE])
+{
+	(void)text_format(ret, CLI_NAME_SIZE, "/etc/sonic/checkpoints/%.20s.cp.json", name);
+}
+
+static int checkpoint(struct sonic_call *call)
+{
+	struct cli_session *session = call->shell->session;
+	struct text db = {0};
+	char path[CLI_NAME_SIZE];
+	bool good;
+
+	checkpoint_path(call->arguments[0], path);
+	sonic_config_text(session, config_of(call), &db);
+	text_addf(call->shell->out,
+		  "Config Rollbacker: Config checkpoint starting.\n"
+		  "Config Rollbacker: Checkpoint name: %s.\n"
+		  "Config Rollbacker: Getting current config db.\n"
+		  "Config Rollbacker: Saving config db content to %s.\n",
+		  call->arguments[0], path);
+	good = cli_file_put(session->device->store, path, text_get(&db), false);
+	text_done(&db);
+	if (!good)
+		return fail(call, "[Errno 28] No space left on device");
+	text_add(call->shell->out, "Config Rollbacker: Config checkpoint completed.\n");
+	shout(call, "36", "Checkpoint created successfully.");
+	return 0;
+}
+
+static int rollback(struct sonic_call *call)
+{
+	const char *file;
+	char path[CLI_NAME_SIZE];
+
+	checkpoint_path(call->arguments[0], path);
+	file = cli_file_get(call->shell->session->device->store, path);
+	text_add(call->shell->out, "Config Rollbacker: Config rollbacking starting.\n");
+	if (!file) {
+		text_add(call->shell->err, "Failed to rollback config\n");
+		return fail(call, "Checkpoint '%s' does not exist", call->arguments[0]);
+	}
+	return update(call, file, false, "Config rolled back successfully.",
+		      "Failed to rollback config");
+}
+
+static int delete_checkpoint(struct sonic_call *call)
+{
+	char path[CLI_NAME_SIZE];
+
+	checkpoint_path(call->arguments[0], path);
+	if (!cli_file_remove(call->shell->session->device->store, path))
+		return fail(call, "Checkpoint '%s' does not exist", call->arguments[0]);
+	shout(call, "36", "Checkpoint deleted successfully.");
+	return 0;
+}
+
+static int list_checkpoints(struct sonic_call *call)
+{
+	const struct cli_store *store = call->shell->session->device->store;
+	json_t *names = json_array();
+	char *text;
+
+	for (size_t i = 0; i < COUNT_OF(store->files); i++) {
+		const char *path = store->files[i].path, *at = strrchr(path, '/');
+		const char *end = strstr(path, ".cp.json");
+
+		if (store->files[i].text && at && end)
+			(void)json_array_append_new(names,
+						    json_stringn(at + 1, (size_t)(end - at - 1)));
+	}
+	text = json_dumps(names, JSON_INDENT(4));
+	text_addf(call->shell->out, "%s\n", text ? text : "[]");
+	free(text);
+	json_decref(names);
+	return 0;
+}
+
+static void reboot(struct cli_session *session)
+{
+	cli_store_reboot(session->device->store);
+	session->device->generation++;
+	if (cli_store_push(session->device->store) != 0)
+		(void)fprintf(stderr, "switch_cli: the data plane does not answer\n");
+}
+
+/* --- the commands ---------------------------------------------------- */
+
+static const struct sonic_command commands[] = {
+	{"config vlan add", "<vid>", "m", 1, 1, vlan_add, SWITCH_CREATE, false},
+	{"config vlan del", "<vid>", "m", 1, 1, vlan_del, SWITCH_DELETE, false},
+	{"config vlan member add", "<vid> port", "um", 2, 2, member_add, SWITCH_UNTAGGED, false},
+	{"config vlan member del", "<vid> <port>", "m", 2, 2, member_del, SWITCH_EGRESS, false},
+	{"config switchport mode", "<mode_type> port", "", 2, 2, switchport_mode, SWITCH_FRAMES,
+	 true},
+	{"config interface startup", "<interface_name>", "", 1, 1, interface_up, SWITCH_FILTER,
+	 false},
+	{"config interface shutdown", "<interface_name>", "", 1, 1, interface_up, SWITCH_FILTER,
+	 false},
+	{"config save", "[FILENAME]", "y", 0, 1, save, SWITCH_SAVE, false},
+	{"config apply-patch", "PATCH_FILE_PATH", "dvn", 1, 1, apply_patch, LOOK, true},
+	{"config replace", "TARGET_FILE_PATH", "dvn", 1, 1, replace, LOOK, true},
+	{"config checkpoint", "CHECKPOINT_NAME", "v", 1, 1, checkpoint, LOOK, true},
+	{"config rollback", "CHECKPOINT_NAME", "dvn", 1, 1, rollback, LOOK, true},
+	{"config delete-checkpoint", "CHECKPOINT_NAME", "v", 1, 1, delete_checkpoint, LOOK, true},
+	{"config list-checkpoints", "", "v", 0, 0, list_checkpoints, LOOK, true},
+	{"show vlan brief", "", "", 0, 0, sonic_vlan_brief, LOOK, false},
+	{"show vlan config", "", "", 0, 0, sonic_vlan_config, LOOK, false},
+	{"show interfaces status", "[INTERFACENAME]", "", 0, 1, sonic_interfaces_status, LOOK,
+	 false},
+	{"show mac", "", "", 0, 0, sonic_mac, LOOK, false},
+	{"show lldp table", "", "", 0, 0, sonic_lldp_table, LOOK, false},
+	{"show lldp neighbors", "[INTERFACENAME]", "", 0, 1, sonic_lldp_neighbors, LOOK, false},
+	{"show runningconfiguration all", "", "", 0, 0, sonic_running_all, LOOK, false},
+	{"show version", "", "", 0, 0, sonic_version, LOOK, false},
+};
+
+/* How many of a pattern's words the words begin with; -1 when another one comes. */
+static int matched(const char *pattern, int argc, char **argv)
+{
+	int count = 0;
+
+	while (*pattern) {
+		size_t size = strcspn(pattern, " ");
+
+		if (count == argc)
+			return count;
+		if (strlen(argv[count]) != size || strncmp(argv[count], pattern, size) != 0)
+			return -1;
+		count++;
+		pattern += size;
+		pattern += *pattern == ' ';
+	}
+	return count;
+}
+
+static int words_in(const char *pattern)
+{
+	int count = 1;
+
+	for (; *pattern; pattern++)
+		count += *pattern == ' ';
+	return count;
+}
+
+/* Options out of the words: `-u`, `-mu`, `--untagged`. False for one that it does not know. */
+static bool take_options(struct sonic_call *call, int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		char letter;
+	} names[] = {{"--untagged", 'u'}, {"--multiple", 'm'}, {"--yes", 'y'},
+		     {"--dry-run", 'd'},  {"--verbose", 'v'},  {"--ignore-non-yang-tables", 'n'}};
+	size_t size = 0;
+
+	for (int i = 0; i < argc; i++) {
+		const char *letters = argv[i] + 1;
+		char one[2] = "";
+
+		if (argv[i][0] != '-' || argv[i][1] == '\0') {
+			if (call->count < SONIC_ARGUMENTS_MAX)
+				call->arguments[call->count] = argv[i];
+			call->count++;
+			continue;
+		}
+		for (size_t n = 0; argv[i][1] == '-' && n < COUNT_OF(names); n++) {
+			if (strcmp(names[n].name, argv[i]) == 0)
+				one[0] = names[n].letter;
+		}
+		letters = argv[i][1] == '-' ? one : letters;
+		if (*letters == '\0' ||
+		    strspn(letters, call->command->options) != strlen(letters)) {
+			(void)fail(call, "no such option: %s", argv[i]);
+			return false;
+		}
+		for (; *letters && size + 1 < sizeof(call->options); letters++)
+			call->options[size++] = *letters;
+	}
+	return true;
+}
+
+static int run_command(struct sonic_call *call, int argc, char **argv)
+{
+	struct cli_session *session = call->shell->session;
+	enum switch_verb verb = call->command->verb;
+	enum cli_fate fate;
+	bool changes;
+	int status;
+
+	if (!take_options(call, argc, argv))
+		return 2;
+	if (call->count < call->command->wanted)
+		return fail(call, "Missing argument \"%s\".", call->command->usage);
+	if (call->count > call->command->at_most)
+		return fail(call, "Got unexpected extra argument");
+	if (verb == SWITCH_UNTAGGED && !has_option(call, 'u'))
+		verb = SWITCH_EGRESS;
+	changes = verb < SWITCH_VERBS && verb != SWITCH_SAVE;
+	fate = cli_fate_of(session, verb);
+	if (fate == CLI_FATE_REFUSED)
+		return fail(call, "Unable to connect to redis: Connection refused");
+	status = changes && fate == CLI_FATE_LOST ? 0 : call->command->run(call);
+	if (changes && status == 0)
+		cli_changed(session, call->shell->out);
+	return status;
+}
+
+/* No command: how far was it one? */
+static int complain(struct shell_call *call, int best)
+{
+	struct text group = {0};
+
+	for (int i = 0; i < best; i++)
+		text_addf(&group, "%s%s", i > 0 ? " " : "", call->argv[i]);
+	if (best == call->argc)
+		text_addf(call->out, "Usage: %s [OPTIONS] COMMAND [ARGS]...\n", text_get(&group));
+	else
+		text_addf(call->err,
+			  "Usage: %s [OPTIONS] COMMAND [ARGS]...\nTry \"%s -h\" for help.\n\n"
+			  "Error: No such command \"%s\".\n",
+			  text_get(&group), text_get(&group), call->argv[best]);
+	text_done(&group);
+	return best == call->argc ? 0 : 2;
+}
+
+static int dispatch(struct shell_call *call)
+{
+	bool is_old = call->session->device->family == &cli_sonic201911;
+	int best = 1;
+
+	for (size_t i = 0; i < COUNT_OF(commands); i++) {
+		struct sonic_call inner = {.shell = call, .command = &commands[i]};
+		int words = words_in(commands[i].words);
+		int count = matched(commands[i].words, call->argc, call->argv);
+
+		if (is_old && commands[i].is_new)
+			continue;
+		if (count == words)
+			return run_command(&inner, call->argc - words, call->argv + words);
+		for (int n = call->argc; count < 0 && n > best; n--) {
+			if (matched(commands[i].words, n, call->argv) == n)
+				best = n;
+		}
+		best = count > best ? count : best;
+	}
+	return complain(call, best);
+}
+
+static int run_config(struct shell_call *call)
+{
+	if (!call->is_root) {
+		text_add(call->err, "Root privileges are required for this operation\n");
+		return 1;
+	}
+	return dispatch(call);
+}
+
+static int run_cfggen(struct shell_call *call)
+{
+	bool has_data = false, prints = false;
+
+	for (int i = 1; i < call->argc; i++) {
+		has_data = has_data || strcmp(call->argv[i], "-d") == 0;
+		prints = prints || strcmp(call->argv[i], "--print-data") == 0;
+	}
+	if (!prints) {
+		text_add(call->err, "usage: sonic-cfggen [-h] [-d] [--print-data]\n");
+		return 2;
+	}
+	if (has_data)
+		sonic_config_text(call->session, call->session->device->store->running, call->out);
+	else
+		text_add(call->out, "{}\n");
+	return 0;
+}
+
+static int run_reboot(struct shell_call *call)
+{
+	if (!call->is_root) {
+		text_add(call->err, "This command must be run as root\n");
+		return 1;
+	}
+	reboot(call->session);
+	return 0;
+}
+
+static const struct shell_program programs[] = {
+	{"config", run_config},
+	{"show", dispatch},
+	{"sonic-cfggen", run_cfggen},
+	{"reboot", run_reboot},
+};
+
+static void running(const struct cli_session *session, const struct cli_config *config,
+		    const struct cli_ports *ports, struct text *out)
+{
+	(void)ports;
+	sonic_config_text(session, config, out);
+}
+
+#define SONIC(word, words)                                                                               \
+	.name = (word), .title = (words),                                                                \
+	.naming = {"Ethernet", NULL, "", 0, 4, "Ethernet%s", "Ethernet%s"},                              \
+	.port = {.mode = CLI_MEMBER}, .vid_high = 4094, .hostname = "sonic",                             \
+	.is_unprivileged = true,                                                                         \
+	.login_text =                                                                                    \
+		"Linux sonic 6.1.0-22-2-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.1.94-1 x86_64\n"           \
+		"You are on\n  ____   ___  _   _ _  ____\n / ___| / _ \\| \\ | (_)/ ___|\n"              \
+		" \\___ \\| | | |  \\| | | |\n  ___) | |_| | |\\  | | |___\n"                            \
+		" |____/ \\___/|_| \\_|_|\\____|\n\n-- Software for Open Networking in the Cloud --\n\n" \
+		"Unauthorized access and/or use are prohibited.\n"                                       \
+		"All access and/or use are subject to monitoring.\n\n"                                   \
+		"Help:    https://sonic-net.github.io/SONiC/\n\n",                                       \
+	.prompts = {[CLI_EXEC] = "admin@{h}:~$ ", [CLI_ENABLE] = "root@{h}:/home/admin# "},              \
+	.running = running, .programs = programs, .program_count = COUNT_OF(programs)
+
+const struct cli_family cli_sonic = {
+	SONIC("sonic", "SONiC 202405"),
+	.prompt_before = "\033[?2004h",
+	.line_after = "\033[?2004l\r",
+};
+
+const struct cli_family cli_sonic201911 = {
+	SONIC("sonic201911", "SONiC 201911, without `config apply-patch`"),
+};
