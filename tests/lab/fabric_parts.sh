@@ -6,7 +6,7 @@
 fabric_generate() { # leaf L's port upS is cabled to spine S's port dnL; NIC I of node K is on leaf K+I (mod leaves); the controller on leaf1:c1
 	local s l k i index nic line
 	declare -A used=()
-	for s in $(seq "$spines"); do echo "switch spine$s spine"; done
+	for s in $(seq "$spines"); do echo "switch spine$s spine$([[ ,$ovsdb, != *,spine$s,* ]] || echo " ovsdb")"; done
 	for l in $(seq "$leaves"); do echo "switch leaf$l leaf$([[ ,$ovsdb, != *,leaf$l,* ]] || echo " ovsdb")"; done
 	for l in $(seq "$leaves"); do
 		for s in $(seq "$spines"); do echo "link spine$s:dn$l leaf$l:up$s"; done

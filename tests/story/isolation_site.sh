@@ -12,7 +12,7 @@ declare -A daemon_extra=()
 # shellcheck source=tests/lab/daemons.sh
 . "$lab_folder/daemons.sh"
 daemon_names=(peregrined portald)
-prober_pid=''
+prober_pid='' ovsdb_leaves=''
 started=$SECONDS
 
 say() { printf '== %s (%d s)\n' "$*" $((SECONDS - started)); }
@@ -45,20 +45,23 @@ site_up() { # LEAVES NODES: and every port of a node adopted, parked
 	state=$dir/state
 	conninfo_host=$dir/pg
 	chmod 0755 "$dir"
-	"$fabric" up --dir "$dir/fabric" --spines 2 --leaves "$1" --nodes "$2" --park 4000
+	"$fabric" up --dir "$dir/fabric" --spines 2 --leaves "$1" --nodes "$2" --park 4000 --ovsdb "$ovsdb_leaves"
 	. "$dir/fabric/fabric.env"
 	HAAS_NS=$FABRIC_NS HAAS_INTERFACE=lo HAAS_GATEWAY=127.0.0.1
 	daemon_folders
 	"$lab_folder/../support/pg" start "$dir/pg" >/dev/null
 	daemon_extra[peregrined]='full_read = 5;' # neighbours may speak after the first reading
 	daemon_configs
+	[ -z "$ovsdb_leaves" ] || ovsdb_keys
 	daemons_start
 	haasctl fabric create f1 --vlans 201-220 --parking 4000 --quarantine 2s >/dev/null
 	sql "update fabric set parking_count = 16" >/dev/null # free ports of one switch do not meet either
 	printf 'snmp_community=public\nsnmp_write_community=private\n' >"$dir/secrets"
-	local name role _
+	local name role _ way
 	while read -r name role _; do
-		haasctl switch add "$name" --address "$(address "$name")" --role "$role" --secrets "$dir/secrets" --poll 2s >/dev/null
+		way=()
+		[[ ,$ovsdb_leaves, != *,$name,* ]] || way=(--family openvswitch-ovsdb --ovsdb-peer "$(fingerprint "$name")")
+		haasctl switch add "$name" --address "$(address "$name")" --role "$role" --secrets "$dir/secrets" --poll 2s "${way[@]}" >/dev/null
 	done <"$dir/fabric/switches"
 	cables_known || fail "the cables are not found: $(sql "select state, count(*) from link group by 1")"
 	node_ports
@@ -68,6 +71,12 @@ site_up() { # LEAVES NODES: and every port of a node adopted, parked
 	done
 	settled || fail "the ports are not adopted"
 }
+
+ovsdb_keys() { # what peregrined shows to switches that speak OVSDB
+	local kind
+	for kind in crt key; do install -m 0600 -o haas-peregrined -g haas "$dir/fabric/controller.$kind" "$state/peregrine-keys/ovsdb.$kind"; done
+}
+fingerprint() { openssl x509 -in "$dir/fabric/switch/$1/ovsdb.crt" -noout -fingerprint -sha256 | sed 's/.*=/SHA256:/'; }
 
 cables_known() { # both ends of every link of the topology
 	wait_for 60 is "select count(*) from link where state = 'confirmed'" "$(grep -c ^link "$dir/fabric/topology")"
