@@ -31,6 +31,7 @@ struct site {
 	unsigned frames, leaks, copies, arrivals;
 	bool ours; /* no port is in VLAN 1 any more, which runs in a circle as delivered */
 	uint32_t from_at, from_port;
+	uint32_t patience; /* times as long as usual until a call or a claim is given up; 0 = 1 */
 };
 
 /* --- the site ------------------------------------------------------------- */
@@ -98,13 +99,14 @@ static inline void engine_start(struct site *site)
 	assert_int_equal(db_new(site->loop, &options, &site->db), 0);
 	sim_access_init(&site->access, site->loop, site->fabric);
 
+	uint32_t patience = site->patience ? site->patience : 1;
 	const struct reconcile_options engine = {
 		.db = site->db,
 		.access = {.context = &site->access, .call = sim_access_call},
 		.owner = "test",
-		.claim_ms = 4000,
-		.call_ms = 600,
-		.read_ms = 500,
+		.claim_ms = 4000 * patience,
+		.call_ms = 600 * patience,
+		.read_ms = 500 * patience,
 		.look_ms = 200,
 	};
 

@@ -24,6 +24,7 @@ struct fabric_switch {
 	bool held;             /* not to be changed now: unreachable, not read yet, not managed */
 	struct vlan_set vlans; /* that exist on it */
 	struct vlan_set reserved; /* never to be used there (switch_family.reserved, range) */
+	struct vlan_set moving;   /* that ports of it are in as long as a change is under way */
 	uint32_t first_port, port_count;
 };
 
@@ -41,6 +42,7 @@ struct fabric_port {
 	enum port_role role;
 	bool up;
 	bool held;        /* as for the switch */
+	bool busy;        /* a change of it is under way: what is observed is where it leads */
 	uint32_t carrier; /* the port that has the membership: itself, or its aggregate */
 	uint32_t peer;    /* PORT_UPLINK: port at the other end; else MODEL_NONE */
 	uint32_t first_member, member_count; /* PORT_EDGE: what it is meant for */

@@ -18,6 +18,7 @@ struct proof {
 	uint32_t owner[VLAN_LIMIT]; /* network of a number */
 	bool translated;            /* some uplink changes a VLAN */
 	struct isolation_report *report;
+	struct isolation_finding unlisted; /* one more than the report has room for */
 };
 
 static const char *const fault_texts[] = {
@@ -40,15 +41,23 @@ static struct isolation_finding *find(struct proof *proof, enum isolation_fault 
 {
 	static const struct isolation_finding none = {.network = MODEL_NONE, .other = MODEL_NONE};
 	struct isolation_report *report = proof->report;
-	struct isolation_finding *finding;
+	struct isolation_finding *finding = &proof->unlisted;
 
-	if (report->count++ >= ISOLATION_FINDINGS)
-		return NULL;
-	finding = &report->findings[report->count - 1];
+	if (report->count++ < ISOLATION_FINDINGS)
+		finding = &report->findings[report->count - 1];
 	*finding = none;
 	finding->fault = fault;
 	finding->port = port;
 	return finding;
+}
+
+/* The numbers of a finding are in it now. */
+static void taint(struct proof *proof, const struct isolation_finding *finding)
+{
+	if (model_vlan_is_ours(proof->model, finding->vlan))
+		vlan_set_add(&proof->report->tainted, finding->vlan);
+	if (model_vlan_is_ours(proof->model, finding->other_vlan))
+		vlan_set_add(&proof->report->tainted, finding->other_vlan);
 }
 
 static const char *switch_name(const struct proof *proof, uint32_t port)
@@ -56,13 +65,14 @@ static const char *switch_name(const struct proof *proof, uint32_t port)
 	return proof->model->switches[proof->model->ports[port].at].name;
 }
 
-static void say_port(const struct proof *proof, uint32_t port, unsigned vlan,
+static void say_port(struct proof *proof, uint32_t port, unsigned vlan,
 		     struct isolation_finding *finding)
 {
 	finding->vlan = (uint16_t)vlan;
 	finding->network = proof->owner[vlan];
 	(void)text_format(finding->path, sizeof(finding->path), "%s:%s carries VLAN %u",
 			  switch_name(proof, port), proof->model->ports[port].name, vlan);
+	taint(proof, finding);
 }
 
 /* --- numbers and ports ----------------------------------------------- */
@@ -84,13 +94,11 @@ static void check_numbers(struct proof *proof)
 			continue;
 		}
 		finding = find(proof, FAULT_ONE_NUMBER, MODEL_NONE);
-		if (finding) {
-			finding->vlan = finding->other_vlan = vlan;
-			finding->network = i;
-			finding->other = proof->owner[vlan];
-			(void)text_format(finding->path, sizeof(finding->path), "VLAN %u",
-					  (unsigned)vlan);
-		}
+		finding->vlan = finding->other_vlan = vlan;
+		finding->network = i;
+		finding->other = proof->owner[vlan];
+		(void)text_format(finding->path, sizeof(finding->path), "VLAN %u", (unsigned)vlan);
+		taint(proof, finding);
 	}
 }
 
@@ -123,8 +131,7 @@ static void check_edge(struct proof *proof, uint32_t port, port_state meant, por
 	strange = vlan_set_minus(&all, &may);
 	vlan = vlan_set_next(&strange, VLAN_FIRST);
 	finding = find(proof, vlan ? FAULT_STRANGER : FAULT_TAGS, port);
-	if (!finding)
-		return;
+	/* What it should be in is no worse for it. */
 	say_port(proof, port, vlan ? vlan : have->native, finding);
 	vlan = vlan_set_next(&may, VLAN_FIRST);
 	finding->other_vlan = (uint16_t)vlan;
@@ -141,8 +148,7 @@ static void check_uplink(struct proof *proof, uint32_t port)
 	if (!vlan || !model_vlan_is_parking(model, vlan))
 		return;
 	finding = find(proof, FAULT_PARKING, port);
-	if (finding)
-		say_port(proof, port, vlan, finding);
+	say_port(proof, port, vlan, finding);
 }
 
 static void check_foreign(struct proof *proof, uint32_t port)
@@ -156,8 +162,7 @@ static void check_foreign(struct proof *proof, uint32_t port)
 		if (proof->owner[v] == MODEL_NONE)
 			continue;
 		finding = find(proof, FAULT_FOREIGN_PORT, port);
-		if (finding)
-			say_port(proof, port, v, finding);
+		say_port(proof, port, v, finding);
 		return;
 	}
 }
@@ -247,14 +252,13 @@ static void join_link(struct proof *proof, uint32_t p, uint32_t q)
 		    proof->owner[v] == MODEL_NONE)
 			continue;
 		finding = find(proof, FAULT_LOOP, p);
-		if (!finding)
-			continue;
 		finding->vlan = (uint16_t)v;
 		finding->network = proof->owner[v];
 		(void)text_format(finding->path, sizeof(finding->path),
 				  "VLAN %u over %s:%s - %s:%s and another way", v,
 				  switch_name(proof, p), ports[p].name, switch_name(proof, q),
 				  ports[q].name);
+		taint(proof, finding);
 	}
 }
 
@@ -385,12 +389,13 @@ static int check_pair(struct proof *proof, uint32_t a, uint32_t b)
 	}
 	finding = find(proof, network_b == MODEL_NONE ? FAULT_FOREIGN_VLAN : FAULT_JOINED,
 		       MODEL_NONE);
-	if (!finding)
-		return 0;
 	finding->network = network_a;
 	finding->other = network_b;
 	finding->vlan = (uint16_t)(a % VLAN_LIMIT);
 	finding->other_vlan = (uint16_t)(b % VLAN_LIMIT);
+	taint(proof, finding);
+	if (finding == &proof->unlisted)
+		return 0; /* nobody reads the way */
 	return say_path(proof, a, b, finding);
 }
 
@@ -452,6 +457,7 @@ int isolation_check(const struct fabric_model *model, const port_state state[],
 	CLEANUP(freep) uint32_t *room = NULL;
 
 	ret->count = 0;
+	ret->tainted = (struct vlan_set){0};
 	check_numbers(&proof);
 	check_ports(&proof, meant, before);
 	if (model->switch_count == 0)

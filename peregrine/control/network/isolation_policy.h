@@ -37,6 +37,7 @@ enum { ISOLATION_FINDINGS = 32 };
 struct isolation_report {
 	size_t count; /* all of them; the first ISOLATION_FINDINGS are in the list */
 	struct isolation_finding findings[ISOLATION_FINDINGS];
+	struct vlan_set tainted; /* VLANs of ours in any of them, listed or not */
 };
 
 /* `state` and `meant` have model->port_count elements. A port of ours (PORT_EDGE) may carry what

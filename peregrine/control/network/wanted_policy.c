@@ -68,12 +68,17 @@ static int choose_parking(const struct fabric_model *model, const port_state obs
 {
 	struct vlan_set *taken = calloc(model->switch_count + 1, sizeof(*taken));
 
+	/* Also what a port may have until its change under way has ended. */
+	for (uint32_t s = 0; taken && s < model->switch_count; s++)
+		taken[s] = model->switches[s].moving;
 	for (uint32_t i = 0; taken && i < model->port_count; i++) {
 		struct vlan_set *used = &taken[model->ports[i].at];
 		unsigned native = observed[i] ? observed[i]->native : 0;
 
+		/* One whose change is under way has its number in `moving` itself. */
 		if (model->ports[i].role != PORT_EDGE || model->ports[i].carrier != i ||
-		    !model_vlan_is_parking(model, native) || vlan_set_has(used, native))
+		    !model_vlan_is_parking(model, native) ||
+		    (vlan_set_has(used, native) && !model->ports[i].busy))
 			continue;
 		parking[i] = (uint16_t)native;
 		vlan_set_add(used, native);

@@ -21,18 +21,14 @@ static const char *const stage_states[] = {
 };
 static_assert(COUNT_OF(stage_states) == PLAN_STAGE_COUNT, "a word for each stage");
 
-static const char *const change_states[] = {
-	[CHANGE_PLANNED] = "planned", [CHANGE_SENT] = "sent",       [CHANGE_TAKEN] = "taken",
-	[CHANGE_REFUSED] = "refused", [CHANGE_UNKNOWN] = "unknown", [CHANGE_APPLIED] = "applied",
-	[CHANGE_UNDONE] = "undone",
-};
-
 /* --- the end --------------------------------------------------------- */
 
 static void end(struct batch *batch)
 {
-	struct batch_end result = {
-		.outcome = BATCH_DONE, .overtaken = batch->overtaken, .problem = batch->problem};
+	struct batch_end result = {.batch = batch,
+				   .outcome = BATCH_DONE,
+				   .overtaken = batch->overtaken,
+				   .problem = batch->problem};
 
 	batch->step = STEP_ENDED;
 	if (batch->lost)
@@ -41,7 +37,7 @@ static void end(struct batch *batch)
 		result.outcome = BATCH_UNDONE;
 	for (uint32_t p = 0; !batch->lost && batch->trouble && p < batch->party_count; p++) {
 		for (size_t i = 0; i < batch->plan.count; i++) {
-			if (batch->plan.edits[i].at == batch->parties[p].at &&
+			if (batch->plan.edits[i].at == p &&
 			    (batch->changes[i].state == CHANGE_UNKNOWN ||
 			     batch->changes[i].state == CHANGE_TAKEN))
 				result.outcome = BATCH_FAILED;
@@ -244,8 +240,9 @@ static int journal(struct batch *batch)
 		const struct plan_edit *edit = &batch->plan.edits[i];
 
 		json_begin_object(&json, NULL);
-		json_int(&json, "switch", batch->scene.model.switches[edit->at].id);
+		json_int(&json, "switch", batch->parties[edit->at].id);
 		json_int(&json, "phase", (int)edit->stage + 1);
+		json_bool(&json, "link", batch->changes[i].link);
 		say_edit(&edit->edit, &json, "edit");
 		json_end_object(&json);
 	}
@@ -261,47 +258,110 @@ static int journal(struct batch *batch)
 
 /* --- life ------------------------------------------------------------ */
 
-static int mark_ends(struct batch *batch)
+/* Which edit of a port is its first and which its last; edits of one port are few and near. */
+static int mark_ends(struct batch *batch, uint32_t port_count)
 {
-	uint32_t count = batch->scene.model.port_count;
-	CLEANUP(freep) bool *seen = calloc(2 * (size_t)count + 1, sizeof(*seen));
+	CLEANUP(freep) size_t *last = calloc((size_t)port_count + 1, sizeof(*last));
 
-	if (!seen)
+	if (!last)
 		return -ENOMEM;
-	for (size_t k = 0; k < batch->plan.count; k++) {
-		size_t back = batch->plan.count - 1 - k;
-		uint32_t port = batch->plan.edits[k].port;
-		uint32_t back_port = batch->plan.edits[back].port;
+	for (size_t i = 0; i < batch->plan.count; i++) {
+		uint32_t port = batch->plan.edits[i].port;
 
-		batch->changes[k].first = port == MODEL_NONE || !seen[port];
-		batch->changes[back].last = back_port == MODEL_NONE || !seen[count + back_port];
-		if (port != MODEL_NONE)
-			seen[port] = true;
-		if (back_port != MODEL_NONE)
-			seen[count + back_port] = true;
+		batch->changes[i].first = batch->changes[i].last = true;
+		if (port == MODEL_NONE)
+			continue;
+		if (last[port]) {
+			batch->changes[i].first = false;
+			batch->changes[last[port] - 1].last = false;
+		}
+		last[port] = i + 1;
 	}
 	return 0;
 }
 
-static int find_parties(struct batch *batch)
+static int take_edits(struct batch *batch, const struct batch_source *source)
 {
-	batch->parties = calloc(batch->scene.model.switch_count + 1, sizeof(*batch->parties));
-	batch->changes = calloc(batch->plan.count + 1, sizeof(*batch->changes));
-	if (!batch->parties || !batch->changes)
-		return -ENOMEM;
-	for (uint32_t s = 0; s < batch->scene.model.switch_count; s++) {
-		bool any = false;
+	const struct fabric_model *model = &source->scene->model;
+	CLEANUP(freep)
+	uint32_t *party_of = calloc((size_t)model->switch_count + 1, sizeof(*party_of));
 
-		for (size_t i = 0; i < batch->plan.count && !any; i++)
-			any = batch->plan.edits[i].at == s;
-		if (any)
-			batch->parties[batch->party_count++].at = s;
+	batch->plan.edits = calloc(source->count + 1, sizeof(*batch->plan.edits));
+	batch->changes = calloc(source->count + 1, sizeof(*batch->changes));
+	batch->parties = calloc(source->count + 1, sizeof(*batch->parties));
+	if (!party_of || !batch->plan.edits || !batch->changes || !batch->parties)
+		return -ENOMEM;
+	for (size_t i = 0; i < source->count; i++) {
+		const struct plan_edit *edit = &source->plan->edits[source->edits[i]];
+		const struct fabric_switch *at = &model->switches[edit->at];
+		uint32_t intent = edit->port == MODEL_NONE ? MODEL_NONE
+							   : source->scene->intent_of[edit->port];
+
+		if (party_of[edit->at] == 0) {
+			struct party *party = &batch->parties[batch->party_count++];
+
+			party->id = at->id;
+			(void)text_copy(party->name, sizeof(party->name), at->name);
+			party_of[edit->at] = batch->party_count;
+		}
+		batch->plan.edits[i] = *edit;
+		batch->plan.edits[i].at = party_of[edit->at] - 1;
+		batch->plan.edits[i].after = NULL; /* of the source's pool */
+		batch->plan.count++;
+		batch->changes[i].edge =
+			edit->port != MODEL_NONE && model->ports[edit->port].role == PORT_EDGE;
+		batch->changes[i].link =
+			edit->port != MODEL_NONE && model->ports[edit->port].role == PORT_UPLINK;
+		if (intent != MODEL_NONE)
+			batch->changes[i].want_version =
+				source->scene->intents[intent].wanted_version;
 	}
-	return mark_ends(batch);
+	return mark_ends(batch, model->port_count);
 }
 
-int batch_new(const struct batch_options *options, struct scene *scene, struct wanted *wanted,
-	      struct plan *plan, struct batch **ret)
+/* The rows that are met by it: of the ports themselves, and of the members of an aggregate. */
+static int take_intents(struct batch *batch, const struct batch_source *source)
+{
+	const struct scene *scene = source->scene;
+	CLEANUP(freep)
+	size_t *edit_of = calloc((size_t)scene->model.port_count + 1, sizeof(*edit_of));
+	size_t count = 0;
+
+	if (!edit_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < batch->plan.count; i++) {
+		if (batch->plan.edits[i].port != MODEL_NONE)
+			edit_of[batch->plan.edits[i].port] = i + 1;
+	}
+	for (int round = 0; round < 2; round++) {
+		if (round > 0) {
+			batch->intents = calloc(count + 1, sizeof(*batch->intents));
+			if (!batch->intents)
+				return -ENOMEM;
+		}
+		for (uint32_t k = 0; k < scene->intent_count; k++) {
+			const struct scene_intent *intent = &scene->intents[k];
+			struct batch_intent *to = &batch->intents[batch->intent_count];
+			size_t edit;
+
+			if (!scene_intent_counts(scene, source->wanted, k))
+				continue;
+			edit = edit_of[scene->model.ports[intent->port].carrier];
+			count += edit > 0;
+			if (edit == 0 || round == 0)
+				continue;
+			to->switch_id = intent->switch_id;
+			to->version = intent->wanted_version;
+			(void)text_copy(to->port, sizeof(to->port), intent->port_name);
+			to->edit = edit - 1;
+			batch->intent_count++;
+		}
+	}
+	return 0;
+}
+
+int batch_new(const struct batch_options *options, const struct batch_source *source,
+	      struct batch **ret)
 {
 	struct batch *batch = calloc(1, sizeof(*batch));
 	int rc;
@@ -309,25 +369,21 @@ int batch_new(const struct batch_options *options, struct scene *scene, struct w
 	if (!batch)
 		return -ENOMEM;
 	*batch = (struct batch){.options = *options,
-				.scene = *scene,
-				.wanted = *wanted,
-				.plan = *plan,
-				.stage = -1};
+				.stage = -1,
+				.begun_ms = clock_monotonic_ms(),
+				.parking = source->scene->model.parking};
+	(void)text_copy(batch->fabric, sizeof(batch->fabric), source->scene->model.name);
 	rc = loop_timer_new(options->loop, on_turn, batch, &batch->turn);
 	if (rc == 0)
-		rc = find_parties(batch);
+		rc = take_edits(batch, source);
+	if (rc == 0)
+		rc = take_intents(batch, source);
 	if (rc == 0)
 		rc = journal(batch);
 	if (rc) {
-		free(batch->parties);
-		free(batch->changes);
-		loop_timer_free(batch->turn);
-		free(batch);
+		batch_free(batch);
 		return rc;
 	}
-	*scene = (struct scene){0};
-	*wanted = (struct wanted){0};
-	*plan = (struct plan){0};
 	*ret = batch;
 	return 0;
 }
@@ -339,79 +395,8 @@ void batch_free(struct batch *batch)
 	loop_timer_free(batch->turn);
 	free(batch->parties);
 	free(batch->changes);
+	free(batch->intents);
 	plan_done(&batch->plan);
-	wanted_done(&batch->wanted);
-	scene_done(&batch->scene);
 	text_done(&batch->parked);
 	free(batch);
-}
-
-/* --- what is told of it ---------------------------------------------- */
-
-unsigned batch_pending(const struct batch *batch)
-{
-	return batch->pending;
-}
-
-const struct scene *batch_scene(const struct batch *batch)
-{
-	return &batch->scene;
-}
-
-const struct wanted *batch_wanted(const struct batch *batch)
-{
-	return &batch->wanted;
-}
-
-int64_t batch_id(const struct batch *batch)
-{
-	return batch->id;
-}
-
-static const struct party *party_of(const struct batch *batch, uint32_t at)
-{
-	for (uint32_t p = 0; p < batch->party_count; p++) {
-		if (batch->parties[p].at == at)
-			return &batch->parties[p];
-	}
-	return NULL;
-}
-
-void batch_changes(const struct batch *batch, struct text *json, const char *key)
-{
-	json_begin_array(json, key);
-	for (size_t i = 0; i < batch->plan.count; i++) {
-		const struct party *party = party_of(batch, batch->plan.edits[i].at);
-		enum change_state state = batch->changes[i].state;
-
-		json_begin_object(json, NULL);
-		json_int(json, "id", batch->changes[i].id);
-		json_string(json, "state", change_states[state]);
-		if (party && party->failed &&
-		    (state == CHANGE_REFUSED || state == CHANGE_UNKNOWN)) {
-			json_begin_object(json, "problem");
-			json_string(json, "code", error_word(party->problem.code));
-			json_string(json, "message", party->problem.message);
-			json_string(json, "detail", party->problem.detail);
-			json_end_object(json);
-		}
-		json_end_object(json);
-	}
-	json_end_array(json);
-}
-
-uint32_t batch_touched(const struct batch *batch, uint32_t ret[], uint32_t room)
-{
-	uint32_t count = 0;
-
-	for (uint32_t p = 0; p < batch->party_count && count < room; p++) {
-		if (!batch->parties[p].away)
-			ret[count++] = batch->parties[p].at;
-	}
-	return count;
-}
-
-const char *batch_parked(const struct batch *batch)
-{
-	return text_get(&batch->parked);
 }

@@ -1,6 +1,7 @@
-/* One batch: the edits of a plan, journalled, sent stage by stage to all switches at once, read
- * back, and taken back in the reverse order when one of them was not taken. What it learned of the
- * switches goes into the book. */
+/* One batch: the edits of one part of a plan, journalled, sent stage by stage to all its switches
+ * at once, read back, and taken back in the reverse order when one of them was not taken. What it
+ * learned of the switches goes into the book. It holds copies of all that it needs: several of one
+ * fabric are under way side by side, for as long as their switches take. */
 #pragma once
 
 #include "peregrine/control/reconcile/diff_policy.h"
@@ -18,6 +19,7 @@ enum batch_outcome {
 struct batch;
 
 struct batch_end {
+	struct batch *batch;
 	enum batch_outcome outcome;
 	bool overtaken;         /* BATCH_LOST: somebody else has the fabric */
 	struct problem problem; /* of the first thing that went wrong */
@@ -39,21 +41,56 @@ struct batch_options {
 	void *context;
 };
 
-/* Takes scene, wanted and plan over when it returns 0, and never calls `fn` before it returns. */
-MUST_USE int batch_new(const struct batch_options *options, struct scene *scene,
-		       struct wanted *wanted, struct plan *plan, struct batch **ret);
+/* What a pass found, of which a batch is a part; borrowed for the call. */
+struct batch_source {
+	const struct scene *scene;
+	const struct wanted *wanted;
+	const struct plan *plan;
+	const uint32_t *edits; /* indexes into plan->edits, ascending */
+	size_t count;
+};
+/* Never calls `fn` before it returns. */
+MUST_USE int batch_new(const struct batch_options *options, const struct batch_source *source,
+		       struct batch **ret);
 void batch_free(struct batch *batch);
 /* Stops sending; ends as BATCH_LOST when its calls under way have ended. */
 void batch_abandon(struct batch *batch);
 /* Calls under way. */
 unsigned batch_pending(const struct batch *batch);
 
-const struct scene *batch_scene(const struct batch *batch);
-const struct wanted *batch_wanted(const struct batch *batch);
 int64_t batch_id(const struct batch *batch);
+const char *batch_fabric(const struct batch *batch);
+int64_t batch_begun_ms(const struct batch *batch); /* clock_monotonic_ms */
 /* [{"id", "state", "problem"}] under `key`. */
 void batch_changes(const struct batch *batch, struct text *json, const char *key);
-/* Switches that it has changed, as indexes of the scene's model; how many. */
-uint32_t batch_touched(const struct batch *batch, uint32_t ret[], uint32_t room);
+/* Switches that it asked and that answered to the end: their ids; how many. */
+uint32_t batch_touched(const struct batch *batch, int64_t ret[], uint32_t room);
+bool batch_has_switch(const struct batch *batch, int64_t switch_id);
+/* "leaf1, spine2, ..." */
+void batch_switches(const struct batch *batch, struct text *ret);
 /* Ports that were left parked because they could not be set back: names for an alert; "" = none. */
 const char *batch_parked(const struct batch *batch);
+
+/* Its edits in the order in which they are sent, for whoever plans beside it and for what is
+ * remembered of uplinks. */
+struct batch_view {
+	int64_t switch_id;
+	bool edge;  /* a port of ours for a node; else an uplink, or a VLAN */
+	bool link;  /* an uplink with a cable in it */
+	bool first; /* of the edits of its port */
+	bool last;
+	const struct switch_edit *edit;
+};
+size_t batch_count(const struct batch *batch);
+struct batch_view batch_view(const struct batch *batch, size_t i);
+/* It is being taken back: `before` is where its ports lead. */
+bool batch_undoes(const struct batch *batch);
+
+/* A row of port_intent that is met when the batch is done. */
+struct batch_intent {
+	int64_t switch_id;
+	int64_t version;
+	char port[64];
+	size_t edit; /* the last one of the port that has its membership */
+};
+const struct batch_intent *batch_intents(const struct batch *batch, size_t *count);

@@ -26,7 +26,7 @@ static struct batch_call *call_new(struct batch *batch, uint32_t party)
 	if (!call)
 		return NULL;
 	for (size_t i = 0; i < batch->plan.count; i++)
-		room += batch->plan.edits[i].at == batch->parties[party].at;
+		room += batch->plan.edits[i].at == party;
 	call->batch = batch;
 	call->party = party;
 	call->change = calloc(room, sizeof(*call->change));
@@ -41,9 +41,7 @@ static struct batch_call *call_new(struct batch *batch, uint32_t party)
 
 static struct known_switch *known_of(const struct batch *batch, uint32_t party)
 {
-	uint32_t at = batch->parties[party].at;
-
-	return book_find(batch->options.book, batch->scene.model.switches[at].id);
+	return book_find(batch->options.book, batch->parties[party].id);
 }
 
 static void call_ended(struct batch *batch)
@@ -82,17 +80,13 @@ static void blame_edit(struct batch *batch, uint32_t party, size_t i, const stru
 	struct known_port *port =
 		known && edit->port != MODEL_NONE ? known_port_named(known, edit->edit.port) : NULL;
 	int64_t now_ms = clock_monotonic_ms();
-	uint32_t intent;
 
 	if (!port) {
 		if (known)
 			known_failed(known, problem, now_ms);
 		return;
 	}
-	intent = batch->scene.intent_of[edit->port];
-	known_port_failed(port,
-			  intent == MODEL_NONE ? 0 : batch->scene.intents[intent].wanted_version,
-			  problem, now_ms);
+	known_port_failed(port, batch->changes[i].want_version, problem, now_ms);
 }
 
 static void blame(struct batch *batch, const struct batch_call *call, const struct problem *problem,
@@ -173,7 +167,6 @@ static void on_undone(void *context, int rc, struct switch_reading *reading,
 
 static void start_change(struct batch *batch, struct batch_call *call, switch_call_fn fn)
 {
-	uint32_t at = batch->parties[call->party].at;
 	const struct switch_request request = {.op = SWITCH_CHANGE,
 					       .edits = call->edits,
 					       .edit_count = call->count,
@@ -183,9 +176,9 @@ static void start_change(struct batch *batch, struct batch_call *call, switch_ca
 
 	batch->options.stats->calls++;
 	batch->options.stats->edits_sent += call->count;
-	rc = batch->options.access.call(batch->options.access.context,
-					batch->scene.model.switches[at].id, &request,
-					clock_monotonic_ms() + batch->options.call_ms, fn, call);
+	rc = batch->options.access.call(batch->options.access.context, batch->parties[party].id,
+					&request, clock_monotonic_ms() + batch->options.call_ms, fn,
+					call);
 	if (rc) {
 		call_free(call);
 		not_started(batch, party, rc);
@@ -207,7 +200,7 @@ void batch_send(struct batch *batch, uint32_t party, change_chosen_fn chosen, bo
 		size_t i = undo ? count - 1 - k : k;
 		const struct plan_edit *edit = &batch->plan.edits[i];
 
-		if (edit->at != batch->parties[party].at || !chosen(batch, i))
+		if (edit->at != party || !chosen(batch, i))
 			continue;
 		call->edits[call->count] = undo ? switch_edit_undo(&edit->edit) : edit->edit;
 		call->change[call->count++] = i;
@@ -230,11 +223,9 @@ static void on_parked(void *context, int rc, struct switch_reading *reading,
 	(void)reading;
 	(void)problem;
 	for (size_t i = 0; rc == 0 && i < call->count; i++) {
-		uint32_t at = batch->parties[call->party].at;
-
 		if (call->results[i] == EDIT_TAKEN)
 			text_addf(&batch->parked, "%s%s:%s", batch->parked.size ? ", " : "",
-				  batch->scene.model.switches[at].name, call->edits[i].port);
+				  batch->parties[call->party].name, call->edits[i].port);
 	}
 	call_free(call);
 	call_ended(batch);
@@ -249,13 +240,12 @@ void batch_park(struct batch *batch, uint32_t party)
 		const struct plan_edit *edit = &batch->plan.edits[i];
 		struct switch_edit *park = &call->edits[call->count];
 
-		if (edit->at != batch->parties[party].at || edit->port == MODEL_NONE ||
-		    batch->changes[i].state != CHANGE_UNKNOWN ||
-		    batch->scene.model.ports[edit->port].role != PORT_EDGE)
+		if (edit->at != party || edit->port == MODEL_NONE ||
+		    batch->changes[i].state != CHANGE_UNKNOWN || !batch->changes[i].edge)
 			continue;
 		*park = edit->edit;
 		park->before = edit->edit.after;
-		park->after = (struct port_vlans){.native = batch->scene.model.parking};
+		park->after = (struct port_vlans){.native = batch->parking};
 		call->change[call->count++] = i;
 	}
 	if (call && call->count > 0)
@@ -293,7 +283,7 @@ static void compare(struct batch *batch, uint32_t party, const struct switch_rea
 		const struct plan_edit *edit = &batch->plan.edits[i];
 		struct problem problem = {0};
 
-		if (edit->at != batch->parties[party].at)
+		if (edit->at != party)
 			continue;
 		if (!batch->changes[i].last || shows(reading, &edit->edit, &edit->edit.after)) {
 			batch->changes[i].state = CHANGE_APPLIED;
@@ -318,7 +308,7 @@ static void find_out(struct batch *batch, uint32_t party, const struct switch_re
 		const struct plan_edit *edit = &batch->plan.edits[i];
 		struct change *change = &batch->changes[i];
 
-		if (edit->at != batch->parties[party].at || change->state != CHANGE_UNKNOWN)
+		if (edit->at != party || change->state != CHANGE_UNKNOWN)
 			continue;
 		if (edit->edit.kind == EDIT_PORT)
 			change->state = shows(reading, &edit->edit, &edit->edit.before)
@@ -338,8 +328,8 @@ static void compare_undone(struct batch *batch, uint32_t party,
 	for (size_t i = 0; i < batch->plan.count; i++) {
 		const struct plan_edit *edit = &batch->plan.edits[i];
 
-		if (edit->at == batch->parties[party].at && edit->port != MODEL_NONE &&
-		    batch->changes[i].first && batch->changes[i].state == CHANGE_UNDONE &&
+		if (edit->at == party && edit->port != MODEL_NONE && batch->changes[i].first &&
+		    batch->changes[i].state == CHANGE_UNDONE &&
 		    !shows(reading, &edit->edit, &edit->edit.before))
 			batch->changes[i].state = CHANGE_UNKNOWN;
 	}
@@ -377,7 +367,6 @@ static void on_read(void *context, int rc, struct switch_reading *reading,
 void batch_read(struct batch *batch, uint32_t party)
 {
 	struct batch_call *call = call_new(batch, party);
-	uint32_t at = batch->parties[party].at;
 	struct switch_request request = {.op = SWITCH_READ, .parts = PART_PORTS | PART_VLANS};
 	size_t count = 0;
 	int rc;
@@ -387,15 +376,15 @@ void batch_read(struct batch *batch, uint32_t party)
 		return;
 	}
 	for (size_t i = 0; i < batch->plan.count; i++) {
-		if (batch->plan.edits[i].at == at && batch->plan.edits[i].port != MODEL_NONE &&
+		if (batch->plan.edits[i].at == party && batch->plan.edits[i].port != MODEL_NONE &&
 		    batch->changes[i].last)
 			call->ports[count++] = batch->plan.edits[i].edit.port;
 	}
 	request.only_ports = call->ports;
 	batch->options.stats->readings++;
-	rc = batch->options.access.call(
-		batch->options.access.context, batch->scene.model.switches[at].id, &request,
-		clock_monotonic_ms() + batch->options.read_ms, on_read, call);
+	rc = batch->options.access.call(batch->options.access.context, batch->parties[party].id,
+					&request, clock_monotonic_ms() + batch->options.read_ms,
+					on_read, call);
 	if (rc) {
 		call_free(call);
 		not_started(batch, party, rc);

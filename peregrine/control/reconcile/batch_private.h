@@ -18,12 +18,15 @@ enum change_state {
 struct change {
 	int64_t id;
 	enum change_state state;
-	bool first, last; /* of the plan's edits of that port; of a VLAN both */
+	bool first, last;     /* of the plan's edits of that port; of a VLAN both */
+	bool edge, link;      /* of a node; of an uplink that has a cable */
+	int64_t want_version; /* of an edge port's intent */
 };
 
 /* One switch of the batch. */
 struct party {
-	uint32_t at; /* in the scene's model */
+	int64_t id;
+	char name[64];
 	bool away;   /* does not answer: neither asked nor undone any more */
 	bool failed; /* its problem is why the batch is undone */
 	bool unsure; /* an edit of it is CHANGE_UNKNOWN */
@@ -43,13 +46,15 @@ enum batch_step {
 
 struct batch {
 	struct batch_options options;
-	struct scene scene;
-	struct wanted wanted;
-	struct plan plan;
+	struct plan plan;       /* copies; `at` is a party, `port` tells ports apart */
 	struct change *changes; /* as plan.edits */
+	struct batch_intent *intents;
+	size_t intent_count;
+	uint16_t parking;
+	char fabric[64];
 	struct party *parties;
 	uint32_t party_count;
-	int64_t id;
+	int64_t id, begun_ms;
 	enum batch_step step;
 	int stage; /* being sent or undone */
 	unsigned pending;

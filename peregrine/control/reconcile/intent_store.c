@@ -24,6 +24,7 @@ static const struct db_query load_query = {"intent_load",
 	"  order by fabric_id, vlan), '[]') from haas.network_vlan),"
 	"'ports', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, port, wanted_version, applied_version, applied_trunk, applied_native, applied_tagged,"
 	"  problem ->> 'message') order by switch_id, port), '[]') from haas.port_intent),"
+	"'uplinks', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, port, tagged)), '[]') from haas.uplink_applied),"
 	"'attachments', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, port, network_id, mode) order by switch_id, port, network_id), '[]')"
 	"  from haas.attachment))", 0};
 
@@ -75,7 +76,9 @@ static const struct db_query journal_query = {"change_journal",
 	OURS ", b as (insert into haas.change_batch (fabric_id, reason, state, owner, generation) select fabric_id, $5, 'creating', $2, $3::bigint from ours returning id),"
 	" c as (insert into haas.change (batch_id, switch_id, phase, edit, state)"
 	"  select b.id, x.switch, x.phase, x.edit, 'planned' from b, rows from (jsonb_to_recordset($6::jsonb) as (switch bigint, phase integer, edit jsonb))"
-	"   with ordinality as x (switch, phase, edit, place) order by x.place returning id) "
+	"   with ordinality as x (switch, phase, edit, place) order by x.place returning id),"
+	" u as (delete from haas.uplink_applied t using b, jsonb_to_recordset($6::jsonb) as x (switch bigint, link boolean, edit jsonb)"
+	"  where x.link and t.switch_id = x.switch and t.port = x.edit ->> 'port' returning t.port) "
 	"select b.id, (select array_agg(id order by id) from c) from b", 6};
 
 static const struct db_query phase_query = {"change_phase",
@@ -97,6 +100,9 @@ static const struct db_query save_query = {"change_save",
 	"  from r, jsonb_to_recordset(r.r -> 'faults') as x (switch bigint, port text, version bigint, problem jsonb)"
 	"  where t.switch_id = x.switch and t.port = x.port and t.wanted_version = x.version and not exists (select from p where p.switch_id = t.switch_id"
 	"   and p.port = t.port) returning t.port),"
+	" u as (insert into haas.uplink_applied as t (switch_id, port, tagged)"
+	"  select x.switch, x.port, x.tagged from r, jsonb_to_recordset(r.r -> 'uplinks') as x (switch bigint, port text, tagged text)"
+	"  on conflict (switch_id, port) do update set tagged = excluded.tagged, applied_at = now() where t.tagged <> excluded.tagged returning t.port),"
 	" a as (select x.* from r, jsonb_to_recordset(r.r -> 'alerts') as x (op text, key text, kind text, severity text, subject_kind text, subject text,"
 	"  message text, detail jsonb)),"
 	" up as (insert into haas.alert as t (key, kind, severity, subject_kind, subject, message, detail)"

@@ -39,7 +39,8 @@ MUST_USE int intent_store_close(struct db *db, const struct claim_key *key, cons
 MUST_USE int intent_store_numbers(struct db *db, const struct claim_key *key, const char *rows,
 				  db_result_fn fn, void *context);
 
-/* A batch and its changes; `changes`: [{"switch", "phase", "edit"}] in the order of sending.
+/* A batch and its changes; `changes`: [{"switch", "phase", "link", "edit"}] in the order of
+ * sending. What is remembered of uplinks (`link`) goes until they show what is wanted of them.
  * Answer: a row: the batch, the changes' ids in that order as '{...}'; no row: the claim is lost.
  */
 MUST_USE int intent_store_journal(struct db *db, const struct claim_key *key, const char *reason,
@@ -55,9 +56,9 @@ MUST_USE int intent_store_phase(struct db *db, const struct claim_key *key,
 
 /* Results of one pass. `result`: {"batch", "state", "problem", "changes": [{"id", "state",
  * "problem"}], "ports": [{"switch", "port", "version", "trunk", "native", "tagged"}], "faults":
- * [{"switch", "port", "version", "problem"}], "alerts": [{"op": "raise"|"clear", "key", "kind",
- * "severity", "subject_kind", "subject", "message", "detail"}], "events": [{"kind",
- * "subject_kind", "subject", "tenant", "message", "detail"}]}; what is absent is left alone.
- * Answer: a row when the claim held. */
+ * [{"switch", "port", "version", "problem"}], "uplinks": [{"switch", "port", "tagged"}], "alerts":
+ * [{"op": "raise"|"clear", "key", "kind", "severity", "subject_kind", "subject", "message",
+ * "detail"}], "events": [{"kind", "subject_kind", "subject", "tenant", "message", "detail"}]}; what
+ * is absent is left alone. Answer: a row when the claim held. */
 MUST_USE int intent_store_save(struct db *db, const struct claim_key *key, const char *result,
 			       db_result_fn fn, void *context);

@@ -6,7 +6,6 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
-#include "common/base/json_text.h"
 #include "common/io/log.h"
 
 #include "peregrine/control/reconcile/reconcile_private.h"
@@ -17,6 +16,7 @@ LEAKS_LEFT_TO_SANITIZER
 #define CHORES_MS     200
 #define FULL_LOAD_MS  30000 /* the safety net */
 #define AFTER_FAIL_MS 1000
+#define LOAD_LONG_MS  20
 #define JSON_MAX      ((size_t)256 << 20)
 
 static void load(void *context);
@@ -31,10 +31,12 @@ struct claim_key fabric_key(const struct engine_fabric *fabric)
 
 void reconcile_wake(struct reconcile *reconcile)
 {
+	int64_t wait_ms = reconcile->next_load_ms - clock_monotonic_ms();
+
 	if (reconcile->loading)
 		reconcile->again = true;
 	else if (reconcile->connected)
-		loop_timer_arm(reconcile->wake_timer, 0);
+		loop_timer_arm(reconcile->wake_timer, wait_ms > 0 ? wait_ms : 0);
 }
 
 void fabric_done(struct engine_fabric *fabric, bool reload)
@@ -55,6 +57,8 @@ void fabric_lost(struct engine_fabric *fabric, bool overtaken)
 		(void)text_format(fabric->owner, sizeof(fabric->owner), "%s (overtaken %lld)",
 				  reconcile->options.owner, (long long)fabric->generation);
 
+	for (size_t i = 0; i < fabric->batch_count; i++)
+		batch_abandon(fabric->batches[i]);
 	if (fabric->claimed)
 		reconcile->stats.lost_claims++;
 	fabric->claimed = false;
@@ -64,165 +68,6 @@ void fabric_lost(struct engine_fabric *fabric, bool overtaken)
 	fabric->retry_ms = clock_monotonic_ms() + AFTER_FAIL_MS;
 	for (uint32_t i = 0; i < reconcile->book.count; i++)
 		reconcile->book.switches[i].stale = true;
-}
-
-/* --- claims ---------------------------------------------------------- */
-
-static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)
-{
-	struct engine_fabric *fabric = context;
-	struct reconcile *reconcile = fabric->reconcile;
-	int64_t generation;
-
-	(void)problem;
-	fabric->step = FABRIC_IDLE;
-	if (rc || PQntuples(result) == 0) {
-		fabric->claimed = false;
-		fabric->retry_ms = clock_monotonic_ms() + (rc ? AFTER_FAIL_MS : 5000);
-		return;
-	}
-	generation = db_int(result, 0, 0, 0);
-	if (!fabric->claimed || generation != fabric->generation)
-		fabric->resumed = false;
-	fabric->generation = generation;
-	fabric->claimed = true;
-	fabric->fresh = false;
-	reconcile_wake(reconcile);
-}
-
-static void claim(struct engine_fabric *fabric)
-{
-	struct reconcile *reconcile = fabric->reconcile;
-	const struct claim_ask ask = {.fabric_id = fabric->id,
-				      .owner = fabric->owner,
-				      .claim_ms = reconcile->options.claim_ms,
-				      .fresh = fabric->fresh || !fabric->claimed};
-
-	/* From before it was asked: the database's clock began later. */
-	fabric->claim_until_ms = clock_monotonic_ms() + reconcile->options.claim_ms;
-	fabric->step = FABRIC_CLAIMING;
-	if (intent_store_claim(reconcile->options.db, &ask, on_claimed, fabric))
-		fabric->step = FABRIC_IDLE;
-}
-
-/* --- what an earlier life left ---------------------------------------- */
-
-static const char *unfinished_state(const struct reconcile *reconcile, const PGresult *result,
-				    int row)
-{
-	const char *text = db_text(result, row, 3, "{}");
-	const struct known_switch *known = book_find(&reconcile->book, db_int(result, row, 2, 0));
-	const char *state = "unknown";
-	struct problem ignored = {0};
-	json_t *edit = NULL;
-	const char *port;
-
-	if (!known || !known->read || known->stale ||
-	    json_read(text, strlen(text), JSON_LIMIT_DEFAULT, &edit, &ignored))
-		return state;
-	port = json_string_value(json_object_get(edit, "port"));
-	if (!port) {
-		bool exists = vlan_set_has(
-			&known->vlans, (unsigned)json_integer_value(json_object_get(edit, "vlan")));
-		const char *kind = json_string_value(json_object_get(edit, "kind"));
-		bool create = kind && strcmp(kind, "vlan_create") == 0;
-
-		state = exists == create ? "applied" : "undone";
-	} else {
-		const struct known_port *at = known_port_named(known, port);
-		const json_t *after = json_object_get(edit, "after");
-		struct port_vlans vlans = {
-			.trunk = json_is_true(json_object_get(after, "trunk")),
-			.native = (uint16_t)json_integer_value(json_object_get(after, "native"))};
-		const char *tagged = json_string_value(json_object_get(after, "tagged"));
-
-		if (at && at->vlans && tagged && vlan_set_parse(tagged, &vlans.tagged) == 0)
-			state = port_vlans_equal(at->vlans, &vlans) ? "applied" : "undone";
-	}
-	json_decref(edit);
-	return state;
-}
-
-/* Each batch that was under way is closed with what the switches show; the pass that follows goes
- * on from there, to whatever is wanted by now. */
-static int unfinished_rows(const struct reconcile *reconcile, const PGresult *result,
-			   struct text *json)
-{
-	int64_t batch = 0;
-	bool all = true;
-
-	json_begin_array(json, NULL);
-	for (int row = 0; row <= PQntuples(result); row++) {
-		int64_t next = row < PQntuples(result) ? db_int(result, row, 0, 0) : 0;
-		const char *state;
-
-		if (next != batch && batch != 0) {
-			json_end_array(json);
-			json_string(json, "state", all ? "done" : "undone");
-			json_begin_object(json, "problem");
-			json_string(json, "message", "its owner went away");
-			json_string(json, "hint",
-				    "the next batch goes on from what the switches show");
-			json_end_object(json);
-			json_end_object(json);
-		}
-		if (next == 0)
-			break;
-		if (next != batch) {
-			json_begin_object(json, NULL);
-			json_int(json, "batch", next);
-			json_begin_array(json, "changes");
-			batch = next;
-			all = true;
-		}
-		if (db_is_null(result, row, 1))
-			continue;
-		state = unfinished_state(reconcile, result, row);
-		all &= strcmp(state, "applied") == 0;
-		json_begin_object(json, NULL);
-		json_int(json, "id", db_int(result, row, 1, 0));
-		json_string(json, "state", state);
-		json_end_object(json);
-	}
-	json_end_array(json);
-	return json->failed ? -ENOMEM : 0;
-}
-
-static void on_closed(void *context, int rc, const PGresult *result, const struct problem *problem)
-{
-	struct engine_fabric *fabric = context;
-
-	(void)problem;
-	if (rc || PQntuples(result) == 0) {
-		fabric_lost(fabric, rc == 0);
-		return;
-	}
-	fabric->resumed = true;
-	fabric_done(fabric, true);
-}
-
-static void on_unfinished(void *context, int rc, const PGresult *result,
-			  const struct problem *problem)
-{
-	struct engine_fabric *fabric = context;
-	struct reconcile *reconcile = fabric->reconcile;
-	const struct claim_key key = fabric_key(fabric);
-	CLEANUP(text_done) struct text json = {0};
-
-	(void)problem;
-	if (rc) {
-		fabric_lost(fabric, false);
-		return;
-	}
-	if (PQntuples(result) == 0) {
-		fabric->resumed = true;
-		fabric_done(fabric, true);
-		return;
-	}
-	reconcile->stats.resumed++;
-	if (unfinished_rows(reconcile, result, &json) ||
-	    intent_store_close(reconcile->options.db, &key, text_get(&json), on_closed, fabric))
-		fabric_lost(fabric, false);
 }
 
 /* --- one fabric ------------------------------------------------------ */
@@ -236,23 +81,19 @@ static void step(struct engine_fabric *fabric, size_t place)
 		fabric->again = true;
 		return;
 	}
-	if (fabric->retry_ms > now_ms)
+	/* Batches of a claim that is lost end first, each wakes us. */
+	if (fabric->retry_ms > now_ms ||
+	    ((!fabric->claimed || !fabric->resumed) && fabric->batch_count))
 		return;
 	if (!fabric->claimed ||
 	    fabric->claim_until_ms - now_ms < (int64_t)reconcile->options.claim_ms / 2) {
-		claim(fabric);
+		fabric_claim(fabric);
 		return;
 	}
-	if (!reconcile_fabric_read(reconcile, fabric->id))
-		return;
-	if (!fabric->resumed) {
-		fabric->step = FABRIC_RESUMING;
-		if (intent_store_unfinished(reconcile->options.db, fabric->id, on_unfinished,
-					    fabric))
-			fabric_lost(fabric, false);
-		return;
-	}
-	fabric_plan(fabric, place);
+	if (fabric->resumed)
+		fabric_plan(fabric, place);
+	else if (reconcile_fabric_read(reconcile, fabric->id))
+		fabric_resume(fabric);
 }
 
 static struct engine_fabric *fabric_get(struct reconcile *reconcile, int64_t id)
@@ -307,6 +148,7 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 	const char *text;
 	const json_t *row;
 	json_t *rows = NULL;
+	int64_t now_ms;
 	size_t i;
 
 	reconcile->loading = false;
@@ -335,8 +177,12 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 		if (fabric)
 			step(fabric, i);
 	}
+	/* Half of the time at most goes into it, however many wake us. */
+	now_ms = clock_monotonic_ms();
+	if (now_ms - reconcile->load_asked_ms > LOAD_LONG_MS)
+		reconcile->next_load_ms = 2 * now_ms - reconcile->load_asked_ms;
 	if (reconcile->again)
-		loop_timer_arm(reconcile->wake_timer, 0);
+		reconcile_wake(reconcile);
 	reconcile->again = false;
 }
 
@@ -347,7 +193,8 @@ static void load(void *context)
 	if (!reconcile->connected || reconcile->loading)
 		return;
 	reconcile->again = false;
-	reconcile->full_load_ms = clock_monotonic_ms() + FULL_LOAD_MS;
+	reconcile->load_asked_ms = clock_monotonic_ms();
+	reconcile->full_load_ms = reconcile->load_asked_ms + FULL_LOAD_MS;
 	if (intent_store_load(reconcile->options.db, on_load, reconcile) == 0)
 		reconcile->loading = true;
 	else
@@ -404,14 +251,8 @@ void reconcile_db_state(struct reconcile *reconcile, bool connected)
 	}
 	/* What is under way ends as the switches answer; nothing new is begun. Afterwards the
 	 * journal says what to read. */
-	for (size_t i = 0; i < reconcile->fabric_count; i++) {
-		struct engine_fabric *fabric = reconcile->fabrics[i];
-
-		if (fabric->batch)
-			batch_abandon(fabric->batch);
-		else
-			fabric_lost(fabric, false);
-	}
+	for (size_t i = 0; i < reconcile->fabric_count; i++)
+		fabric_lost(reconcile->fabrics[i], false);
 }
 
 const struct reconcile_stats *reconcile_stats(const struct reconcile *reconcile)
@@ -458,7 +299,9 @@ void reconcile_free(struct reconcile *reconcile)
 	if (!reconcile)
 		return;
 	for (size_t i = 0; i < reconcile->fabric_count; i++) {
-		batch_free(reconcile->fabrics[i]->batch);
+		for (size_t b = 0; b < reconcile->fabrics[i]->batch_count; b++)
+			batch_free(reconcile->fabrics[i]->batches[b]);
+		free(reconcile->fabrics[i]->batches);
 		free(reconcile->fabrics[i]->drifting);
 		free(reconcile->fabrics[i]);
 	}

@@ -48,6 +48,7 @@ struct reconcile_options {
 
 struct reconcile_stats {
 	uint64_t cycles, batches, applied, undone, failed;
+	uint64_t most_batches; /* side by side in one fabric */
 	uint64_t edits_sent, edits_undone;
 	uint64_t calls, readings;
 	uint64_t proofs, proofs_failed;

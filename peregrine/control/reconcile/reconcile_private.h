@@ -1,9 +1,11 @@
-/* What reconcile.c (life, rows, claims), reconcile_read.c (readings of switches), reconcile_plan.c
- * (one pass over a fabric) and reconcile_tell.c (what is written of it) share. */
+/* What reconcile.c (life, rows), reconcile_claim.c (whose a fabric is, what an earlier life left),
+ * reconcile_read.c (readings of switches), reconcile_pass.c (a pass, thought through),
+ * reconcile_plan.c (numbers, proof, batches), reconcile_tell.c (what is written of it),
+ * reconcile_alert.c and reconcile_diff.c (what people are told) share. */
 #pragma once
 
-#include "peregrine/control/network/isolation_policy.h"
 #include "peregrine/control/reconcile/batch.h"
+#include "peregrine/control/reconcile/proof_policy.h"
 #include "peregrine/control/reconcile/reconcile.h"
 #include "peregrine/control/reconcile/switch_book.h"
 
@@ -12,8 +14,9 @@ enum fabric_step {
 	FABRIC_CLAIMING,
 	FABRIC_RESUMING, /* what an earlier life left unfinished is being closed */
 	FABRIC_NUMBERS,  /* numbers are being written */
-	FABRIC_BATCH,
 };
+
+enum { BATCHES_MAX = 512 }; /* of one fabric at once */
 
 struct engine_fabric {
 	struct reconcile *reconcile;
@@ -24,7 +27,8 @@ struct engine_fabric {
 	char owner[160]; /* that it claims as */
 	int64_t generation;
 	int64_t claim_until_ms, retry_ms; /* clock_monotonic_ms */
-	struct batch *batch;
+	struct batch **batches;           /* under way, side by side */
+	size_t batch_count;
 	/* All was as wanted when the facts had this digest: what differs now and did not then, with
 	 * the same facts, was done by somebody else. */
 	bool settled;
@@ -50,6 +54,7 @@ struct reconcile {
 	struct loop_timer *wake_timer, *chores_timer;
 	unsigned readings; /* under way */
 	int64_t full_load_ms;
+	int64_t load_asked_ms, next_load_ms; /* one that takes long is not made all the time */
 };
 
 /* --- reconcile.c --- */
@@ -58,29 +63,39 @@ struct claim_key fabric_key(const struct engine_fabric *fabric);
 void fabric_done(struct engine_fabric *fabric, bool reload);
 void fabric_lost(struct engine_fabric *fabric, bool overtaken);
 
+/* --- reconcile_claim.c --- */
+void fabric_claim(struct engine_fabric *fabric);
+/* Closes what an earlier life left unfinished. */
+void fabric_resume(struct engine_fabric *fabric);
+
 /* --- reconcile_read.c --- */
 void reconcile_read_due(struct reconcile *reconcile);
 /* False while a switch of the fabric that could answer has not been read. */
 bool reconcile_fabric_read(const struct reconcile *reconcile, int64_t fabric_id);
 void reconcile_save(struct reconcile *reconcile, int64_t switch_id);
 
-/* --- reconcile_plan.c --- */
-void fabric_plan(struct engine_fabric *fabric, size_t place);
+/* --- reconcile_pass.c --- */
 /* Everything but what is sent: for plans and for diffs. */
 struct pass {
 	struct scene scene;
 	struct wanted wanted;
 	struct plan plan;
-	struct isolation_report now; /* of what is observed */
-	struct problem *faults;      /* per intent; code 0 = none */
-	bool *drifted;               /* per switch of the model */
+	struct isolation_report now;   /* of what may be now: under way in all its states */
+	struct isolation_report shown; /* of what is observed, under way as it will be */
+	struct problem *faults;        /* per intent; code 0 = none */
+	bool *drifted;                 /* per switch of the model */
 	uint64_t digest;
 };
 MUST_USE int pass_make(const struct reconcile *reconcile, const struct engine_fabric *fabric,
 		       size_t place, struct pass *ret);
 void pass_done(struct pass *pass);
+/* What differs is drift alone: the facts are those of when all was well. */
+bool pass_is_drift(const struct engine_fabric *fabric, const struct pass *pass);
 /* Drift that is only to be told of, and nobody asked for its repair. */
-bool fabric_only_tells(const struct engine_fabric *fabric, const struct pass *pass);
+bool pass_only_tells(const struct engine_fabric *fabric, const struct pass *pass);
+
+/* --- reconcile_plan.c --- */
+void fabric_plan(struct engine_fabric *fabric, size_t place);
 
 /* --- reconcile_tell.c --- */
 /* Writes what a pass found, and how a batch ended. */

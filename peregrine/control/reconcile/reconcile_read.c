@@ -9,7 +9,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { READINGS_AT_ONCE = 128 };
+enum { READINGS_AT_ONCE = 128, FRESH_MS = 1000 };
 
 /* One reading, look or save of ours under way. */
 struct asking {
@@ -18,15 +18,17 @@ struct asking {
 	int64_t since_ms;
 };
 
-/* While a batch of its fabric is under way, what was read may be older than what was changed. */
-static bool in_batch(const struct reconcile *reconcile, int64_t switch_id)
+/* A batch is at work there, and soon done: what it leaves is read then. One that waits for another
+ * switch holds nothing up: calls to a switch come one after the other, so a reading beside a batch
+ * shows what was there between two of them. */
+static bool in_fresh_batch(const struct reconcile *reconcile, int64_t switch_id, int64_t now_ms)
 {
 	for (size_t i = 0; i < reconcile->fabric_count; i++) {
-		const struct batch *batch = reconcile->fabrics[i]->batch;
-		const struct scene *scene = batch ? batch_scene(batch) : NULL;
+		const struct engine_fabric *fabric = reconcile->fabrics[i];
 
-		for (uint32_t s = 0; scene && s < scene->model.switch_count; s++) {
-			if (scene->model.switches[s].id == switch_id)
+		for (size_t b = 0; b < fabric->batch_count; b++) {
+			if (now_ms - batch_begun_ms(fabric->batches[b]) < FRESH_MS &&
+			    batch_has_switch(fabric->batches[b], switch_id))
 				return true;
 		}
 	}
@@ -48,10 +50,6 @@ static void take(struct reconcile *reconcile, struct known_switch *known,
 		if ((reading->parts & PART_IDENTITY) && known->read &&
 		    known_look(known, &reading->identity))
 			known->stale = true;
-		return;
-	}
-	if (in_batch(reconcile, known->id)) {
-		known->stale = true;
 		return;
 	}
 	if (known->read && since_ms < known->read_at_ms)
@@ -137,7 +135,7 @@ void reconcile_read_due(struct reconcile *reconcile)
 
 		if (!known->wanted || known->reading || known->retry_ms > now_ms ||
 		    (!full && !look) || reconcile->readings >= READINGS_AT_ONCE ||
-		    (full && in_batch(reconcile, known->id)))
+		    (full && in_fresh_batch(reconcile, known->id, now_ms)))
 			continue;
 		ask(reconcile, known, full, now_ms);
 	}

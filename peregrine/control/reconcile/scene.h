@@ -7,6 +7,7 @@
 
 #include "peregrine/control/network/number_policy.h"
 #include "peregrine/control/network/wanted_policy.h"
+#include "peregrine/control/reconcile/flux_policy.h"
 #include "peregrine/control/reconcile/switch_book.h"
 
 /* A row of port_intent. */
@@ -25,8 +26,11 @@ struct scene {
 	bool repair;
 	uint32_t quarantine_s;
 	struct fabric_model model;
-	port_state *observed, *applied; /* per port */
-	uint32_t *intent_of;            /* per port: index of its intent; MODEL_NONE */
+	port_state *observed,
+		*applied;    /* per port; of an uplink that we set, what of ours it got */
+	bool *waits;         /* per switch: is to be read before anything is begun */
+	struct flux flux;    /* changes under way lie over `observed` */
+	uint32_t *intent_of; /* per port: index of its intent; MODEL_NONE */
 	struct scene_intent *intents;
 	uint32_t intent_count;
 	struct number_row *numbers;
@@ -38,7 +42,31 @@ struct scene {
 	bool *meant;       /* per network: it will be tagged here, and has no number yet */
 };
 
-/* `fabric`: its place in rows.fabrics. `rows` gets a reference. -ENOMEM, E_MALFORMED. */
-MUST_USE int scene_make(json_t *rows, size_t fabric, const struct switch_book *book, int64_t now_ms,
-			struct scene *ret);
+/* An edit that is under way, or about to be. */
+struct scene_change {
+	int64_t switch_id;
+	bool undoes; /* it is being taken back */
+	const struct switch_edit *edit;
+};
+struct scene_source {
+	json_t *rows;
+	size_t fabric; /* its place in rows.fabrics */
+	const struct switch_book *book;
+	int64_t now_ms;
+	const struct scene_change *changes; /* in the order of sending; borrowed for the call */
+	size_t change_count;
+};
+
+/* `rows` gets a reference. -ENOMEM, E_MALFORMED. */
+MUST_USE int scene_make(const struct scene_source *source, struct scene *ret);
 void scene_done(struct scene *scene);
+
+/* Can it be said of intent i that it is met when its port shows what is wanted? Not where the port
+ * may not be touched, or cannot be what its networks say. */
+bool scene_intent_counts(const struct scene *scene, const struct wanted *wanted, uint32_t i);
+/* Nothing is to be concluded from what is known of it: held, to be read first, or changing. */
+bool scene_port_rests(const struct scene *scene, uint32_t port);
+/* An uplink carries of ours something else than what we set; false for one that we never set. */
+bool scene_uplink_drifted(const struct scene *scene, uint32_t port);
+/* What of ours a membership of an uplink carries, or would translate: as tags. */
+struct vlan_set scene_ours_on(const struct scene *scene, port_state vlans);

@@ -1,0 +1,172 @@
+/* Alerts and events of a pass: drift, isolation, numbers. */
+#include <stdlib.h>
+
+#include "peregrine/control/reconcile/reconcile_say.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+static size_t drifting_place(const struct engine_fabric *fabric, int64_t id)
+{
+	size_t i = 0;
+
+	while (i < fabric->drifting_count && fabric->drifting[i] != id)
+		i++;
+	return i;
+}
+
+static bool drifting_add(struct engine_fabric *fabric, int64_t id)
+{
+	int64_t *drifting =
+		realloc(fabric->drifting, (fabric->drifting_count + 1) * sizeof(*drifting));
+
+	if (!drifting)
+		return false;
+	drifting[fabric->drifting_count++] = id;
+	fabric->drifting = drifting;
+	return true;
+}
+
+static void say_drift_of(struct engine_fabric *fabric, const struct pass *pass, uint32_t at,
+			 struct said *said)
+{
+	const struct fabric_switch *sw = &pass->scene.model.switches[at];
+	struct known_switch *known = book_find(&fabric->reconcile->book, sw->id);
+	size_t place = drifting_place(fabric, sw->id);
+	CLEANUP(text_done) struct text detail = {0};
+	char key[96];
+	char message[96];
+	unsigned count;
+
+	(void)text_format(key, sizeof(key), "switch.drift:%s", sw->name);
+	if (!pass->drifted[at]) {
+		if (place == fabric->drifting_count || sw->held || pass->scene.waits[at] ||
+		    pass->scene.flux.changing[at])
+			return;
+		say_clear(key, &said->alerts);
+		say_event("switch.repaired", "switch", sw->name, "as it was applied again", NULL,
+			  &said->events);
+		fabric->drifting[place] = fabric->drifting[--fabric->drifting_count];
+		fabric->reconcile->stats.repaired++;
+		if (known)
+			known->insist = false;
+		said->count++;
+		return;
+	}
+	if (place < fabric->drifting_count || !drifting_add(fabric, sw->id))
+		return;
+	json_begin_object(&detail, NULL);
+	count = say_drift(pass, at, &detail, "ports");
+	json_string(&detail, "hint",
+		    pass->scene.repair ? "it is being repaired; haasctl switch diff shows it"
+				       : "haasctl switch reconcile repairs it");
+	json_end_object(&detail);
+	(void)text_format(message, sizeof(message), "somebody else changed it (%u ports differ)",
+			  count);
+	say_raise(&(struct alert){.key = key,
+				  .kind = "switch.drift",
+				  .severity = "warning",
+				  .subject_kind = "switch",
+				  .subject = sw->name,
+				  .message = message,
+				  .detail = &detail},
+		  &said->alerts);
+	say_event("switch.drift", "switch", sw->name, message, &detail, &said->events);
+	fabric->reconcile->stats.drifts++;
+	said->count++;
+}
+
+/* Networks that meet, or would: as long as nothing that is about to be sent puts it right. */
+static void say_isolation(struct engine_fabric *fabric, const struct pass *pass, struct said *said)
+{
+	const struct isolation_report *report = &pass->shown;
+	bool stays = report->count > 0 && (pass->plan.count == 0 || fabric->refusal.code ||
+					   pass_only_tells(fabric, pass));
+	CLEANUP(text_done) struct text detail = {0};
+	struct problem problem = fabric->refusal;
+	char key[96];
+
+	(void)text_format(key, sizeof(key), "fabric.isolation:%s", pass->scene.model.name);
+	if (!stays && !fabric->refusal.code) {
+		if (!fabric->faulty)
+			return;
+		fabric->faulty = false;
+		say_clear(key, &said->alerts);
+		said->count++;
+		return;
+	}
+	if (fabric->faulty)
+		return;
+	fabric->faulty = true;
+	if (!problem.code)
+		isolation_problem(&pass->scene.model, &report->findings[0], &problem);
+	json_begin_object(&detail, NULL);
+	json_begin_array(&detail, "findings");
+	for (size_t i = 0; i < report->count && i < ISOLATION_FINDINGS; i++) {
+		json_begin_object(&detail, NULL);
+		json_string(&detail, "fault", isolation_fault_text(report->findings[i].fault));
+		json_string(&detail, "path", report->findings[i].path);
+		json_end_object(&detail);
+	}
+	json_end_array(&detail);
+	json_string(&detail, "path", problem.detail);
+	json_string(&detail, "hint", "look at the ports on the path; haasctl switch diff");
+	json_end_object(&detail);
+	say_raise(&(struct alert){.key = key,
+				  .kind = "fabric.isolation",
+				  .severity = "critical",
+				  .subject_kind = "fabric",
+				  .subject = pass->scene.model.name,
+				  .message = problem.message,
+				  .detail = &detail},
+		  &said->alerts);
+	say_event("fabric.isolation", "fabric", pass->scene.model.name, problem.message, &detail,
+		  &said->events);
+	said->count++;
+}
+
+static void say_numbers(struct engine_fabric *fabric, const struct pass *pass, struct said *said)
+{
+	static const struct vlan_set none;
+	struct number_audit audit = number_audit(&pass->scene.pool, &none);
+	CLEANUP(text_done) struct text leaked = {0};
+	CLEANUP(text_done) struct text detail = {0};
+	char key[96];
+
+	vlan_set_text(&audit.leaked, &leaked);
+	json_begin_object(&detail, NULL);
+	json_string(&detail, "vlans", text_get(&leaked));
+	json_string(&detail, "hint", "ports that are not ours are in them; haasctl switch show");
+	json_end_object(&detail);
+	(void)text_format(key, sizeof(key), "network.vlan_leak:%s", pass->scene.model.name);
+	say_while(!vlan_set_is_empty(&audit.leaked) && pass->plan.count == 0 &&
+			  !pass->scene.flux.any,
+		  &fabric->leaking,
+		  &(struct alert){.key = key,
+				  .kind = "network.vlan_leak",
+				  .severity = "warning",
+				  .subject_kind = "fabric",
+				  .subject = pass->scene.model.name,
+				  .message = "VLANs of our range are on switches and are nobody's",
+				  .detail = &detail},
+		  said);
+	(void)text_format(key, sizeof(key), "network.vlan_short:%s", pass->scene.model.name);
+	say_while(fabric->short_of, &fabric->short_told,
+		  &(struct alert){.key = key,
+				  .kind = "network.vlan_short",
+				  .severity = "critical",
+				  .subject_kind = "fabric",
+				  .subject = pass->scene.model.name,
+				  .message = "no VLAN is free; networks wait"},
+		  said);
+}
+
+void say_alerts(struct engine_fabric *fabric, const struct pass *pass, struct said *said)
+{
+	for (uint32_t s = 0; s < pass->scene.model.switch_count; s++)
+		say_drift_of(fabric, pass, s, said);
+	say_isolation(fabric, pass, said);
+	say_numbers(fabric, pass, said);
+	if (pass->plan.count == 0 && !pass->scene.flux.any)
+		say_while(false, &fabric->undo_failed, &(struct alert){.key = "switch.undo_failed"},
+			  said);
+}

@@ -1,0 +1,190 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+
+#include "peregrine/control/reconcile/reconcile_private.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define AFTER_FAIL_MS 1000
+
+/* --- claims ---------------------------------------------------------- */
+
+/* What is under way ends as the switches answer, and nothing more of it is sent. */
+static void give_up(const struct engine_fabric *fabric)
+{
+	for (size_t i = 0; i < fabric->batch_count; i++)
+		batch_abandon(fabric->batches[i]);
+}
+
+static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct engine_fabric *fabric = context;
+	struct reconcile *reconcile = fabric->reconcile;
+	int64_t generation;
+
+	(void)problem;
+	fabric->step = FABRIC_IDLE;
+	if (rc || PQntuples(result) == 0) {
+		give_up(fabric);
+		fabric->claimed = false;
+		fabric->retry_ms = clock_monotonic_ms() + (rc ? AFTER_FAIL_MS : 5000);
+		return;
+	}
+	generation = db_int(result, 0, 0, 0);
+	if (!fabric->claimed || generation != fabric->generation) {
+		give_up(fabric);
+		fabric->resumed = false;
+	}
+	fabric->generation = generation;
+	fabric->claimed = true;
+	fabric->fresh = false;
+	reconcile_wake(reconcile);
+}
+
+void fabric_claim(struct engine_fabric *fabric)
+{
+	struct reconcile *reconcile = fabric->reconcile;
+	const struct claim_ask ask = {.fabric_id = fabric->id,
+				      .owner = fabric->owner,
+				      .claim_ms = reconcile->options.claim_ms,
+				      .fresh = fabric->fresh || !fabric->claimed};
+
+	/* From before it was asked: the database's clock began later. */
+	fabric->claim_until_ms = clock_monotonic_ms() + reconcile->options.claim_ms;
+	fabric->step = FABRIC_CLAIMING;
+	if (intent_store_claim(reconcile->options.db, &ask, on_claimed, fabric))
+		fabric->step = FABRIC_IDLE;
+}
+
+/* --- what an earlier life left ---------------------------------------- */
+
+static const char *unfinished_state(const struct reconcile *reconcile, const PGresult *result,
+				    int row)
+{
+	const char *text = db_text(result, row, 3, "{}");
+	const struct known_switch *known = book_find(&reconcile->book, db_int(result, row, 2, 0));
+	const char *state = "unknown";
+	struct problem ignored = {0};
+	json_t *edit = NULL;
+	const char *port;
+
+	if (!known || !known->read || known->stale ||
+	    json_read(text, strlen(text), JSON_LIMIT_DEFAULT, &edit, &ignored))
+		return state;
+	port = json_string_value(json_object_get(edit, "port"));
+	if (!port) {
+		bool exists = vlan_set_has(
+			&known->vlans, (unsigned)json_integer_value(json_object_get(edit, "vlan")));
+		const char *kind = json_string_value(json_object_get(edit, "kind"));
+		bool create = kind && strcmp(kind, "vlan_create") == 0;
+
+		state = exists == create ? "applied" : "undone";
+	} else {
+		const struct known_port *at = known_port_named(known, port);
+		const json_t *after = json_object_get(edit, "after");
+		struct port_vlans vlans = {
+			.trunk = json_is_true(json_object_get(after, "trunk")),
+			.native = (uint16_t)json_integer_value(json_object_get(after, "native"))};
+		const char *tagged = json_string_value(json_object_get(after, "tagged"));
+
+		if (at && at->vlans && tagged && vlan_set_parse(tagged, &vlans.tagged) == 0)
+			state = port_vlans_equal(at->vlans, &vlans) ? "applied" : "undone";
+	}
+	json_decref(edit);
+	return state;
+}
+
+/* Each batch that was under way is closed with what the switches show; the pass that follows goes
+ * on from there, to whatever is wanted by now. */
+static int unfinished_rows(const struct reconcile *reconcile, const PGresult *result,
+			   struct text *json)
+{
+	int64_t batch = 0;
+	bool all = true;
+
+	json_begin_array(json, NULL);
+	for (int row = 0; row <= PQntuples(result); row++) {
+		int64_t next = row < PQntuples(result) ? db_int(result, row, 0, 0) : 0;
+		const char *state;
+
+		if (next != batch && batch != 0) {
+			json_end_array(json);
+			json_string(json, "state", all ? "done" : "undone");
+			json_begin_object(json, "problem");
+			json_string(json, "message", "its owner went away");
+			json_string(json, "hint",
+				    "the next batch goes on from what the switches show");
+			json_end_object(json);
+			json_end_object(json);
+		}
+		if (next == 0)
+			break;
+		if (next != batch) {
+			json_begin_object(json, NULL);
+			json_int(json, "batch", next);
+			json_begin_array(json, "changes");
+			batch = next;
+			all = true;
+		}
+		if (db_is_null(result, row, 1))
+			continue;
+		state = unfinished_state(reconcile, result, row);
+		all &= strcmp(state, "applied") == 0;
+		json_begin_object(json, NULL);
+		json_int(json, "id", db_int(result, row, 1, 0));
+		json_string(json, "state", state);
+		json_end_object(json);
+	}
+	json_end_array(json);
+	return json->failed ? -ENOMEM : 0;
+}
+
+static void on_closed(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct engine_fabric *fabric = context;
+
+	(void)problem;
+	if (rc || PQntuples(result) == 0) {
+		fabric_lost(fabric, rc == 0);
+		return;
+	}
+	fabric->resumed = true;
+	fabric_done(fabric, true);
+}
+
+static void on_unfinished(void *context, int rc, const PGresult *result,
+			  const struct problem *problem)
+{
+	struct engine_fabric *fabric = context;
+	struct reconcile *reconcile = fabric->reconcile;
+	const struct claim_key key = fabric_key(fabric);
+	CLEANUP(text_done) struct text json = {0};
+
+	(void)problem;
+	if (rc) {
+		fabric_lost(fabric, false);
+		return;
+	}
+	if (PQntuples(result) == 0) {
+		fabric->resumed = true;
+		fabric_done(fabric, true);
+		return;
+	}
+	reconcile->stats.resumed++;
+	if (unfinished_rows(reconcile, result, &json) ||
+	    intent_store_close(reconcile->options.db, &key, text_get(&json), on_closed, fabric))
+		fabric_lost(fabric, false);
+}
+
+void fabric_resume(struct engine_fabric *fabric)
+{
+	fabric->step = FABRIC_RESUMING;
+	if (intent_store_unfinished(fabric->reconcile->options.db, fabric->id, on_unfinished,
+				    fabric))
+		fabric_lost(fabric, false);
+}

@@ -1,0 +1,97 @@
+#include "peregrine/control/reconcile/reconcile_say.h"
+
+#include "common/base/error.h"
+
+void say_problem(const struct problem *problem, struct text *json, const char *key)
+{
+	json_begin_object(json, key);
+	json_string(json, "code", error_word(problem->code));
+	json_string(json, "message", problem->message);
+	json_string(json, "detail", problem->detail);
+	json_string(json, "hint", problem->hint);
+	json_end_object(json);
+}
+
+void say_raise(const struct alert *alert, struct text *json)
+{
+	json_begin_object(json, NULL);
+	json_string(json, "op", "raise");
+	json_string(json, "key", alert->key);
+	json_string(json, "kind", alert->kind);
+	json_string(json, "severity", alert->severity);
+	json_string(json, "subject_kind", alert->subject_kind);
+	json_string(json, "subject", alert->subject);
+	json_string(json, "message", alert->message);
+	if (alert->detail)
+		json_raw(json, "detail", text_get(alert->detail));
+	json_end_object(json);
+}
+
+void say_clear(const char *key, struct text *json)
+{
+	json_begin_object(json, NULL);
+	json_string(json, "op", "clear");
+	json_string(json, "key", key);
+	json_end_object(json);
+}
+
+void say_event(const char *kind, const char *subject_kind, const char *subject, const char *message,
+	       const struct text *detail, struct text *json)
+{
+	json_begin_object(json, NULL);
+	json_string(json, "kind", kind);
+	json_string(json, "subject_kind", subject_kind);
+	json_string(json, "subject", subject);
+	json_string(json, "message", message);
+	if (detail)
+		json_raw(json, "detail", text_get(detail));
+	json_end_object(json);
+}
+
+void say_state(port_state state, struct text *json, const char *key)
+{
+	CLEANUP(text_done) struct text text = {0};
+
+	if (state)
+		port_vlans_text(state, &text);
+	json_string(json, key, state ? text_get(&text) : NULL);
+}
+
+/* What differs at one switch: what was applied by us, and what is there. */
+unsigned say_drift(const struct pass *pass, uint32_t at, struct text *json, const char *key)
+{
+	const struct scene *scene = &pass->scene;
+	unsigned count = 0;
+
+	json_begin_array(json, key);
+	for (uint32_t p = scene->model.switches[at].first_port;
+	     p < scene->model.switches[at].first_port + scene->model.switches[at].port_count; p++) {
+		port_state before = scene->applied[p];
+
+		if (scene->model.ports[p].role == PORT_UPLINK)
+			before = scene_uplink_drifted(scene, p) ? before : NULL;
+		if (!before || !scene->observed[p] || scene->model.ports[p].carrier != p ||
+		    scene->model.ports[p].busy || port_vlans_equal(before, scene->observed[p]))
+			continue;
+		json_begin_object(json, NULL);
+		json_string(json, "port", scene->model.ports[p].name);
+		say_state(before, json, "applied");
+		say_state(scene->observed[p], json, "observed");
+		json_end_object(json);
+		count++;
+	}
+	json_end_array(json);
+	return count;
+}
+
+void say_while(bool on, bool *told, const struct alert *alert, struct said *said)
+{
+	if (on == *told)
+		return;
+	*told = on;
+	if (on)
+		say_raise(alert, &said->alerts);
+	else
+		say_clear(alert->key, &said->alerts);
+	said->count++;
+}

@@ -1,0 +1,32 @@
+/* How the results of a pass and of a batch are said in JSON (intent_store_save), and which alerts
+ * and events come with them. Inside of reconcile_tell.c, reconcile_alert.c, reconcile_diff.c. */
+#pragma once
+
+#include "common/base/json_text.h"
+
+#include "peregrine/control/reconcile/reconcile_private.h"
+
+struct alert {
+	const char *key, *kind, *severity, *subject_kind, *subject, *message;
+	const struct text *detail; /* JSON; NULL = none */
+};
+
+struct said {
+	struct text alerts, events;
+	unsigned count;
+};
+
+/* --- reconcile_say.c --- */
+void say_problem(const struct problem *problem, struct text *json, const char *key);
+void say_raise(const struct alert *alert, struct text *json);
+void say_clear(const char *key, struct text *json);
+void say_event(const char *kind, const char *subject_kind, const char *subject, const char *message,
+	       const struct text *detail, struct text *json);
+void say_state(port_state state, struct text *json, const char *key);
+/* What differs at one switch: what was applied by us, and what is there; how many ports. */
+unsigned say_drift(const struct pass *pass, uint32_t at, struct text *json, const char *key);
+/* One alert that is there exactly while `on` is true; *told: it is there now. */
+void say_while(bool on, bool *told, const struct alert *alert, struct said *said);
+
+/* --- reconcile_alert.c --- */
+void say_alerts(struct engine_fabric *fabric, const struct pass *pass, struct said *said);

@@ -1,0 +1,33 @@
+/* What scene.c (all of it, and what is under way), scene_switches.c (switches, ports, cables) and
+ * scene_intent.c (networks, what ports are meant for) share. */
+#pragma once
+
+#include "peregrine/control/reconcile/scene.h"
+
+struct scene_maker {
+	struct scene *scene;
+	const struct switch_book *book;
+	int64_t now_ms;
+	uint32_t room; /* ports */
+};
+
+/* Rows of intent_store_load: an array by its name, a number or a word of a row by its column. */
+const json_t *scene_rows(const struct scene *scene, const char *key);
+int64_t scene_number(const json_t *row, size_t column);
+const char *scene_word(const json_t *row, size_t column);
+
+/* MODEL_NONE: there is none. */
+uint32_t scene_switch_at(const struct scene *scene, int64_t id);
+uint32_t scene_port_at(const struct scene *scene, uint32_t at, const char *name);
+
+/* scene_switches.c */
+MUST_USE int scene_make_switches(struct scene_maker *maker);
+void scene_make_links(struct scene_maker *maker);
+/* After the intents: whether it is one depends on them. */
+void scene_make_doubtful_links(struct scene *scene);
+/* scene_intent.c */
+MUST_USE int scene_make_networks(struct scene *scene);
+MUST_USE int scene_make_intents(struct scene_maker *maker);
+MUST_USE int scene_make_members(struct scene *scene);
+MUST_USE int scene_make_uplinks(struct scene *scene);
+void scene_make_seen(struct scene *scene);

@@ -1,0 +1,274 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "peregrine/control/driver/switch_family_table.h"
+#include "peregrine/control/reconcile/scene_private.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+/* Columns of "links" of intent_store.c. */
+enum { LINK_A, LINK_A_PORT, LINK_B, LINK_B_PORT, LINK_STATE };
+
+/* --- switches and ports ---------------------------------------------- */
+
+static uint32_t find_port(const struct scene *scene, int64_t switch_id, const char *name)
+{
+	uint32_t at = scene_switch_at(scene, switch_id);
+
+	return at == MODEL_NONE ? MODEL_NONE : scene_port_at(scene, at, name);
+}
+
+static uint32_t add_port(struct scene_maker *maker, uint32_t at, const char *name)
+{
+	struct scene *scene = maker->scene;
+	uint32_t i = scene->model.port_count++;
+
+	(void)text_copy(scene->names[i], sizeof(scene->names[i]), name);
+	scene->model.ports[i] = (struct fabric_port){.at = at,
+						     .name = scene->names[i],
+						     .role = PORT_FOREIGN,
+						     .carrier = i,
+						     .peer = MODEL_NONE};
+	scene->intent_of[i] = MODEL_NONE;
+	scene->model.switches[at].port_count++;
+	return i;
+}
+
+static int read_ports(struct scene_maker *maker, uint32_t at, const struct known_switch *known)
+{
+	struct scene *scene = maker->scene;
+	uint32_t first = scene->model.switches[at].first_port;
+
+	for (uint32_t k = 0; k < known->port_count; k++) {
+		const struct known_port *port = &known->ports[k];
+		uint32_t i = add_port(maker, at, port->name);
+
+		scene->model.ports[i].up = port->up;
+		scene->model.ports[i].held = port->retry_ms > maker->now_ms;
+		if (port->lag != MODEL_NONE)
+			scene->model.ports[i].carrier = first + port->lag;
+		if (!port->vlans)
+			continue;
+		scene->observed[i] = state_pool_add(&scene->states, port->vlans, NULL);
+		if (!scene->observed[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A switch that was not read in this life still forwards. Of it only the ends of its links are
+ * known; what they carry is taken to be what the other ends do (want_peers). */
+static void imagine_ports(struct scene_maker *maker, uint32_t at)
+{
+	struct scene *scene = maker->scene;
+	const json_t *links = scene_rows(scene, "links");
+	const json_t *link;
+	size_t i;
+
+	json_array_foreach(links, i, link)
+	{
+		for (size_t end = 0; end < 2; end++) {
+			const char *name = scene_word(link, end ? LINK_B_PORT : LINK_A_PORT);
+
+			if (scene_number(link, end ? LINK_B : LINK_A) !=
+				    scene->model.switches[at].id ||
+			    strcmp(scene_word(link, LINK_STATE), "confirmed") != 0 ||
+			    scene->model.port_count >= maker->room)
+				continue;
+			scene->model.ports[add_port(maker, at, name)].up = true;
+		}
+	}
+}
+
+static int by_port_name(const void *a, const void *b)
+{
+	return strcmp(((const struct fabric_port *)a)->name, ((const struct fabric_port *)b)->name);
+}
+
+/* What the family keeps for itself and what is outside of its range. An unknown family keeps
+ * nothing. */
+static struct vlan_set family_reserves(const char *name)
+{
+	const struct switch_family *family = name ? switch_family_find(name) : NULL;
+	struct vlan_set reserved = {0};
+
+	if (!family)
+		return reserved;
+	if (family->reserved && vlan_set_parse(family->reserved, &reserved))
+		vlan_set_add_range(&reserved, VLAN_FIRST, VLAN_LAST); /* our own table is broken */
+	if (family->vlan_low > VLAN_FIRST)
+		vlan_set_add_range(&reserved, VLAN_FIRST, family->vlan_low - 1U);
+	if (family->vlan_high && family->vlan_high < VLAN_LAST)
+		vlan_set_add_range(&reserved, family->vlan_high + 1U, VLAN_LAST);
+	return reserved;
+}
+
+static int make_switch(struct scene_maker *maker, const json_t *row, uint32_t at)
+{
+	struct scene *scene = maker->scene;
+	struct fabric_switch *sw = &scene->model.switches[at];
+	const struct known_switch *known;
+	int64_t id = json_integer_value(json_object_get(row, "id"));
+
+	known = book_find(maker->book, id);
+	*sw = (struct fabric_switch){
+		.id = id,
+		.name = json_string_value(json_object_get(row, "name")),
+		.spine = json_is_true(json_object_get(row, "spine")),
+		.held = !json_is_true(json_object_get(row, "managed")) || !known || !known->read ||
+			(known->stale && known->failures > 0) || known->retry_ms > maker->now_ms,
+		.reserved = family_reserves(json_string_value(json_object_get(row, "family"))),
+		.first_port = scene->model.port_count,
+	};
+	/* It answers, and somebody changed it, perhaps: soon read. Nothing is begun there before.
+	 */
+	scene->waits[at] = known && known->stale && !sw->held;
+	if (known && known->read) {
+		sw->vlans = known->vlans;
+		return read_ports(maker, at, known);
+	}
+	imagine_ports(maker, at);
+	qsort(&scene->model.ports[sw->first_port], sw->port_count, sizeof(*scene->model.ports),
+	      by_port_name);
+	for (uint32_t i = sw->first_port; i < sw->first_port + sw->port_count; i++)
+		scene->model.ports[i].carrier = i;
+	return 0;
+}
+
+/* In the order of `rows`, which is that of the ids. */
+int scene_make_switches(struct scene_maker *maker)
+{
+	struct scene *scene = maker->scene;
+	const json_t *switches = scene_rows(scene, "switches");
+	size_t links = json_array_size(scene_rows(scene, "links"));
+	const json_t *row;
+	size_t room = 2 * links + 1;
+	size_t i;
+
+	json_array_foreach(switches, i, row)
+	{
+		const struct known_switch *known =
+			book_find(maker->book, json_integer_value(json_object_get(row, "id")));
+
+		room += known ? known->port_count : 0;
+	}
+	maker->room = (uint32_t)room;
+	scene->names = malloc(room * sizeof(*scene->names));
+	scene->model.ports = calloc(room, sizeof(*scene->model.ports));
+	scene->model.switches =
+		calloc(json_array_size(switches) + 1, sizeof(*scene->model.switches));
+	scene->waits = calloc(json_array_size(switches) + 1, sizeof(*scene->waits));
+	scene->observed = calloc(room, sizeof(port_state));
+	scene->applied = calloc(room, sizeof(port_state));
+	scene->intent_of = calloc(room, sizeof(*scene->intent_of));
+	if (!scene->names || !scene->waits || !scene->model.ports || !scene->model.switches ||
+	    !scene->observed || !scene->applied || !scene->intent_of)
+		return -ENOMEM;
+	json_array_foreach(switches, i, row)
+	{
+		int rc;
+
+		if (json_integer_value(json_object_get(row, "fabric")) != scene->fabric_id)
+			continue;
+		rc = make_switch(maker, row, scene->model.switch_count);
+		if (rc)
+			return rc;
+		scene->model.switch_count++;
+	}
+	return 0;
+}
+
+/* --- links ----------------------------------------------------------- */
+
+static uint32_t carrier_of(struct scene *scene, uint32_t port)
+{
+	uint32_t carrier = port == MODEL_NONE ? MODEL_NONE : scene->model.ports[port].carrier;
+
+	if (carrier != port && port != MODEL_NONE)
+		scene->model.ports[port].role = PORT_MEMBER;
+	return carrier;
+}
+
+void scene_make_links(struct scene_maker *maker)
+{
+	struct scene *scene = maker->scene;
+	struct fabric_port *ports = scene->model.ports;
+	const json_t *link;
+	size_t i;
+
+	json_array_foreach(scene_rows(scene, "links"), i, link)
+	{
+		uint32_t a =
+			find_port(scene, scene_number(link, LINK_A), scene_word(link, LINK_A_PORT));
+		uint32_t b =
+			find_port(scene, scene_number(link, LINK_B), scene_word(link, LINK_B_PORT));
+		bool gone = strcmp(scene_word(link, LINK_STATE), "gone") == 0;
+
+		if (gone && a != MODEL_NONE && ports[a].role == PORT_FOREIGN)
+			ports[a].role = PORT_FORMER;
+		if (gone && b != MODEL_NONE && ports[b].role == PORT_FOREIGN)
+			ports[b].role = PORT_FORMER;
+		if (strcmp(scene_word(link, LINK_STATE), "confirmed") != 0)
+			continue;
+		a = carrier_of(scene, a);
+		b = carrier_of(scene, b);
+		if (a == MODEL_NONE || b == MODEL_NONE) {
+			/* The other end is nobody that we manage, or not shown: leave it. */
+			if (a != MODEL_NONE)
+				ports[a].held = true;
+			if (b != MODEL_NONE)
+				ports[b].held = true;
+			continue;
+		}
+		ports[a].role = ports[b].role = PORT_UPLINK;
+		ports[a].peer = b;
+		ports[b].peer = a;
+		if (!scene->observed[a])
+			scene->observed[a] = scene->observed[b];
+		if (!scene->observed[b])
+			scene->observed[b] = scene->observed[a];
+	}
+}
+
+static bool carries_ours(const struct scene *scene, uint32_t port)
+{
+	struct vlan_set ours = model_our_vlans(&scene->model);
+	struct vlan_set all = {0};
+
+	if (scene->observed[port])
+		all = port_vlans_all(scene->observed[port]);
+	all = vlan_set_intersection(&all, &ours);
+	return !vlan_set_is_empty(&all);
+}
+
+/* A cable of which only one end still speaks, or that somebody lies about: where both ends carry
+ * our VLANs it was a link when we set them. It goes on as it is, and nothing on it is changed. */
+void scene_make_doubtful_links(struct scene *scene)
+{
+	struct fabric_port *ports = scene->model.ports;
+	const json_t *link;
+	size_t i;
+
+	json_array_foreach(scene_rows(scene, "links"), i, link)
+	{
+		uint32_t a =
+			find_port(scene, scene_number(link, LINK_A), scene_word(link, LINK_A_PORT));
+		uint32_t b =
+			find_port(scene, scene_number(link, LINK_B), scene_word(link, LINK_B_PORT));
+		const char *state = scene_word(link, LINK_STATE);
+
+		if (a == MODEL_NONE || b == MODEL_NONE ||
+		    (strcmp(state, "claimed") != 0 && strcmp(state, "conflict") != 0))
+			continue;
+		a = ports[a].carrier;
+		b = ports[b].carrier;
+		if (ports[a].role != PORT_FOREIGN || ports[b].role != PORT_FOREIGN ||
+		    !carries_ours(scene, a) || !carries_ours(scene, b))
+			continue;
+		ports[a].role = ports[b].role = PORT_UPLINK;
+		ports[a].held = ports[b].held = true;
+		ports[a].peer = b;
+		ports[b].peer = a;
+	}
+}

@@ -1,0 +1,422 @@
+// links: peregrine_reconcile peregrine_network
+/* Changes side by side: parts of plans, begun as soon as nothing under way forbids it, done in any
+ * order, by halves, taken back in the middle, while what is wanted changes again; after each step
+ * frames are flooded through what is there, and none may get from one network to another. Switches
+ * refuse what real ones refuse, so a VLAN that goes while somebody needs it is found as well. */
+#include "peregrine/control/reconcile/proof_policy.h"
+#include "tests/support/cmocka.h"
+#include "tests/unit/random_fabric.h"
+
+enum { SEEDS = 1500, STEPS = 60, OPEN_MAX = 6, EDITS_MAX = 160, PARKING_LOW = 2 };
+
+struct open_batch {
+	struct plan_edit edits[EDITS_MAX];
+	bool done[EDITS_MAX];
+	size_t count;
+	int stage;
+	bool undoes;
+};
+
+struct world {
+	struct random_fabric f; /* first; its state is what the switches do */
+	bool had[RF_PORTS][RF_VLANS];
+	struct vlan_set tables[RF_SWITCHES];
+	struct open_batch open[OPEN_MAX];
+	size_t open_count;
+	uint64_t number;
+	unsigned states, begun, beside, waited, staged, undone;
+};
+
+static bool may_have(const struct random_fabric *f, uint32_t port, unsigned vlan)
+{
+	const struct world *world = (const struct world *)(const void *)f;
+
+	return rf_meant(f, port, vlan) || world->had[port][vlan];
+}
+
+/* Free ports of one switch are nobody's, and do not meet either. */
+static void look_at_parked(const struct world *world)
+{
+	unsigned seen[RF_SWITCHES] = {0};
+
+	for (uint32_t p = 0; p < world->f.model.port_count; p++) {
+		unsigned native = world->f.room[p].native;
+		unsigned *at = &seen[world->f.ports[p].at];
+
+		if (!model_vlan_is_parking(&world->f.model, native))
+			continue;
+		if (*at & 1U << native)
+			fail_msg("seed %llu: two ports in parking VLAN %u",
+				 (unsigned long long)world->number, native);
+		*at |= 1U << native;
+	}
+}
+
+static void look(struct world *world)
+{
+	unsigned copies = 0;
+	unsigned leaks = rf_leaks(&world->f, world->f.state, may_have, &copies);
+
+	look_at_parked(world);
+	world->states++;
+	if (leaks > 0 || copies > 0)
+		fail_msg("seed %llu: %u leaks, %u copies, %zu open",
+			 (unsigned long long)world->number, leaks, copies, world->open_count);
+}
+
+static bool port_is_free(const struct world *world, uint32_t port)
+{
+	for (size_t b = 0; b < world->open_count; b++) {
+		for (size_t i = 0; i < world->open[b].count; i++) {
+			if (world->open[b].edits[i].port == port)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* A free port of each switch in a parking VLAN of its own, so that two in one are seen to meet. */
+static void world_make(struct world *world, uint64_t seed)
+{
+	uint16_t next[RF_SWITCHES] = {0};
+
+	memset(world, 0, sizeof(*world));
+	world->number = seed;
+	rf_make(&world->f, seed);
+	world->f.model.parking = PARKING_LOW;
+	world->f.model.parking_high = RF_PARKING - 1;
+	for (uint32_t p = 0; p < world->f.model.port_count; p++) {
+		const struct fabric_port *port = &world->f.ports[p];
+
+		vlan_set_add(&world->tables[port->at], 1);
+		if (port->role != PORT_EDGE)
+			continue;
+		world->f.room[p].native = (uint16_t)(PARKING_LOW + next[port->at]++);
+		vlan_set_add(&world->tables[port->at], world->f.room[p].native);
+		world->had[p][world->f.room[p].native] = true;
+	}
+}
+
+/* --- what switches do --------------------------------------------------------- */
+
+static void set_port(struct world *world, uint32_t port, const struct port_vlans *vlans)
+{
+	struct vlan_set all = port_vlans_all(vlans);
+
+	if (!vlan_set_within(&all, &world->tables[world->f.ports[port].at]))
+		fail_msg("seed %llu: a port gets a VLAN that its switch has not",
+			 (unsigned long long)world->number);
+	world->f.room[port] = *vlans;
+	if (model_vlan_is_parking(&world->f.model, vlans->native))
+		world->had[port][vlans->native] = true;
+	look(world);
+}
+
+static struct port_vlans half_done(struct world *world, uint32_t port,
+				   const struct port_vlans *before, const struct port_vlans *after)
+{
+	struct port_vlans half = *before;
+	struct vlan_set may = port_vlans_all(after);
+
+	/* Edge ports lose first; uplinks may as well have gained already. */
+	if (world->f.ports[port].role != PORT_EDGE && rf_random(&world->f, 2) &&
+	    before->native == after->native) {
+		half.tagged = vlan_set_union(&before->tagged, &after->tagged);
+		half.trunk = before->trunk || after->trunk;
+		return half;
+	}
+	if (half.native != after->native)
+		half.native = 0;
+	half.tagged = vlan_set_intersection(&half.tagged, &may);
+	half.trunk = before->trunk && after->trunk;
+	if (!half.trunk)
+		half.tagged = (struct vlan_set){0};
+	return half;
+}
+
+static void do_vlan(struct world *world, const struct plan_edit *edit, bool undo)
+{
+	struct vlan_set *table = &world->tables[edit->at];
+
+	if ((edit->edit.kind == EDIT_VLAN_CREATE) != undo) {
+		vlan_set_add(table, edit->edit.vlan);
+		return;
+	}
+	for (uint32_t p = 0; p < world->f.model.port_count; p++) {
+		struct vlan_set all = port_vlans_all(&world->f.room[p]);
+
+		if (world->f.ports[p].at == edit->at && vlan_set_has(&all, edit->edit.vlan))
+			fail_msg("seed %llu: VLAN %u goes and port %u is in it",
+				 (unsigned long long)world->number, (unsigned)edit->edit.vlan, p);
+	}
+	vlan_set_remove(table, edit->edit.vlan);
+}
+
+static void do_edit(struct world *world, struct open_batch *batch, size_t i)
+{
+	const struct plan_edit *edit = &batch->edits[i];
+	const struct port_vlans *before = batch->undoes ? &edit->edit.after : &edit->edit.before;
+	const struct port_vlans *after = batch->undoes ? &edit->edit.before : &edit->edit.after;
+	struct port_vlans half;
+
+	batch->done[i] = !batch->undoes;
+	if (edit->port == MODEL_NONE) {
+		do_vlan(world, edit, batch->undoes);
+		return;
+	}
+	assert_true(port_vlans_equal(&world->f.room[edit->port], before));
+	half = half_done(world, edit->port, before, after);
+	set_port(world, edit->port, &half);
+	set_port(world, edit->port, after);
+}
+
+/* Of the edits of its stage any that may come now: a switch does its own in their order. */
+static bool advance(struct world *world, struct open_batch *batch)
+{
+	size_t ready[EDITS_MAX];
+	size_t count = 0;
+
+	for (;;) {
+		uint32_t seen = 0;
+
+		for (size_t k = 0; k < batch->count; k++) {
+			size_t i = batch->undoes ? batch->count - 1 - k : k;
+
+			if (batch->done[i] == !batch->undoes ||
+			    (int)batch->edits[i].stage != batch->stage ||
+			    (seen & 1U << batch->edits[i].at))
+				continue;
+			seen |= 1U << batch->edits[i].at;
+			ready[count++] = i;
+		}
+		if (count > 0)
+			break;
+		batch->stage += batch->undoes ? -1 : 1;
+		if (batch->stage < 0 || batch->stage >= PLAN_STAGE_COUNT)
+			return false;
+	}
+	do_edit(world, batch, ready[rf_random(&world->f, (uint32_t)count)]);
+	return true;
+}
+
+static void go_on(struct world *world, size_t b)
+{
+	if (!advance(world, &world->open[b]))
+		world->open[b] = world->open[--world->open_count];
+}
+
+/* --- one pass ------------------------------------------------------------------ */
+
+struct ground {
+	struct port_vlans room[RF_PORTS];
+	port_state observed[RF_PORTS], applied[RF_PORTS];
+	struct state_pool pool;
+	struct flux flux;
+	struct wanted wanted;
+	struct plan plan;
+	struct isolation_report now;
+	struct proof proof;
+};
+
+static void lay_open(struct world *world, struct ground *ground)
+{
+	struct fabric_model *model = &world->f.model;
+	const struct flux_ground below = {model, ground->observed, ground->applied, &ground->pool};
+
+	assert_int_equal(flux_init(model, &ground->flux), 0);
+	for (uint32_t p = 0; p < model->port_count; p++) {
+		world->f.ports[p].busy = false;
+		ground->room[p] = world->f.room[p];
+		ground->observed[p] = ground->applied[p] = &ground->room[p];
+	}
+	for (uint32_t s = 0; s < model->switch_count; s++) {
+		world->f.switches[s].moving = (struct vlan_set){0};
+		world->f.switches[s].vlans = world->tables[s];
+	}
+	for (size_t b = 0; b < world->open_count; b++) {
+		for (size_t i = 0; i < world->open[b].count; i++) {
+			const struct plan_edit *edit = &world->open[b].edits[i];
+			const struct flux_change change = {edit->at, edit->port,
+							   world->open[b].undoes, &edit->edit};
+
+			assert_int_equal(flux_lay(&ground->flux, &below, &change), 0);
+		}
+	}
+}
+
+static void begin(struct world *world, const struct ground *ground, uint32_t part)
+{
+	struct open_batch *batch = &world->open[world->open_count];
+
+	batch->count = 0;
+	batch->stage = 0;
+	batch->undoes = false;
+	memset(batch->done, 0, sizeof(batch->done));
+	for (size_t i = 0; i < ground->plan.count; i++) {
+		if (ground->proof.parts.of[i] == part && batch->count < EDITS_MAX)
+			batch->edits[batch->count++] = ground->plan.edits[i];
+	}
+	if (batch->count == 0)
+		return;
+	world->begun++;
+	world->beside += world->open_count > 0;
+	world->open_count++;
+}
+
+/* How many parts there are that are not under way. */
+static uint32_t pass(struct world *world)
+{
+	struct fabric_model *model = &world->f.model;
+	struct ground ground = {0};
+	port_state *state;
+	uint32_t parts;
+
+	lay_open(world, &ground);
+	assert_int_equal(wanted_compute(model, ground.observed, &ground.wanted), 0);
+	state = flux_state(&ground.flux, model, ground.observed);
+	assert_non_null(state);
+	assert_int_equal(
+		isolation_check(model, state, ground.wanted.ports, ground.applied, &ground.now), 0);
+	free(state);
+	assert_int_equal(
+		plan_make(model, ground.observed, &ground.wanted, ground.applied, &ground.plan), 0);
+
+	const struct proof_ground below = {.model = model,
+					   .observed = ground.observed,
+					   .applied = ground.applied,
+					   .wanted = &ground.wanted,
+					   .plan = &ground.plan,
+					   .flux = &ground.flux,
+					   .now = &ground.now};
+
+	assert_int_equal(proof_make(&below, &ground.proof), 0);
+	parts = ground.proof.parts.count;
+	for (uint32_t p = 0; p < parts; p++) {
+		world->staged += ground.proof.staged[p];
+		world->waited += !ground.proof.going[p];
+		if (ground.proof.going[p] && world->open_count < OPEN_MAX)
+			begin(world, &ground, p);
+	}
+	if (ground.proof.refused && !ground.flux.any)
+		fail_msg("seed %llu: refused: %s", (unsigned long long)world->number,
+			 ground.proof.fault.path);
+	proof_done(&ground.proof);
+	plan_done(&ground.plan);
+	wanted_done(&ground.wanted);
+	flux_done(&ground.flux);
+	state_pool_done(&ground.pool);
+	return parts;
+}
+
+/* --- what is wanted ------------------------------------------------------------ */
+
+/* Until a port has got there, it may have what it was meant for before. */
+static void want_anew(struct world *world, uint32_t p)
+{
+	struct random_fabric *f = &world->f;
+	struct fabric_member *members = &f->members[2 * (size_t)p];
+	struct vlan_set all = port_vlans_all(&f->room[p]);
+	uint32_t first = rf_random(f, f->model.network_count);
+
+	if (f->ports[p].role != PORT_EDGE)
+		return;
+	for (unsigned v = 0; v < RF_VLANS; v++) {
+		if (port_is_free(world, p))
+			world->had[p][v] = false;
+		world->had[p][v] |= rf_meant(f, p, v) || vlan_set_has(&all, v);
+	}
+	f->model.member_count = RF_MEMBERS;
+	f->ports[p].first_member = 2 * p;
+	f->ports[p].member_count = rf_random(f, 5) == 0 ? 0 : 1;
+	members[0] = (struct fabric_member){first, MEMBER_ACCESS};
+	if (f->ports[p].member_count == 0 || f->model.network_count < 2 || rf_random(f, 4) > 0)
+		return;
+	members[0].mode = rf_random(f, 2) ? MEMBER_NATIVE : MEMBER_TAGGED;
+	members[1] = (struct fabric_member){(first + 1) % f->model.network_count, MEMBER_TAGGED};
+	f->ports[p].member_count = 2;
+}
+
+static void cut_or_mend(struct world *world)
+{
+	struct random_fabric *f = &world->f;
+	uint32_t p = rf_random(f, f->model.port_count);
+	uint32_t q = f->ports[p].peer;
+
+	if (q != MODEL_NONE)
+		f->ports[p].up = f->ports[q].up = !f->ports[p].up;
+}
+
+/* Everything comes to its end, and then nothing is left to do. */
+static void settle(struct world *world)
+{
+	for (unsigned turn = 0; turn < 2000; turn++) {
+		if (world->open_count == 0 && pass(world) == 0)
+			return;
+		if (world->open_count > 0)
+			go_on(world, rf_random(&world->f, (uint32_t)world->open_count));
+	}
+	fail_msg("seed %llu: it does not end", (unsigned long long)world->number);
+}
+
+static void live(struct world *world)
+{
+	struct random_fabric *f = &world->f;
+
+	for (unsigned step = 0; step < STEPS; step++) {
+		uint32_t choice = rf_random(f, 40);
+		size_t b = rf_random(f, (uint32_t)world->open_count);
+
+		if (choice < 8)
+			want_anew(world, rf_random(f, f->model.port_count));
+		else if (choice == 8)
+			cut_or_mend(world);
+		else if (choice < 20)
+			(void)pass(world);
+		else if (choice == 20 && world->open_count > 0 && !world->open[b].undoes) {
+			world->open[b].undoes = true;
+			world->undone++;
+		} else if (world->open_count > 0)
+			go_on(world, b);
+	}
+	settle(world);
+}
+
+static void changes_side_by_side_keep_tenants_apart(void **unused)
+{
+	static struct world world;
+	unsigned states = 0;
+	unsigned begun = 0;
+	unsigned beside = 0;
+	unsigned waited = 0;
+	unsigned staged = 0;
+	unsigned undone = 0;
+
+	(void)unused;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		world_make(&world, seed);
+		for (uint32_t p = 0; p < world.f.model.port_count; p++)
+			want_anew(&world, p);
+		settle(&world);
+		live(&world);
+		states += world.states;
+		begun += world.begun;
+		beside += world.beside;
+		waited += world.waited;
+		staged += world.staged;
+		undone += world.undone;
+	}
+	print_message("%u batches, %u begun beside others, %u waited, %u by stages, %u undone; %u "
+		      "states\n",
+		      begun, beside, waited, staged, undone, states);
+	assert_true(beside > SEEDS / 2 && waited > SEEDS && staged > SEEDS / 100 &&
+		    undone > SEEDS / 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(changes_side_by_side_keep_tenants_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
