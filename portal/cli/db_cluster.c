@@ -24,6 +24,7 @@ static const struct {
 	{"haas-bampid", "bampid"},
 	{"haas-portald", "portald"},
 	{"haas-peregrined", "peregrined"},
+	{"haas-flowd", "peregrine_flowd"},
 };
 
 static int run(const char *program, const char *const arguments[], const char *folder,

@@ -1,0 +1,54 @@
+select set_config('haas.scope', 'operator', false) \g /dev/null
+insert into tenant (name) values ('acme'), ('globex');
+insert into fabric (name, vlan_low, vlan_high, parking_vlan) values ('f1', 100, 199, 99);
+insert into switch (name) values ('leaf1');
+insert into switch_endpoint (switch_id, fabric_id, role, address) values (1, 1, 'leaf', '10.0.0.1');
+insert into network (name, kind, tenant_id) values ('red', 'tenant', 1), ('blue', 'tenant', 2);
+insert into network_vlan (fabric_id, vlan, network_id, state) values (1, 100, 1, 'used'), (1, 101, 2, 'used');
+\echo the numbers of a list
+select vlan_numbers('100-102,200'), vlan_numbers('7') as seven limit 4;
+select count(*) from vlan_numbers('');
+\echo a port that is bound, changed, made a trunk, parked, and gone
+create view bound as select port, tag, network_id, tenant_id, valid_to is null as holds from port_binding order by id;
+insert into port_intent (switch_id, port) values (1, 'p1');
+select * from bound;
+update port_intent set applied_trunk = false, applied_native = 100 where port = 'p1';
+select * from bound;
+update port_intent set applied_at = now() where port = 'p1';
+update port_intent set applied_trunk = true, applied_native = 101, applied_tagged = '100' where port = 'p1';
+select * from bound;
+update port_intent set applied_trunk = false, applied_native = 99, applied_tagged = '' where port = 'p1';
+select * from bound where holds;
+update port_intent set applied_native = 100 where port = 'p1';
+delete from port_intent;
+select count(*) filter (where holds) as holding, count(*) from bound;
+\echo each change drew a number
+select count(distinct changed) = count(*) as told from port_binding;
+\echo a NIC moves, becomes one of a node, and is unplugged
+create view plugged as select mac, port, node, valid_to is null as holds from nic_binding order by id;
+insert into nic_location (mac, switch_id, port, certainty, sources, since, seen_at) values ('52:54:00:00:00:01', 1, 'p1', 90, '{fdb}', now(), now());
+update nic_location set seen_at = now(), certainty = 95;
+update nic_location set port = 'p2';
+select node_put('{"name":"n1","class":"gpu","nics":[{"name":"eth0","mac":"52:54:00:00:00:01"}]}', false, 'ann') ->> 'result' as made;
+delete from nic_location;
+select * from plugged;
+\echo partitions are made ahead, and go when they are too old
+select traffic_partitions_turn(now()) as again;
+select count(*) > 30 as ahead from pg_inherits i join pg_class p on p.oid = i.inhparent where p.relname like 'traffic\_%\_%' and p.relkind = 'p';
+set role peregrine_flowd;
+insert into traffic_share (step, at, switch_id, port, direction, tenant_id, tenant, network_id, network, vlan, bytes, packets, samples, square)
+values (60, now(), 1, 'p1', 'out', 1, 'acme', 1, 'red', 100, 1000, 10, 1, 1e6), (60, now(), 1, 'p1', 'out', 2, 'globex', 2, 'blue', 101, 500, 5, 1, 1e6),
+       (60, now(), 1, 'p1', 'out', null, '', null, '', 999, 7, 1, 1, 49);
+update traffic_share set reason = 'foreign_vlan';
+reset role;
+\echo a tenant sees its own
+set role portald;
+select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '1', false) \g /dev/null
+select tenant, sum(bytes) from traffic_share group by tenant;
+select count(*) from traffic_port;
+select set_config('haas.scope', 'operator', false) \g /dev/null
+select tenant, sum(bytes) from traffic_share group by tenant order by tenant;
+reset role;
+select count(*) from traffic_share where at > now() - interval '1 minute';
+select traffic_partitions_turn(now() + interval '3 days') > 0 as turned;
+select count(*) as left from traffic_share;
