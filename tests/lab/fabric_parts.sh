@@ -198,7 +198,7 @@ fabric_manage() { # NAMESPACE ADDRESS
 # --- switches -----------------------------------------------------------
 
 switch_config() { # NAME: what its daemons read
-	local name=$1 d=$dir/switch/$1 word oid=1.3.6.1.4.1.8072.3.2.10
+	local name=$1 d=$dir/switch/$1 word oid=1.3.6.1.4.1.8072.3.2.10 cisco=''
 	mkdir -p "$d/snmp"
 	lldpd_config "$d" "$name"
 	: >"$d/faults"
@@ -211,6 +211,7 @@ switch_config() { # NAME: what its daemons read
 			[ -e "$dir/controller.crt" ] || lab_certificate "$dir/controller" controller
 			lab_certificate "$d/ovsdb" "$name" "${address[$name]}"
 			;;
+		cisco=*) cisco=${word#cisco=} ;; # the VLANs that have a BRIDGE-MIB of their own
 		*) fail "switch $name: '$word' is no option" ;;
 		esac
 	done
@@ -228,9 +229,18 @@ switch_config() { # NAME: what its daemons read
 		rwcommunity private
 		createUser haas SHA "lab-auth-pass" AES "lab-priv-pass"
 		createUser haas256 SHA-256 "lab-auth-pass" AES "lab-priv-pass"
-		rwuser haas authPriv
-		rwuser haas256 authPriv
 	END
+	if [ -n "$cisco" ]; then switch_contexts "$cisco" >>"$d/snmpd.conf"; else printf 'rwuser haas%s authPriv\n' '' 256 >>"$d/snmpd.conf"; fi
+	[ -z "$cisco" ] || echo --cisco >"$d/options"
+}
+
+switch_contexts() { # VLANS with commas: community@vlan and contexts vlan-N, as Cisco has them
+	local vid
+	echo 'view all included .1'
+	for vid in ${1//,/ }; do echo "rocommunity public@$vid default -V all vlan-$vid"; done
+	printf 'group vlans usm haas%s\n' '' 256
+	echo 'access vlans "" usm priv exact all all none'
+	echo 'access vlans vlan- usm priv prefix all none none'
 }
 
 lab_certificate() { # PATH NAME [ADDRESS]: PATH.crt and PATH.key; nobody signs it but itself, so that whoever trusts it trusts nothing else
@@ -267,14 +277,15 @@ switch_snmpd() { # NAME
 }
 
 switch_agent() { # NAME: returns when it is known to snmpd
-	local name=$1 d=$dir/switch/$1 saves=() line
+	local name=$1 d=$dir/switch/$1 saves=() more=() line
 	if [ -s "$d/save" ]; then
 		while read -r line; do saves+=(--save "$line"); done <"$d/save"
 	fi
+	[ ! -e "$d/options" ] || read -ra more <"$d/options"
 	: >"$d/agent.out"
 	# Net-SNMP loses a PDU of its own when it is shut down.
 	ASAN_OPTIONS=detect_leaks=0 setsid "$agent" --database "$d/db.sock" --control "$d/vswitchd.ctl" --agentx "$d/run/agentx" --startup "$d/startup" --faults "$d/faults" \
-		--openflow "$d/br0.mgmt" "${saves[@]}" >"$d/agent.out" 2>>"$d/agent.log" </dev/null &
+		--openflow "$d/br0.mgmt" "${saves[@]}" "${more[@]}" >"$d/agent.out" 2>>"$d/agent.log" </dev/null &
 	echo $! >"$d/agent.pid"
 	wait_for 20 grep -q ready "$d/agent.out" || {
 		tail -n 5 "$d/agent.log" >&2

@@ -1,6 +1,7 @@
 /* A switch's BRIDGE-MIB and writable Q-BRIDGE-MIB over AgentX (RFC 2741), its data plane an Open
  * vSwitch bridge. snmpd beside it is the master and has the rest: IF-MIB, SNMPv3, communities;
- * lldpd brings LLDP-MIB. `switch_agent --help` says what can be made to go wrong. */
+ * lldpd brings LLDP-MIB. With --cisco it has a Catalyst's MIBs instead, and a BRIDGE-MIB for each
+ * VLAN in context vlan-N. `switch_agent --help` says what can be made to go wrong. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/text.h"
 
+#include "tests/sim/switch_cisco.h"
 #include "tests/sim/switch_device.h"
 #include "tests/sim/switch_mib.h"
 #include "tests/sim/switch_netsnmp.h"
@@ -21,7 +23,11 @@
 struct agent {
 	struct switch_device device;
 	struct switch_mib mib;
-	uint32_t shown; /* the device's serial in `mib` */
+	uint32_t shown;             /* the device's serial in `mib` */
+	struct switch_mib vlan_mib; /* the bridge of `vlan`, at `vlan_shown` */
+	uint32_t vlan_shown;
+	uint16_t vlan;
+	uint8_t contexts[SWITCH_VID_MAX + 1]; /* VLANs whose context snmpd knows */
 	struct switch_save_object saves[SWITCH_SAVE_MAX];
 	size_t save_count;
 	const char *database, *control, *agentx, *bridge;
@@ -69,20 +75,47 @@ static void answer(const struct switch_mib *mib, const struct switch_mib_row *ro
 		(void)snmp_set_var_typed_value(varbind, row->type, &number, sizeof(number));
 }
 
+static const struct switch_mib *show_vlan(struct agent *agent, uint16_t vlan)
+{
+	struct switch_mib mib;
+
+	switch_device_refresh(&agent->device, CACHE_MS);
+	if (agent->vlan == vlan && agent->vlan_shown == agent->device.serial)
+		return &agent->vlan_mib;
+	if (switch_mib_build_vlan(&agent->device, vlan, &mib) == 0) {
+		switch_mib_done(&agent->vlan_mib);
+		agent->vlan_mib = mib;
+		agent->vlan = vlan;
+		agent->vlan_shown = agent->device.serial;
+	}
+	return &agent->vlan_mib;
+}
+
+#define CONTEXT "vlan-"
+
+/* What is asked, by the context that it is asked in. */
+static const struct switch_mib *mib_of(struct agent *agent, const char *context)
+{
+	if (context && strncmp(context, CONTEXT, sizeof(CONTEXT) - 1) == 0)
+		return show_vlan(agent, (uint16_t)strtoul(context + sizeof(CONTEXT) - 1, NULL, 10));
+	show(agent);
+	return &agent->mib;
+}
+
 static void get(struct agent *agent, const netsnmp_handler_registration *about,
 		netsnmp_agent_request_info *info, netsnmp_request_info *requests)
 {
 	bool next = info->mode == MODE_GETNEXT;
+	const struct switch_mib *mib = mib_of(agent, about->contextName);
 
-	show(agent);
 	for (netsnmp_request_info *at = requests; at; at = at->next) {
 		netsnmp_variable_list *varbind = at->requestvb;
 		const struct switch_mib_row *row =
-			switch_mib_find(&agent->mib, varbind->name, varbind->name_length, next);
+			switch_mib_find(mib, varbind->name, varbind->name_length, next);
 
 		if (row && snmp_oidtree_compare(row->name, row->length, about->rootoid,
 						about->rootoid_len) == 0)
-			answer(&agent->mib, row, varbind);
+			answer(mib, row, varbind);
 		else if (!next)
 			(void)netsnmp_set_request_error(info, at, SNMP_NOSUCHINSTANCE);
 	}
@@ -110,8 +143,8 @@ static bool read_changes(struct agent *agent, netsnmp_agent_request_info *info,
 	return true;
 }
 
-static void set(struct agent *agent, netsnmp_agent_request_info *info,
-		netsnmp_request_info *requests, bool now)
+static void set_bridge(struct agent *agent, netsnmp_agent_request_info *info,
+		       netsnmp_request_info *requests, bool now)
 {
 	struct switch_change *changes = calloc(REQUEST_MAX, sizeof(*changes));
 	netsnmp_request_info *of[REQUEST_MAX] = {requests};
@@ -132,6 +165,53 @@ static void set(struct agent *agent, netsnmp_agent_request_info *info,
 	free(changes);
 }
 
+/* The same below 1.3.6.1.4.1.9. */
+static void set_cisco(struct agent *agent, netsnmp_agent_request_info *info,
+		      netsnmp_request_info *requests, bool now)
+{
+	static const oid cisco[] = {1, 3, 6, 1, 4, 1, 9};
+	struct cisco_set *sets = calloc(REQUEST_MAX, sizeof(*sets));
+	netsnmp_request_info *of[REQUEST_MAX] = {requests};
+	size_t count = 0;
+	size_t failed = 0;
+	enum switch_error error = SWITCH_GENERAL;
+
+	switch_device_refresh(&agent->device, 0);
+	for (netsnmp_request_info *at = requests; sets && at && count < REQUEST_MAX;
+	     at = at->next) {
+		const netsnmp_variable_list *varbind = at->requestvb;
+		struct cisco_set *one = &sets[count];
+
+		of[count++] = at;
+		for (size_t i = OID_LENGTH(cisco);
+		     i < varbind->name_length && one->arcs < COUNT_OF(one->object); i++)
+			one->object[one->arcs++] = (uint32_t)varbind->name[i];
+		one->is_octets = varbind->type == ASN_OCTET_STR;
+		one->is_unsigned = varbind->type == ASN_GAUGE;
+		if (one->is_octets) {
+			one->octets = varbind->val.string;
+			one->size = varbind->val_len;
+		} else {
+			one->number = (uint32_t)*varbind->val.integer;
+		}
+	}
+	if (sets)
+		error = switch_cisco_set(&agent->device, sets, count, now, &failed);
+	if (error != SWITCH_OK)
+		(void)netsnmp_set_request_error(info, of[failed < count ? failed : 0], (int)error);
+	free(sets);
+}
+
+static void set(struct agent *agent, netsnmp_agent_request_info *info,
+		netsnmp_request_info *requests, bool now)
+{
+	if (agent->device.cisco) {
+		set_cisco(agent, info, requests, now);
+		return;
+	}
+	set_bridge(agent, info, requests, now);
+}
+
 static int on_request(netsnmp_mib_handler *handler, netsnmp_handler_registration *about,
 		      netsnmp_agent_request_info *info, netsnmp_request_info *requests)
 {
@@ -150,8 +230,9 @@ static int on_request(netsnmp_mib_handler *handler, netsnmp_handler_registration
 
 /* --- registration ---------------------------------------------------- */
 
-static netsnmp_handler_registration *serve(struct agent *agent, const char *name, const oid *root,
-					   size_t length, int priority)
+static netsnmp_handler_registration *serve_in(struct agent *agent, const char *context,
+					      const char *name, const oid *root, size_t length,
+					      int priority)
 {
 	netsnmp_handler_registration *about = netsnmp_create_handler_registration(
 		name, on_request, root, length, HANDLER_CAN_RWRITE);
@@ -160,16 +241,47 @@ static netsnmp_handler_registration *serve(struct agent *agent, const char *name
 		return NULL;
 	about->my_reg_void = agent;
 	about->priority = priority;
+	about->contextName = context ? strdup(context) : NULL;
 	return netsnmp_register_handler(about) == MIB_REGISTERED_OK ? about : NULL;
+}
+
+static netsnmp_handler_registration *serve(struct agent *agent, const char *name, const oid *root,
+					   size_t length, int priority)
+{
+	return serve_in(agent, NULL, name, root, length, priority);
+}
+
+static const oid bridge[] = {1, 3, 6, 1, 2, 1, 17};
+
+/* A context for each VLAN that has come; it stays when the VLAN goes, and is empty. Not from inside
+ * a request: snmpd is asked and waited for. */
+static void serve_vlans(struct agent *agent)
+{
+	char context[16];
+
+	for (size_t i = 0; agent->device.cisco && i < agent->device.running.vlan_count; i++) {
+		uint16_t vid = agent->device.running.vlans[i].vid;
+
+		if (agent->contexts[vid])
+			continue;
+		agent->contexts[vid] = 1;
+		(void)text_format(context, sizeof(context), CONTEXT "%u", vid);
+		if (!serve_in(agent, context, "bridge", bridge, OID_LENGTH(bridge),
+			      DEFAULT_MIB_PRIORITY))
+			(void)fprintf(stderr, "switch_agent: no context %s\n", context);
+	}
 }
 
 static bool serve_all(struct agent *agent)
 {
-	static const oid bridge[] = {1, 3, 6, 1, 2, 1, 17};
 	static const oid own[] = {SWITCH_OWN_OID};
+	static const oid cisco[] = {1, 3, 6, 1, 4, 1, 9};
 
 	if (!serve(agent, "bridge", bridge, OID_LENGTH(bridge), DEFAULT_MIB_PRIORITY) ||
 	    !serve(agent, "own", own, OID_LENGTH(own), DEFAULT_MIB_PRIORITY))
+		return false;
+	if (agent->device.cisco &&
+	    !serve(agent, "cisco", cisco, OID_LENGTH(cisco), DEFAULT_MIB_PRIORITY))
 		return false;
 	for (size_t i = 0; i < agent->save_count; i++) {
 		const struct switch_save_object *save = &agent->saves[i];
@@ -244,6 +356,7 @@ static void turn(struct agent *agent)
 	} else {
 		snmp_timeout();
 	}
+	serve_vlans(agent);
 	run_alarms();
 	netsnmp_check_outstanding_agent_requests();
 }
@@ -288,10 +401,12 @@ static int usage(FILE *out, int status)
 		out,
 		"switch_agent --database SOCKET --control SOCKET --agentx SOCKET --startup FILE\n"
 		"             [--faults FILE] [--bridge NAME] [--openflow SOCKET] [--save OID=VALUE]...\n"
+		"             [--cisco]\n"
 		"  --database  of ovsdb-server      --control  of ovs-vswitchd\n"
 		"  --agentx    of snmpd             --startup  what a reboot comes back with\n"
 		"  --faults    KEY=VALUE words, read again when the file changes\n"
 		"  --save      another object that saves when it is set to VALUE\n"
+		"  --cisco     a Catalyst: CISCO-VTP-MIB, vmVlan, a BRIDGE-MIB per VLAN\n"
 		"Prints \"ready\". Save object of its own: 1.3.6.1.4.1.8072.9999.9999.4.1.0 = 1\n"
 		"\nmanners and faults:\n");
 	switch_faults_help(out);
@@ -310,6 +425,7 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		{"broken-lldp", no_argument, NULL, 'l'},
 		{"openflow", required_argument, NULL, 'o'},
 		{"save", required_argument, NULL, 'S'},
+		{"cisco", no_argument, NULL, 'C'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
@@ -325,6 +441,10 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		case 'l': agent->device.lldp_broken = true; break;
 		case 'o': agent->device.openflow = optarg; break;
 		case 'b': agent->bridge = optarg; break;
+		case 'C':
+			if (!agent->device.cisco && switch_cisco_new(&agent->device.cisco) != 0)
+				return usage(stderr, 2);
+			break;
 		case 'S':
 			if (!read_save(agent, optarg))
 				return usage(stderr, 2);
@@ -364,6 +484,7 @@ int main(int argc, char **argv)
 	snmp_shutdown("switch_agent");
 	shutdown_agent();
 	switch_mib_done(&agent.mib);
+	switch_mib_done(&agent.vlan_mib);
 	switch_device_done(&agent.device);
 	return 0;
 }

@@ -10,6 +10,8 @@
 #include "common/base/error.h"
 #include "common/io/file.h"
 
+#include "tests/sim/switch_cisco.h"
+
 LEAKS_LEFT_TO_SANITIZER
 
 #define FILE_MAX ((size_t)4 << 20)
@@ -25,6 +27,7 @@ void switch_device_done(struct switch_device *device)
 	switch_plane_done(&device->plane);
 	free(device->fdb);
 	free(device->flows);
+	free(device->cisco);
 	switch_ovs_free(device->ovs);
 }
 
@@ -173,11 +176,13 @@ void switch_device_refresh(struct switch_device *device, int64_t max_age_ms)
 		return;
 	if (read_plane(device) == 0)
 		import_plane(device);
+	if (device->cisco)
+		switch_cisco_follow(device);
 }
 
 /* --- start and save -------------------------------------------------- */
 
-static int save(struct switch_device *device)
+int switch_device_save(struct switch_device *device)
 {
 	struct text text = {0};
 	int rc;
@@ -233,7 +238,7 @@ int switch_device_boot(struct switch_device *device)
 		return rc;
 	import_plane(device);
 	device->configurations = 0;
-	return save(device);
+	return switch_device_save(device);
 }
 
 /* --- SET ------------------------------------------------------------- */
@@ -301,23 +306,12 @@ enum switch_error switch_device_test(struct switch_device *device,
 	return error;
 }
 
-static enum switch_error set_now(struct switch_device *device, const struct switch_change *changes,
-				 size_t count)
+enum switch_error switch_device_replace(struct switch_device *device, struct switch_model *model)
 {
-	struct switch_model before;
-	struct switch_model scratch;
-	enum switch_error error;
-	size_t at;
+	struct switch_model before = device->running;
 
-	if (switch_model_copy(&device->running, &scratch) != 0)
-		return SWITCH_GENERAL;
-	error = apply_all(device, &scratch, changes, count, &at);
-	if (error != SWITCH_OK) {
-		switch_model_done(&scratch);
-		return error;
-	}
-	before = device->running;
-	device->running = scratch;
+	device->running = *model;
+	*model = (struct switch_model){0};
 	if (push(device) != 0) {
 		switch_model_done(&device->running);
 		device->running = before;
@@ -330,6 +324,23 @@ static enum switch_error set_now(struct switch_device *device, const struct swit
 	return SWITCH_OK;
 }
 
+static enum switch_error set_now(struct switch_device *device, const struct switch_change *changes,
+				 size_t count)
+{
+	struct switch_model scratch;
+	enum switch_error error;
+	size_t at;
+
+	if (switch_model_copy(&device->running, &scratch) != 0)
+		return SWITCH_GENERAL;
+	error = apply_all(device, &scratch, changes, count, &at);
+	if (error != SWITCH_OK) {
+		switch_model_done(&scratch);
+		return error;
+	}
+	return switch_device_replace(device, &scratch);
+}
+
 enum switch_error switch_device_set(struct switch_device *device,
 				    const struct switch_change *changes, size_t count)
 {
@@ -337,7 +348,7 @@ enum switch_error switch_device_set(struct switch_device *device,
 
 	for (size_t i = 0; i < count; i++) {
 		if (changes[i].verb == SWITCH_SAVE)
-			return save(device) == 0 ? SWITCH_OK : SWITCH_COMMIT_FAILED;
+			return switch_device_save(device) == 0 ? SWITCH_OK : SWITCH_COMMIT_FAILED;
 	}
 	if (!device->faults.partial)
 		return set_now(device, changes, count);

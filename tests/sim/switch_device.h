@@ -14,8 +14,11 @@
 #include "tests/sim/switch_model.h"
 #include "tests/sim/switch_ovs.h"
 
+struct switch_cisco;
+
 struct switch_device {
 	struct switch_ovs *ovs;
+	struct switch_cisco *cisco; /* owned; NULL: it speaks Q-BRIDGE-MIB */
 	const char *startup_path, *faults_path;
 	const char
 		*openflow; /* the bridge's management socket; NULL: what tags cannot say is lost */
@@ -50,3 +53,6 @@ enum switch_error switch_device_test(struct switch_device *device,
 /* Makes them true, all or none (faults aside), and returns when the data plane has them. */
 enum switch_error switch_device_set(struct switch_device *device,
 				    const struct switch_change *changes, size_t count);
+/* The same with a whole model, which is taken, good or bad. */
+enum switch_error switch_device_replace(struct switch_device *device, struct switch_model *model);
+MUST_USE int switch_device_save(struct switch_device *device);

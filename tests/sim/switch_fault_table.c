@@ -28,6 +28,13 @@ static const char *const mark_words[] = {
 	NULL,
 };
 
+static const char *const access_words[] = {
+	[SWITCH_IN_ACCESS_TAKEN] = "taken",
+	[SWITCH_IN_ACCESS_REFUSED] = "refused",
+	[SWITCH_IN_ACCESS_LOST] = "lost",
+	NULL,
+};
+
 #define AT(member) offsetof(struct switch_faults, member)
 
 static const struct {
@@ -60,6 +67,22 @@ static const struct {
 	 "alone|moves|leaves_tagged: what setting dot1qPvid does to memberships"},
 	{"time_mark", WORD, AT(time_mark), mark_words, 0,
 	 "zero|change|both: index of the current tables"},
+	{"vtp_busy", FLAG, AT(vtp_busy), NULL, 0, "Cisco: another manager holds the edit buffer"},
+	{"vtp_client", FLAG, AT(vtp_client), NULL, 0, "Cisco: VTP mode client"},
+	{"vtp_refuse", FLAG, AT(vtp_refuse), NULL, 0, "Cisco: applying ends in inconsistentEdit"},
+	{"vtp_slow", SECONDS, AT(vtp_slow_ms), NULL, 600, "Cisco: seconds until VLANs are applied"},
+	{"trunk_in_access", WORD, AT(trunk_in_access), access_words, 0,
+	 "Cisco: taken|refused|lost: a trunk's VLANs written while the port does not trunk"},
+	{"vm_vlan_hidden", FLAG, AT(vm_vlan_hidden), NULL, 0,
+	 "Cisco: no vmVlan while the port trunks"},
+	{"vm_vlan_unsigned", FLAG, AT(vm_vlan_unsigned), NULL, 0, "Cisco: vmVlan is no INTEGER"},
+	{"rings_on_trunks", FLAG, AT(rings_on_trunks), NULL, 0,
+	 "Cisco: 1002-1005 are on every trunk"},
+	{"trunk_contended", FLAG, AT(trunk_contended), NULL, 0,
+	 "Cisco: somebody else writes the trunk table all the time"},
+	{"no_config_copy", FLAG, AT(no_config_copy), NULL, 0,
+	 "Cisco: saved by OLD-CISCO-SYS-MIB alone"},
+	{"copy_fails", FLAG, AT(copy_fails), NULL, 0, "Cisco: copying the configuration fails"},
 };
 
 static bool read_number(const char *text, size_t size, uint32_t scale, uint32_t max, uint32_t *ret)
@@ -151,7 +174,7 @@ static bool read_pair(const char *text, size_t size, struct switch_faults *ret)
 }
 
 static_assert(sizeof(enum switch_fdb_fault) == 4 && sizeof(enum switch_pvid_manner) == 4 &&
-		      sizeof(enum switch_time_mark) == 4,
+		      sizeof(enum switch_time_mark) == 4 && sizeof(enum switch_in_access) == 4,
 	      "words are stored as four bytes");
 
 int switch_faults_read(const char *text, struct switch_faults *ret, char wrong[64])

@@ -12,6 +12,8 @@
 #include "tests/sim/switch_model.h"
 
 enum switch_fdb_fault { SWITCH_FDB_WELL, SWITCH_FDB_EMPTY, SWITCH_FDB_BROKEN, SWITCH_FDB_ZERO_MAC };
+/* What a Cisco port that does not trunk does with a trunk's settings. */
+enum switch_in_access { SWITCH_IN_ACCESS_TAKEN, SWITCH_IN_ACCESS_REFUSED, SWITCH_IN_ACCESS_LOST };
 enum switch_time_mark { SWITCH_MARK_ZERO, SWITCH_MARK_CHANGE, SWITCH_MARK_BOTH };
 
 struct switch_faults {
@@ -32,6 +34,18 @@ struct switch_faults {
 	uint32_t index_offset; /* added to the VID in the index of dot1qVlanStaticTable */
 	enum switch_pvid_manner pvid;
 	enum switch_time_mark time_mark;
+	/* of a Cisco switch */
+	bool vtp_busy;        /* another manager holds the edit buffer */
+	bool vtp_client;      /* its VLANs are its VTP server's */
+	bool vtp_refuse;      /* applying ends in inconsistentEdit */
+	uint32_t vtp_slow_ms; /* until an apply has ended */
+	enum switch_in_access trunk_in_access;
+	bool vm_vlan_hidden;   /* vmVlan is not there while the port trunks */
+	bool vm_vlan_unsigned; /* vmVlan takes no INTEGER */
+	bool rings_on_trunks;  /* 1002-1005 are in every bitmap */
+	bool trunk_contended;  /* another manager writes the trunk table all the time */
+	bool no_config_copy;   /* no CISCO-CONFIG-COPY-MIB, writeMem only */
+	bool copy_fails;       /* ccCopyState ends in failed(4) */
 };
 
 /* The whole text; *ret is what it says, also when a word is wrong: then E_MALFORMED, and the word

@@ -6,6 +6,8 @@
 
 #include "common/base/error.h"
 
+#include "tests/sim/switch_mib_private.h"
+
 LEAKS_LEFT_TO_SANITIZER
 
 #define ROWS_MAX ((size_t)1 << 20)
@@ -55,14 +57,7 @@ static void row_bytes(struct switch_mib *mib, struct switch_mib_row *row, const 
 	mib->byte_count += size;
 }
 
-/* A column of a table under dot1dBridge: `table` ends in the column, `index` follows. */
-struct place {
-	struct switch_mib *mib;
-	oid name[SWITCH_OID_MAX];
-	size_t length;
-};
-
-static struct place place_of(struct switch_mib *mib, const oid *root, size_t size)
+struct place mib_place(struct switch_mib *mib, const oid *root, size_t size)
 {
 	struct place place = {.mib = mib, .length = size};
 
@@ -70,7 +65,7 @@ static struct place place_of(struct switch_mib *mib, const oid *root, size_t siz
 	return place;
 }
 
-static struct place under(const struct place *place, oid number)
+struct place mib_under(const struct place *place, oid number)
 {
 	struct place longer = *place;
 
@@ -78,7 +73,7 @@ static struct place under(const struct place *place, oid number)
 	return longer;
 }
 
-static struct place under_mac(const struct place *place, struct mac mac, size_t octets)
+struct place mib_under_mac(const struct place *place, struct mac mac, size_t octets)
 {
 	struct place longer = *place;
 
@@ -87,7 +82,7 @@ static struct place under_mac(const struct place *place, struct mac mac, size_t 
 	return longer;
 }
 
-static void put(const struct place *place, u_char type, uint32_t number)
+void mib_put(const struct place *place, u_char type, uint32_t number)
 {
 	struct switch_mib_row *row = row_add(place->mib, place->name, place->length, type);
 
@@ -95,7 +90,7 @@ static void put(const struct place *place, u_char type, uint32_t number)
 		row->number = number;
 }
 
-static void put_bytes(const struct place *place, u_char type, const void *bytes, size_t size)
+void mib_put_bytes(const struct place *place, u_char type, const void *bytes, size_t size)
 {
 	struct switch_mib_row *row = row_add(place->mib, place->name, place->length, type);
 
@@ -103,24 +98,23 @@ static void put_bytes(const struct place *place, u_char type, const void *bytes,
 		row_bytes(place->mib, row, bytes, size);
 }
 
-/* `column` of the table at `entry`, for one index. */
-static void put_cell(const struct place *entry, oid column, oid index, u_char type, uint32_t number)
+void mib_put_cell(const struct place *entry, oid column, oid index, u_char type, uint32_t number)
 {
-	struct place cell = under(entry, column);
+	struct place cell = mib_under(entry, column);
 
-	cell = under(&cell, index);
-	put(&cell, type, number);
+	cell = mib_under(&cell, index);
+	mib_put(&cell, type, number);
 }
 
-static void put_scalar(const struct place *parent, oid object, u_char type, uint32_t number)
+void mib_put_scalar(const struct place *parent, oid object, u_char type, uint32_t number)
 {
-	put_cell(parent, object, 0, type, number);
+	mib_put_cell(parent, object, 0, type, number);
 }
 
 static struct place table_at(struct switch_mib *mib, const oid *path, size_t length)
 {
 	static const oid bridge[] = {1, 3, 6, 1, 2, 1, 17};
-	struct place place = place_of(mib, bridge, COUNT_OF(bridge));
+	struct place place = mib_place(mib, bridge, COUNT_OF(bridge));
 
 	for (size_t i = 0; i < length; i++)
 		place.name[place.length++] = path[i];
@@ -137,28 +131,28 @@ static void put_bridge(struct switch_mib *mib, const struct switch_device *devic
 	struct place ports = TABLE(mib, 1, 4, 1);
 	struct place stp = TABLE(mib, 2, 15, 1);
 	struct place tp = TABLE(mib, 4);
-	struct place address = under(&base, 1);
+	struct place address = mib_under(&base, 1);
 	const oid zero[] = {0, 0};
 
-	address = under(&address, 0);
-	put_bytes(&address, ASN_OCTET_STR, device->plane.mac.bytes, 6);
-	put_scalar(&base, 2, ASN_INTEGER, (uint32_t)device->plane.port_count);
-	put_scalar(&base, 3, ASN_INTEGER, 2); /* transparent only */
-	put_scalar(&tp, 2, ASN_INTEGER, 300);
+	address = mib_under(&address, 0);
+	mib_put_bytes(&address, ASN_OCTET_STR, device->plane.mac.bytes, 6);
+	mib_put_scalar(&base, 2, ASN_INTEGER, (uint32_t)device->plane.port_count);
+	mib_put_scalar(&base, 3, ASN_INTEGER, 2); /* transparent only */
+	mib_put_scalar(&tp, 2, ASN_INTEGER, 300);
 	for (size_t i = 0; i < device->plane.port_count; i++) {
 		const struct switch_plane_port *port = &device->plane.ports[i];
-		struct place circuit = under(&ports, 3);
+		struct place circuit = mib_under(&ports, 3);
 
-		circuit = under(&circuit, port->number);
-		put_cell(&ports, 1, port->number, ASN_INTEGER, port->number);
-		put_cell(&ports, 2, port->number, ASN_INTEGER, port->if_index);
-		put_bytes(&circuit, ASN_OBJECT_ID, zero, sizeof(zero));
-		put_cell(&ports, 4, port->number, ASN_COUNTER, 0);
-		put_cell(&ports, 5, port->number, ASN_COUNTER, 0);
-		put_cell(&stp, 1, port->number, ASN_INTEGER, port->number);
-		put_cell(&stp, 2, port->number, ASN_INTEGER, 128);
-		put_cell(&stp, 3, port->number, ASN_INTEGER, port->stp_state);
-		put_cell(&stp, 4, port->number, ASN_INTEGER, port->enabled ? 1 : 2);
+		circuit = mib_under(&circuit, port->number);
+		mib_put_cell(&ports, 1, port->number, ASN_INTEGER, port->number);
+		mib_put_cell(&ports, 2, port->number, ASN_INTEGER, port->if_index);
+		mib_put_bytes(&circuit, ASN_OBJECT_ID, zero, sizeof(zero));
+		mib_put_cell(&ports, 4, port->number, ASN_COUNTER, 0);
+		mib_put_cell(&ports, 5, port->number, ASN_COUNTER, 0);
+		mib_put_cell(&stp, 1, port->number, ASN_INTEGER, port->number);
+		mib_put_cell(&stp, 2, port->number, ASN_INTEGER, 128);
+		mib_put_cell(&stp, 3, port->number, ASN_INTEGER, port->stp_state);
+		mib_put_cell(&stp, 4, port->number, ASN_INTEGER, port->enabled ? 1 : 2);
 	}
 }
 
@@ -181,19 +175,19 @@ static void put_fdb(struct switch_mib *mib, const struct switch_device *device)
 		if (device->faults.fdb == SWITCH_FDB_ZERO_MAC)
 			row.mac = (struct mac){{0}};
 		for (oid column = 1; column <= 3; column++) {
-			struct place a = under(&old, column);
-			struct place b = under(&new, column);
+			struct place a = mib_under(&old, column);
+			struct place b = mib_under(&new, column);
 
-			a = under_mac(&a, row.mac, octets);
-			b = under(&b, vlan ? fdb_id_of(device, vlan) : row.vid);
-			b = under_mac(&b, row.mac, octets);
+			a = mib_under_mac(&a, row.mac, octets);
+			b = mib_under(&b, vlan ? fdb_id_of(device, vlan) : row.vid);
+			b = mib_under_mac(&b, row.mac, octets);
 			if (column == 1) {
-				put_bytes(&a, ASN_OCTET_STR, row.mac.bytes, 6);
+				mib_put_bytes(&a, ASN_OCTET_STR, row.mac.bytes, 6);
 				continue;
 			}
-			put(&a, ASN_INTEGER, column == 2 ? row.port : status);
+			mib_put(&a, ASN_INTEGER, column == 2 ? row.port : status);
 			if (vlan)
-				put(&b, ASN_INTEGER, column == 2 ? row.port : status);
+				mib_put(&b, ASN_INTEGER, column == 2 ? row.port : status);
 		}
 	}
 }
@@ -213,15 +207,15 @@ static void put_ports(const struct place *entry, oid column, oid mark, oid index
 {
 	uint8_t octets[512] = {0};
 	size_t size = portlist_octets(device);
-	struct place cell = under(entry, column);
+	struct place cell = mib_under(entry, column);
 
 	memcpy(octets, list->octets, sizeof(list->octets));
 	if (device->faults.portlist_short)
 		size = switch_portlist_size(list);
 	if (mark != (oid)-1)
-		cell = under(&cell, mark);
-	cell = under(&cell, index);
-	put_bytes(&cell, ASN_OCTET_STR, octets, size < sizeof(octets) ? size : sizeof(octets));
+		cell = mib_under(&cell, mark);
+	cell = mib_under(&cell, index);
+	mib_put_bytes(&cell, ASN_OCTET_STR, octets, size < sizeof(octets) ? size : sizeof(octets));
 }
 #define NO_MARK ((oid)-1)
 
@@ -240,9 +234,9 @@ static void put_current(struct switch_mib *mib, const struct switch_device *devi
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cells); i++) {
-		struct place cell = under(&entry, cells[i].column);
+		struct place cell = mib_under(&entry, cells[i].column);
 
-		put_cell(&cell, mark, vlan->vid, cells[i].type, cells[i].value);
+		mib_put_cell(&cell, mark, vlan->vid, cells[i].type, cells[i].value);
 	}
 	put_ports(&entry, 4, mark, vlan->vid, device, &vlan->egress);
 	put_ports(&entry, 5, mark, vlan->vid, device, &vlan->untagged);
@@ -252,15 +246,15 @@ static void put_vlan(struct switch_mib *mib, const struct switch_device *device,
 		     const struct switch_vlan *vlan)
 {
 	struct place entry = TABLE(mib, 7, 1, 4, 3, 1);
-	struct place name = under(&entry, 1);
+	struct place name = mib_under(&entry, 1);
 	oid index = vlan->vid + device->faults.index_offset;
 
-	name = under(&name, index);
-	put_bytes(&name, ASN_OCTET_STR, vlan->name, strlen(vlan->name));
+	name = mib_under(&name, index);
+	mib_put_bytes(&name, ASN_OCTET_STR, vlan->name, strlen(vlan->name));
 	put_ports(&entry, 2, NO_MARK, index, device, &vlan->egress);
 	put_ports(&entry, 3, NO_MARK, index, device, &vlan->forbidden);
 	put_ports(&entry, 4, NO_MARK, index, device, &vlan->untagged);
-	put_cell(&entry, 5, index, ASN_INTEGER, vlan->status);
+	mib_put_cell(&entry, 5, index, ASN_INTEGER, vlan->status);
 	if (vlan->status != SWITCH_ROW_ACTIVE)
 		return;
 	if (device->faults.time_mark != SWITCH_MARK_CHANGE)
@@ -276,22 +270,22 @@ static void put_q_bridge(struct switch_mib *mib, const struct switch_device *dev
 	struct place ports = TABLE(mib, 7, 1, 4, 5, 1);
 	const struct switch_model *model = &device->running;
 
-	put_scalar(&base, 1, ASN_INTEGER, 1);
-	put_scalar(&base, 2, ASN_INTEGER, SWITCH_VID_MAX);
-	put_scalar(&base, 3, ASN_UNSIGNED, SWITCH_VID_MAX);
-	put_scalar(&base, 4, ASN_UNSIGNED, (uint32_t)model->vlan_count);
-	put_scalar(&base, 5, ASN_INTEGER, 2);
-	put_scalar(&vlans, 1, ASN_COUNTER, model->deletes);
-	put_scalar(&vlans, 4, ASN_INTEGER, 0);
+	mib_put_scalar(&base, 1, ASN_INTEGER, 1);
+	mib_put_scalar(&base, 2, ASN_INTEGER, SWITCH_VID_MAX);
+	mib_put_scalar(&base, 3, ASN_UNSIGNED, SWITCH_VID_MAX);
+	mib_put_scalar(&base, 4, ASN_UNSIGNED, (uint32_t)model->vlan_count);
+	mib_put_scalar(&base, 5, ASN_INTEGER, 2);
+	mib_put_scalar(&vlans, 1, ASN_COUNTER, model->deletes);
+	mib_put_scalar(&vlans, 4, ASN_INTEGER, 0);
 	for (size_t i = 0; i < model->vlan_count; i++)
 		put_vlan(mib, device, &model->vlans[i]);
 	for (size_t i = 0; i < model->port_count; i++) {
 		const struct switch_port *port = &model->ports[i];
 
-		put_cell(&ports, 1, port->number, ASN_UNSIGNED, port->pvid);
-		put_cell(&ports, 2, port->number, ASN_INTEGER, port->frames);
-		put_cell(&ports, 3, port->number, ASN_INTEGER, port->filters ? 1 : 2);
-		put_cell(&ports, 4, port->number, ASN_INTEGER, 2);
+		mib_put_cell(&ports, 1, port->number, ASN_UNSIGNED, port->pvid);
+		mib_put_cell(&ports, 2, port->number, ASN_INTEGER, port->frames);
+		mib_put_cell(&ports, 3, port->number, ASN_INTEGER, port->filters ? 1 : 2);
+		mib_put_cell(&ports, 4, port->number, ASN_INTEGER, 2);
 	}
 }
 
@@ -301,28 +295,28 @@ static void put_own(struct switch_mib *mib, const struct switch_device *device,
 		    const struct switch_save_object *saves, size_t save_count)
 {
 	static const oid own[] = {SWITCH_OWN_OID};
-	struct place place = place_of(mib, own, COUNT_OF(own));
+	struct place place = mib_place(mib, own, COUNT_OF(own));
 
-	put_scalar(&place, 1, ASN_INTEGER, device->is_saved ? 1 : 2);
-	put_scalar(&place, 2, ASN_COUNTER, device->configurations);
-	put_scalar(&place, 3, ASN_COUNTER, device->saves);
+	mib_put_scalar(&place, 1, ASN_INTEGER, device->is_saved ? 1 : 2);
+	mib_put_scalar(&place, 2, ASN_COUNTER, device->configurations);
+	mib_put_scalar(&place, 3, ASN_COUNTER, device->saves);
 	for (size_t i = 0; i < save_count; i++) {
-		place = place_of(mib, saves[i].name, saves[i].length);
-		put(&place, ASN_INTEGER, device->is_saved ? 1 : 2);
+		place = mib_place(mib, saves[i].name, saves[i].length);
+		mib_put(&place, ASN_INTEGER, device->is_saved ? 1 : 2);
 	}
 }
 
 static void put_broken_lldp(struct switch_mib *mib, const struct switch_device *device)
 {
 	static const oid rem[] = {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1};
-	struct place entry = place_of(mib, rem, COUNT_OF(rem));
+	struct place entry = mib_place(mib, rem, COUNT_OF(rem));
 
 	for (size_t i = 0; i < device->plane.port_count && device->lldp_broken; i++) {
-		struct place cell = under(&entry, 9);
+		struct place cell = mib_under(&entry, 9);
 
-		cell = under(&cell, 0);
-		cell = under(&cell, device->plane.ports[i].if_index);
-		put_bytes(&cell, ASN_OCTET_STR, "broken", 6);
+		cell = mib_under(&cell, 0);
+		cell = mib_under(&cell, device->plane.ports[i].if_index);
+		mib_put_bytes(&cell, ASN_OCTET_STR, "broken", 6);
 	}
 }
 
@@ -343,31 +337,58 @@ void switch_mib_done(struct switch_mib *mib)
 	*mib = (struct switch_mib){0};
 }
 
+int mib_finish(struct switch_mib *mib)
+{
+	size_t kept = 0;
+
+	if (mib->failed) {
+		switch_mib_done(mib);
+		return -ENOMEM;
+	}
+	if (mib->count == 0)
+		return 0;
+	qsort(mib->rows, mib->count, sizeof(*mib->rows), compare_rows);
+	/* One address in two VLANs is one row of dot1dTpFdbTable. */
+	for (size_t i = 0; i < mib->count; i++) {
+		if (kept == 0 || compare_rows(&mib->rows[kept - 1], &mib->rows[i]) != 0)
+			mib->rows[kept++] = mib->rows[i];
+	}
+	mib->count = kept;
+	return 0;
+}
+
 int switch_mib_build(const struct switch_device *device, const struct switch_save_object *saves,
 		     size_t save_count, struct switch_mib *ret)
 {
 	struct switch_mib mib = {0};
-	size_t kept = 0;
+	int rc;
 
-	put_bridge(&mib, device);
-	if (device->faults.fdb != SWITCH_FDB_EMPTY)
-		put_fdb(&mib, device);
-	put_q_bridge(&mib, device);
+	if (device->cisco) {
+		mib_put_cisco(&mib, device);
+	} else {
+		put_bridge(&mib, device);
+		if (device->faults.fdb != SWITCH_FDB_EMPTY)
+			put_fdb(&mib, device);
+		put_q_bridge(&mib, device);
+	}
 	put_own(&mib, device, saves, save_count);
 	put_broken_lldp(&mib, device);
-	if (mib.failed) {
-		switch_mib_done(&mib);
-		return -ENOMEM;
-	}
-	qsort(mib.rows, mib.count, sizeof(*mib.rows), compare_rows);
-	/* One address in two VLANs is one row of dot1dTpFdbTable. */
-	for (size_t i = 0; i < mib.count; i++) {
-		if (kept == 0 || compare_rows(&mib.rows[kept - 1], &mib.rows[i]) != 0)
-			mib.rows[kept++] = mib.rows[i];
-	}
-	mib.count = kept;
-	*ret = mib;
-	return 0;
+	rc = mib_finish(&mib);
+	if (rc == 0)
+		*ret = mib;
+	return rc;
+}
+
+int switch_mib_build_vlan(const struct switch_device *device, uint16_t vid, struct switch_mib *ret)
+{
+	struct switch_mib mib = {0};
+	int rc;
+
+	mib_put_vlan_bridge(&mib, device, vid);
+	rc = mib_finish(&mib);
+	if (rc == 0)
+		*ret = mib;
+	return rc;
 }
 
 const struct switch_mib_row *switch_mib_find(const struct switch_mib *mib, const oid *name,

@@ -44,6 +44,9 @@ void switch_mib_done(struct switch_mib *mib);
 MUST_USE int switch_mib_build(const struct switch_device *device,
 			      const struct switch_save_object *saves, size_t save_count,
 			      struct switch_mib *ret);
+/* The bridge of one VLAN of a Cisco switch, as community@vlan shows it. E_LIMIT, -ENOMEM. */
+MUST_USE int switch_mib_build_vlan(const struct switch_device *device, uint16_t vid,
+				   struct switch_mib *ret);
 /* The row of that name, or the first after it; NULL when there is none. */
 const struct switch_mib_row *switch_mib_find(const struct switch_mib *mib, const oid *name,
 					     size_t length, bool next);

@@ -81,6 +81,23 @@ const struct switch_family switch_family_table[] = {
 		.proof = PROOF_EMULATOR,
 	},
 	{
+		/* By name only: for IOS whose command line is not to be used. */
+		.name = "cisco-ios-snmp",
+		.title = "Cisco IOS by SNMP alone",
+		.read_driver = "snmp",
+		.write_driver = "snmp",
+		.snmp = &snmp_dialect_ios,
+		.cli = &cli_dialect_ios,
+		.vlan_low = 1,
+		.vlan_high = 4094,
+		.reserved = "1,1002-1005",
+		.max_vlans = 1005,
+		.max_sessions = 1,
+		.timeout_ms = 3000,
+		.change_timeout_ms = 120000,
+		.proof = PROOF_EMULATOR,
+	},
+	{
 		.name = "cisco-nxos",
 		.title = "Cisco NX-OS",
 		.object_ids = {"." CISCO ".12.3.1.3"},

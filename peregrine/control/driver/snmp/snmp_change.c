@@ -210,19 +210,25 @@ static void start_judging(struct snmp_change *change)
 
 static void on_released(void *context, struct snmp_answer *answer)
 {
-	(void)answer; /* the switch lets go of it by itself, later */
-	start_judging(context);
+	struct snmp_change *change = context;
+
+	/* Else the switch lets go of its lock by itself, later, and the port is remembered. */
+	if (!answer->rc && !answer->status && change->plan.downs)
+		set_downed(change->one, change->plan.downs, false);
+	start_judging(change);
 }
 
 static void read_back(struct snmp_change *change, int rc, const char *why)
 {
-	struct snmp_ask ask = {
-		.kind = SNMP_SET, .bindings = &change->plan.release, .count = 1, .once = true};
+	struct snmp_ask ask = {.kind = SNMP_SET,
+			       .bindings = change->plan.release,
+			       .count = change->plan.release_count,
+			       .once = true};
 
 	change->rc = rc;
 	text_copy(change->why, sizeof(change->why), why);
-	/* Whoever waits for the switch's lock waits no longer than he must. */
-	if (change->plan.held && change->sent >= change->plan.held &&
+	/* Whoever waits for the switch's lock, or for the port, waits no longer than he must. */
+	if (change->plan.release_count && change->sent >= change->plan.held &&
 	    snmp_peer_ask(change->one->peer, &ask, on_released, change) == 0)
 		return;
 	start_judging(change);

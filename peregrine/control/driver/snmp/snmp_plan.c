@@ -136,7 +136,7 @@ static const struct snmp_plan_writer *writer_of(const struct snmp_facts *facts)
 static void clear(struct snmp_plan *plan)
 {
 	plan->count = plan->edits = plan->frames = plan->part_count = 0;
-	plan->held = plan->stored = 0;
+	plan->held = plan->release_count = plan->stored = 0;
 	plan->downs = 0;
 }
 

@@ -40,9 +40,9 @@ struct snmp_plan {
 		enum snmp_act act;
 	} parts[PLAN_PARTS];
 	size_t part_count;
-	struct snmp_binding release; /* SET when the run fails after its part `held`, so that
-					others may */
-	size_t held;                 /* 0 = there is nothing to release */
+	/* SET when the run fails after its first `held` bindings: what they hold is let go of. */
+	struct snmp_binding release[2];
+	size_t release_count, held;
 	uint32_t downs; /* ifIndex of a port that is down from its first part to its last; 0 = none
 			 */
 	uint8_t store[PLAN_STORE]; /* octets of bindings that are nobody else's */

@@ -51,7 +51,8 @@ static const struct fact_vlan *vlan_row(const struct snmp_facts *facts, unsigned
 	for (uint32_t i = 0; i < fact_count(facts, FACT_VTP_VLANS); i++) {
 		const struct fact_vlan *row = fact_at(facts, FACT_VTP_VLANS, i);
 
-		if (row->key[1] == id)
+		/* vtpVlanType: those of other media are there, and are no VLANs of ours. */
+		if (row->key[1] == id && row->type <= TYPE_ETHERNET)
 			return row;
 	}
 	return NULL;
@@ -60,6 +61,16 @@ static const struct fact_vlan *vlan_row(const struct snmp_facts *facts, unsigned
 static bool has_vlan(const struct snmp_facts *facts, unsigned id)
 {
 	return vlan_row(facts, id) != NULL;
+}
+
+static void put_release(struct snmp_plan *plan, const struct snmp_oid *root, uint32_t index,
+			uint32_t number)
+{
+	plan->held = plan->count;
+	plan->release[plan->release_count++] = (struct snmp_binding){
+		snmp_oid_with(root, index),
+		{.type = SNMP_INTEGER, .number = number},
+	};
 }
 
 /* --- VLANs ------------------------------------------------------------------------ */
@@ -200,11 +211,7 @@ static int plan_vlans(const struct snmp_facts *facts, const struct switch_edit *
 					   .bytes = (const uint8_t *)owner,
 					   .size = sizeof(owner) - 1});
 	snmp_plan_cut(ret, ACT_SET);
-	ret->held = ret->count;
-	ret->release = (struct snmp_binding){
-		snmp_oid_with(&edit_operation, index),
-		{.type = SNMP_INTEGER, .number = EDIT_RELEASE},
-	};
+	put_release(ret, &edit_operation, index, EDIT_RELEASE);
 	ret->edits = put_rows(facts, edits, count, index, ret);
 	snmp_plan_number(ret, &edit_operation, index, SNMP_INTEGER, EDIT_APPLY);
 	snmp_plan_cut(ret, ACT_SET);
@@ -430,7 +437,8 @@ static void put_run(struct snmp_facts *facts, struct port_run *run, const struct
 	}
 }
 
-/* An agent that takes nothing of a mode in which the port is not: the port is down meanwhile. */
+/* An agent that takes nothing of a mode in which the port is not: the port is down meanwhile. When
+ * it fails the port goes back into the mode that it was in, where nothing was changed. */
 static void put_steps(struct snmp_facts *facts, struct fact_interface *port,
 		      const struct switch_edit *edit, struct snmp_plan *plan)
 {
@@ -439,6 +447,8 @@ static void put_steps(struct snmp_facts *facts, struct fact_interface *port,
 	if (up) {
 		snmp_plan_number(plan, &admin_status, port->key[0], SNMP_INTEGER, ADMIN_DOWN);
 		snmp_plan_cut(plan, ACT_SET);
+		put_release(plan, &trunk_state, port->key[0], port->trunk_state);
+		put_release(plan, &admin_status, port->key[0], ADMIN_UP);
 	}
 	if (edit->after.trunk)
 		put_tagging(port, plan);
