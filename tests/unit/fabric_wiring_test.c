@@ -96,11 +96,60 @@ static void the_plan_for_links(void **state)
 	free(found.items);
 }
 
+/* Nodes' NICs in an aggregate: found behind any member of it, or not at all when a bond speaks with
+ * one MAC, is as planned. */
+static void the_plan_for_bonds(void **state)
+{
+	struct lab *lab = *state;
+	const struct wiring_row rows[] = {
+		{.switch_id = 11,
+		 .port = "Ethernet1/4",
+		 .node_id = 101,
+		 .node = "n1",
+		 .nic = "eth0"},
+		{.switch_id = 11,
+		 .port = "Ethernet1/5",
+		 .node_id = 101,
+		 .node = "n1",
+		 .nic = "eth1"},
+		{.switch_id = 11,
+		 .port = "Ethernet1/3",
+		 .node_id = 101,
+		 .node = "n1",
+		 .nic = "bmc"},
+	};
+	struct wiring_found found = {0};
+
+	lab->nics[2].node_id = 101;
+	lab->nics[2].node = "n1";
+	lab->nics[2].name = "eth1";
+	lab->ports[1][5].is_lag = true;
+	lab->ports[1][3].lag = lab->ports[1][4].lag = lab->ports[1][5].if_index;
+	learns(lab, 1, 4, 1); /* eth0 behind the port of eth1 */
+	learns(lab, 1, 3, 2);
+	(void)compare(lab, rows, 3, &found);
+	assert_int_equal(found.count, 0);
+	lab->readings[1].fdb_count = 0;
+	learns(lab, 1, 4, 1); /* eth1 is silent */
+	(void)compare(lab, rows, 3, &found);
+	assert_int_equal(found.count, 0);
+	lab->ports[1][3].lag = 0; /* no aggregate any more: the cables are swapped */
+	(void)compare(lab, rows, 3, &found);
+	assert_true(found.count > 0);
+	lab->readings[1].fdb_count = 0;
+	learns(lab, 1, 2, 3); /* a node in the port of a BMC */
+	(void)compare(lab, &rows[2], 1, &found);
+	assert_true(found.count > 0);
+	assert_string_equal(found.items[0].kind, "wiring.miscabled");
+	free(found.items);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_plan_for_nodes),
 		TEST(the_plan_for_links),
+		TEST(the_plan_for_bonds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,10 @@ static bool is_behind(const struct work *work, struct port_ref at, const struct 
 		if (port_ref_equal(ports[i], at))
 			return true;
 	}
-	return false;
+	/* Some agents name a member for what was learned behind its aggregate, whichever it came
+	 * by. */
+	return count == 2 && at.source == ports[0].source &&
+	       fabric_port(work->facts, at)->lag == fabric_port(work->facts, ports[0])->lag;
 }
 
 static bool is_meant(const struct wiring_row *row, const struct fabric_nic *nic)
@@ -284,12 +287,44 @@ static int missing(struct work *work, const struct wiring_row *row)
 	return 0;
 }
 
+static uint32_t lag_of(const struct work *work, const struct wiring_row *row)
+{
+	struct port_ref at;
+
+	return fabric_port_find(work->facts, row->switch_id, row->port, &at)
+		       ? fabric_port(work->facts, at)->lag
+		       : 0;
+}
+
+/* Is it planned at another member of the same aggregate? A bond speaks with one of its MACs. */
+static bool is_sibling(struct work *work, const struct wiring_row *row,
+		       const struct fabric_nic *guest)
+{
+	uint32_t lag = lag_of(work, row);
+	uint32_t entry = key_map_first(&work->rows_of_node, (uint64_t)guest->node_id);
+
+	for (; lag && entry != KEY_NONE; entry = key_map_next(&work->rows_of_node, entry)) {
+		const struct wiring_row *other =
+			&work->rows[key_map_value(&work->rows_of_node, entry)];
+
+		if (is_meant(other, guest) && other->switch_id == row->switch_id &&
+		    lag_of(work, other) == lag)
+			return true;
+	}
+	return false;
+}
+
 static int compare_node(struct work *work, const struct wiring_row *row)
 {
 	const struct fabric_place *place = where_is(work, row);
 	const struct fabric_nic *guest = who_is_at(work, row);
 
 	if (place && is_behind(work, place->at, row))
+		return 0;
+	if (!place && guest && is_sibling(work, row, guest))
+		return 0;
+	/* The MAC of a BMC is no NIC of ours: its port is planned so that nobody else gets it. */
+	if (!place && !guest && strcmp(row->nic, "bmc") == 0)
 		return 0;
 	if (place && !belongs_elsewhere(work, row, place))
 		return miscabled(work, row, place, guest);
