@@ -36,6 +36,8 @@ static void on_db_state(void *context, bool connected)
 	discovery_db_state(peregrined->discovery, connected);
 	if (peregrined->reconcile)
 		reconcile_db_state(peregrined->reconcile, connected);
+	if (peregrined->beacons)
+		beacons_db_state(peregrined->beacons, connected);
 }
 
 static void on_notify(void *context, const char *channel)
@@ -198,6 +200,9 @@ static int start_parts(struct peregrined *peregrined, struct problem *problem)
 		rc = start_discovery(peregrined);
 	if (rc == 0)
 		rc = start_reconcile(peregrined);
+	if (rc == 0)
+		rc = beacons_new(peregrined->loop, peregrined->db, peregrined->queue,
+				 &peregrined->beacons);
 	if (rc && !problem_is_set(problem))
 		(void)problem_set(problem, rc, "peregrined cannot start: %s", error_text(rc));
 	return rc;
@@ -257,11 +262,14 @@ void peregrined_stop(void *state)
 	http_server_free(peregrined->server);
 	if (peregrined->reconcile)
 		reconcile_db_state(peregrined->reconcile, false);
+	if (peregrined->beacons)
+		beacons_db_state(peregrined->beacons, false);
 	db_free(peregrined->db);
 	switches_free(peregrined->switches);
 	discovery_free(peregrined->discovery);
 	peregrined->discovery = NULL;
 	switch_queue_free(peregrined->queue);
+	beacons_free(peregrined->beacons);     /* it has heard of what it told to end */
 	reconcile_free(peregrined->reconcile); /* the queue has answered what it asked */
 	snmp_client_free(peregrined->snmp);
 	worker_free(peregrined->worker);

@@ -6,6 +6,7 @@
 #include "common/http/server.h"
 #include "common/io/worker.h"
 
+#include "peregrine/control/beacons.h"
 #include "peregrine/control/driver/switch_queue.h"
 #include "peregrine/control/fabric/discovery.h"
 #include "peregrine/control/peregrined.h"
@@ -29,6 +30,7 @@ struct peregrined {
 	struct switches *switches;
 	struct discovery *discovery;
 	struct reconcile *reconcile;
+	struct beacons *beacons;
 	char owner[128]; /* of the fabrics that it works on; a restart keeps it */
 	struct http_server *server;
 	struct waiting *waiting; /* requests whose answer a switch has to give */

@@ -10,7 +10,9 @@
 #include "common/base/text.h"
 #include "common/http/json_reader.h"
 #include "common/http/metrics.h"
+#include "common/io/log.h"
 
+#include "peregrine/control/driver/switch_family_table.h"
 #include "peregrine/control/peregrined_private.h"
 
 #define BODY_LIMIT  4096
@@ -24,6 +26,10 @@ struct waiting {
 	struct http_request *request;
 	char name[64];   /* of the switch */
 	uint64_t ticket; /* of the queue; 0 = a reading */
+	int64_t switch_id;
+	struct switch_request wanted; /* of a LED that is to blink */
+	bool is_writing;              /* its row first; the client may have gone meanwhile */
+	bool is_written;
 	struct waiting *next;
 };
 
@@ -103,7 +109,7 @@ static void get_health(void *context, struct http_request *request)
 
 /* --- requests that wait ------------------------------------------------------------ */
 
-static void waiting_free(struct waiting *waiting)
+static void waiting_unlink(struct waiting *waiting)
 {
 	for (struct waiting **link = &waiting->peregrined->waiting; *link; link = &(*link)->next) {
 		if (*link == waiting) {
@@ -111,12 +117,22 @@ static void waiting_free(struct waiting *waiting)
 			break;
 		}
 	}
+}
+
+static void waiting_free(struct waiting *waiting)
+{
+	waiting_unlink(waiting);
 	free(waiting);
 }
 
 /* Nobody hears the answer any more. */
 static void waiting_drop(struct waiting *waiting)
 {
+	if (waiting->is_writing) { /* PostgreSQL still answers to it */
+		waiting_unlink(waiting);
+		waiting->request = NULL;
+		return;
+	}
 	if (waiting->ticket)
 		switch_queue_cancel(waiting->peregrined->queue, waiting->ticket);
 	else
@@ -240,15 +256,80 @@ static void post_read(void *context, struct http_request *request)
 
 /* --- POST /switches/{switch}/locate {"port","seconds"} ---------------------------------- */
 
+/* What the switch's way of writing brings about; false: it will say so itself. */
+static bool located_of(const struct waiting *waiting, struct switch_located *ret)
+{
+	struct switch_state state;
+	const struct switch_driver *driver;
+
+	if (!switch_queue_state(waiting->peregrined->queue, waiting->switch_id, &state) ||
+	    !state.family)
+		return false;
+	driver = switch_driver_find(state.family->write_driver);
+	return driver && driver->locates &&
+	       driver->locates(state.family, waiting->wanted.seconds, ret);
+}
+
+static void late_row(struct waiting *waiting)
+{
+	struct beacons *beacons = waiting->peregrined->beacons;
+
+	if (beacons_put(beacons, waiting->switch_id, waiting->wanted.port, waiting->wanted.seconds,
+			NULL, NULL) != 0)
+		log_warn("beacons", "switch %s: nobody will remember to end its LED",
+			 waiting->name);
+	beacons_wake(beacons);
+}
+
 static void on_located(void *context, const struct switch_answer *heard)
 {
 	struct waiting *waiting = context;
 	CLEANUP(text_done) struct text json = {0};
+	struct switch_located located = {0};
 
 	json_begin_object(&json, NULL);
 	json_string(&json, "switch", waiting->name);
+	if (located_of(waiting, &located)) {
+		json_string(&json, "blinks", located.of_port ? "port" : "switch");
+		json_int(&json, "seconds", located.seconds);
+		/* Its family was not known before: the row comes after. */
+		if (heard->rc == 0 && located.seconds > 0 && !located.ends_itself &&
+		    !waiting->is_written)
+			late_row(waiting);
+	}
 	json_end_object(&json);
 	answer(waiting, heard->rc, &json, heard->problem);
+}
+
+static void tell_led(struct waiting *waiting)
+{
+	const struct switch_ask ask = {.switch_id = waiting->switch_id,
+				       .request = &waiting->wanted,
+				       .priority = SWITCH_PRIORITY_PERSON,
+				       .person = true,
+				       .deadline_ms = LOCATE_MS};
+	int rc = switch_queue_submit(waiting->peregrined->queue, &ask, on_located, waiting,
+				     &waiting->ticket);
+
+	if (rc)
+		refuse(waiting, rc, "it cannot be asked");
+}
+
+static void on_beacon(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct waiting *waiting = context;
+
+	(void)result;
+	waiting->is_writing = false;
+	waiting->is_written = rc == 0;
+	if (!waiting->request) {
+		waiting_free(waiting);
+	} else if (rc) {
+		answer(waiting, rc, NULL, problem);
+	} else {
+		beacons_wake(waiting->peregrined->beacons);
+		tell_led(waiting);
+	}
 }
 
 static int read_locate(struct http_request *request, struct switch_request *ret,
@@ -278,6 +359,7 @@ static void post_locate(void *context, struct http_request *request)
 	struct peregrined *peregrined = context;
 	const struct switch_row *row = find_switch(peregrined, request);
 	struct switch_request wanted = {0};
+	struct switch_located located;
 	struct problem problem = {0};
 	struct waiting *waiting;
 	int rc;
@@ -293,15 +375,18 @@ static void post_locate(void *context, struct http_request *request)
 	if (!waiting)
 		return;
 
-	const struct switch_ask ask = {.switch_id = row->id,
-				       .request = &wanted,
-				       .priority = SWITCH_PRIORITY_PERSON,
-				       .person = true,
-				       .deadline_ms = LOCATE_MS};
-
-	rc = switch_queue_submit(peregrined->queue, &ask, on_located, waiting, &waiting->ticket);
+	waiting->switch_id = row->id;
+	waiting->wanted = wanted;
+	/* What does not end by itself is written down before it begins. */
+	if (wanted.seconds == 0 || !located_of(waiting, &located) || located.ends_itself) {
+		tell_led(waiting);
+		return;
+	}
+	rc = beacons_put(peregrined->beacons, row->id, wanted.port, wanted.seconds, on_beacon,
+			 waiting);
+	waiting->is_writing = rc == 0;
 	if (rc)
-		refuse(waiting, rc, "it cannot be asked");
+		refuse(waiting, rc, "nobody would remember to end it");
 }
 
 /* --- GET /switches/{switch} ---------------------------------------------------------------- */

@@ -257,6 +257,23 @@ static void location_target(struct text *target, const char *word)
 	}
 }
 
+static void say_blinks(const json_t *place, const json_t *reply, int64_t seconds)
+{
+	const char *port = haasctl_word(place, "port"), *name = haasctl_word(place, "switch");
+	bool whole = strcmp(haasctl_word(reply, "blinks"), "switch") == 0;
+	const json_t *real = json_object_get(reply, "seconds");
+	long long time = real ? (long long)json_integer_value(real) : (long long)seconds;
+
+	if (time == 0)
+		fprintf(stderr, "%s %s blinks no more\n", whole ? "switch" : "the port on switch",
+			name);
+	else if (whole)
+		fprintf(stderr, "switch %s blinks for %lld s, as a whole: look for its port %s\n",
+			name, time, port);
+	else
+		fprintf(stderr, "port %s of switch %s blinks for %lld s\n", port, name, time);
+}
+
 static int blink(struct haasctl *haasctl, const struct command_input *input, const json_t *place,
 		 int64_t seconds)
 {
@@ -271,9 +288,7 @@ static int blink(struct haasctl *haasctl, const struct command_input *input, con
 	json_end_object(&body);
 	int status = haasctl_post(haasctl, input, text_get(&target), &body, &reply);
 	if (status == EXIT_OK)
-		fprintf(stderr, "port %s of switch %s blinks for %lld s\n",
-			haasctl_word(place, "port"), haasctl_word(place, "switch"),
-			(long long)seconds);
+		say_blinks(place, reply.json, seconds);
 	return status;
 }
 

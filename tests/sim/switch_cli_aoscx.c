@@ -274,6 +274,8 @@ static const struct cli_command commands[] = {
 	{EX | EN | ALL, "no page", cli_pager_fixed, 0, LOOK},
 	{EX | EN | ALL, "page [<number>]", cli_pager_fixed, 24, LOOK},
 	{EX | EN, "show version", show_version, 0, LOOK},
+	{EN, "led locator on|flashing", cli_led, CLI_LED_ON, LOOK},
+	{EN, "led locator off", cli_led, 0, LOOK},
 	{EX | EN, "show vlan", show_vlan, 0, LOOK},
 	{EX | EN, "show vlan <vid>", show_vlan, 1, LOOK},
 	{EX | EN, "show mac-address-table [dynamic]", show_macs, 0, LOOK},

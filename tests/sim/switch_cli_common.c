@@ -1,5 +1,6 @@
 #include "tests/sim/switch_cli_common.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct cli_port *cli_port_at(const struct cli_session *session, unsigned number)
@@ -317,6 +318,20 @@ void cli_shut(struct cli_call *call)
 	for
 		EACH_PORT(port, &call->session->ports)
 	cli_port_at(call->session, port)->is_shut = call->command->argument != 0;
+}
+
+void cli_led(struct cli_call *call)
+{
+	unsigned how = call->command->argument;
+	bool is_port = (how & CLI_LED_PORT) != 0;
+	char what[16] = "chassis", time[16] = "";
+
+	if (is_port)
+		(void)text_format(what, sizeof(what), "%u", call->values[0].number);
+	else if (strstr(call->command->pattern, "<number>"))
+		(void)text_format(time, sizeof(time), " %u", call->values[0].number);
+	(void)printf("led %s %s%s\n", what, (how & CLI_LED_ON) != 0 ? "on" : "off", time);
+	(void)fflush(stdout);
 }
 
 /* --- showing --------------------------------------------------------- */

@@ -44,6 +44,10 @@ void cli_allowed(struct cli_call *call);
 void cli_describe(struct cli_call *call);
 void cli_shut(struct cli_call *call); /* `argument`: down? */
 
+/* A LED; told on standard output: "led chassis on 10", "led 3 off". `argument`: bits of CLI_LED. */
+enum { CLI_LED_ON = 1, CLI_LED_PORT = 2 };
+void cli_led(struct cli_call *call);
+
 void cli_show_running(struct cli_call *call); /* `argument`: the startup configuration */
 void cli_show_running_port(struct cli_call *call);
 

@@ -459,6 +459,8 @@ static const struct cli_command commands[] = {
 	{ANY, "screen-length disable", cli_pager_fixed, 0, LOOK},
 	{ANY, "undo screen-length disable", cli_pager_fixed, 24, LOOK},
 	{ANY, "display version", show_version, 0, LOOK},
+	{EN, "locator blink <number>", cli_led, CLI_LED_ON, LOOK},
+	{EN, "locator blink stop", cli_led, 0, LOOK},
 	{ANY, "display vlan", show_vlans, 0, LOOK},
 	{ANY, "display vlan all", show_vlan_all, 0, LOOK},
 	{ANY, "display vlan brief", show_vlan_brief, 0, LOOK},

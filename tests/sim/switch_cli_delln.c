@@ -331,6 +331,8 @@ static const struct cli_command commands[] = {
 	{EX | EN, "terminal length <number>", cli_pager, 0, LOOK},
 	{EX | EN, "terminal width <number>", cli_nothing, 0, LOOK},
 	{EX | EN | ALL, "show version", show_version, 0, LOOK},
+	{EN, "locate", cli_led, CLI_LED_ON, LOOK},
+	{EN, "locate switch 1 time <number>", cli_led, CLI_LED_ON, LOOK},
 	{EX | EN | ALL, "show vlan", show_vlan, 0, LOOK},
 	{EX | EN | ALL, "show vlan id <vid>", show_vlan, 1, LOOK},
 	{EX | EN | ALL, "show mac address-table [dynamic]", show_macs, 0, LOOK},

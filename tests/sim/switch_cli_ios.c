@@ -458,6 +458,9 @@ static const struct cli_command commands[] = {
 	{EX | EN, "terminal width <number>", cli_nothing, 0, LOOK},
 	{EX | EN, "terminal no monitor", cli_nothing, 0, LOOK},
 	{EX | EN, "show version", show_version, 0, LOOK},
+	/* Catalyst 9000, 16.9 and later. */
+	{EN, "hw-module beacon slot <number> on", cli_led, CLI_LED_ON, LOOK},
+	{EN, "hw-module beacon slot <number> off", cli_led, 0, LOOK},
 	{EX | EN, "show vlan", show_vlan, 0, LOOK},
 	{EX | EN, "show vlan brief", show_vlan, 1, LOOK},
 	{EX | EN, "show vlan id <vid>", show_vlan_id, 0, LOOK},

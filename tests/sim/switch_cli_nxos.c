@@ -225,6 +225,8 @@ static const struct cli_command commands[] = {
 	{EX | EN, "terminal width <number>", cli_nothing, 0, LOOK},
 	{EX | EN, "terminal session-timeout <number>", cli_nothing, 0, LOOK},
 	{EX | EN, "show version", show_version, 0, LOOK},
+	{EN, "locator-led chassis", cli_led, CLI_LED_ON, LOOK},
+	{EN, "no locator-led chassis", cli_led, 0, LOOK},
 	{EX | EN, "show vlan", show_vlan, 0, LOOK},
 	{EX | EN, "show vlan brief", show_vlan, 1, LOOK},
 	{EX | EN, "show vlan id <vid>", show_vlan_id, 0, LOOK},

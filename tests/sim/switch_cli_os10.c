@@ -269,6 +269,8 @@ static const struct cli_command commands[] = {
 	{EX | EN, "terminal length <number>", cli_pager, 0, LOOK},
 	{EX | EN, "terminal width <number>", cli_nothing, 0, LOOK},
 	{EX | EN, "show version", show_version, 0, LOOK},
+	{EX | EN, "location-led interface <port> on", cli_led, CLI_LED_ON | CLI_LED_PORT, LOOK},
+	{EX | EN, "location-led interface <port> off", cli_led, CLI_LED_PORT, LOOK},
 	{EX | EN, "show vlan", show_vlan, 0, LOOK},
 	{EX | EN, "show vlan <vid>", show_vlan, 1, LOOK},
 	{EX | EN, "show mac address-table [dynamic]", show_macs, 0, LOOK},

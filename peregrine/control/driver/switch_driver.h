@@ -231,6 +231,13 @@ struct switch_host {
 	struct sim_fabric *sim;                /* what driver "sim" speaks to; NULL = nothing */
 };
 
+/* What SWITCH_LOCATE brings about. */
+struct switch_located {
+	bool of_port;     /* the port's own LED; else the one of the whole switch */
+	bool ends_itself; /* after `seconds`; else it blinks until it is told to end */
+	uint16_t seconds; /* as the switch rounds them; 0 = off */
+};
+
 struct switch_family; /* switch_family_table.h: one row per family, constant */
 
 struct switch_driver {
@@ -255,6 +262,10 @@ struct switch_driver {
 	bool (*cancel)(void *session);
 	/* Forgets the call, ends the session in the background and frees. NULL is fine. */
 	void (*close)(void *session);
+	/* What SWITCH_LOCATE would bring about on this family; false: nothing. May be NULL: nothing
+	 * ever. Pure. */
+	bool (*locates)(const struct switch_family *family, uint16_t seconds,
+			struct switch_located *ret);
 };
 
 /* By name; NULL when there is none. */

@@ -118,6 +118,14 @@ enum cli_prompt {
 	PROMPT_SHELL, /* user@name:path$ */
 };
 
+/* What makes a LED blink: {port}, {seconds} or {minutes} in it. `on` NULL: nothing. */
+struct cli_locate {
+	const char *on, *off;
+	bool of_port;           /* else the LED of the whole switch */
+	bool ends_itself;       /* after the time that was said */
+	uint16_t low_s, high_s; /* of that time; 0 = any */
+};
+
 /* One table or list of blocks that a show command prints. A word that is NULL is not shown. */
 struct cli_lldp_words {
 	const char *command;
@@ -153,6 +161,8 @@ struct cli_dialect {
 	bool allowed_required; /* a trunk cannot carry nothing: it would carry all */
 
 	const char *show_config, *show_vlans; /* the latter NULL: all is in the former */
+	const char *empty_sign; /* in what `show_config` prints when there is nothing; NULL: there
+				   is always something, and nothing was not read */
 	enum cli_model model;
 	enum cli_fact default_mode; /* FACT_MODE_... of a port that says nothing */
 	bool trunk_default_all;     /* a trunk's list that was never set: all, else VLAN 1 */
@@ -167,6 +177,7 @@ struct cli_dialect {
 	struct cli_rule rules[CLI_RULE_LIMIT];
 
 	const char *show_ports, *show_fdb;
+	struct cli_locate locate;
 	struct cli_lldp_words lldp;
 	/* Long and short forms of port names: "GigabitEthernet" "Gi"; the long one is ours. */
 	const char *port_kinds[10][2];

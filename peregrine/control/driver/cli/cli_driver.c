@@ -97,6 +97,11 @@ static void look_failed(struct cli_look *look, int rc, const char *why)
 	look->done(look->one, rc, &problem);
 }
 
+static bool may_be_empty(const struct cli_dialect *dialect, const char *output)
+{
+	return dialect->empty_sign && cli_pattern_matches(dialect->empty_sign, output);
+}
+
 static void on_look(void *context, const struct cli_answer *answer)
 {
 	struct cli_look *look = context;
@@ -135,7 +140,8 @@ static void on_look(void *context, const struct cli_answer *answer)
 		return;
 	}
 	/* Every switch has a VLAN 1, or a port: nothing at all is an answer that was not read. */
-	if (!one->config->port_count && vlan_set_is_empty(&one->config->vlans)) {
+	if (!one->config->port_count && vlan_set_is_empty(&one->config->vlans) &&
+	    !may_be_empty(one->dialect, answer->output)) {
 		look_failed(look, E_PROTOCOL, "no port and no VLAN in it");
 		return;
 	}
@@ -225,21 +231,11 @@ static int one_open(const struct switch_endpoint *endpoint, const struct switch_
 	return cli_switch_open_on(&ssh_switch_stream, endpoint, family, host, ret_session, problem);
 }
 
-/* No command line of these families blinks one port for some seconds. */
-static int start_locate(struct cli_switch *one)
-{
-	one->early_rc = problem_set(&one->early, E_UNSUPPORTED,
-				    "switch %s cannot blink a port's LED by its command line",
-				    one->endpoint.name);
-	loop_timer_arm(one->timer, 0);
-	return 0;
-}
-
 static int (*const starts[SWITCH_OP_COUNT])(struct cli_switch *one) = {
 	[SWITCH_READ] = cli_read_start,
 	[SWITCH_CHANGE] = cli_change_start,
 	[SWITCH_SAVE] = cli_save_start,
-	[SWITCH_LOCATE] = start_locate,
+	[SWITCH_LOCATE] = cli_locate_start,
 };
 
 static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,
@@ -279,4 +275,5 @@ const struct switch_driver cli_switch_driver = {
 	.start = one_start,
 	.cancel = one_cancel,
 	.close = one_close,
+	.locates = cli_locates,
 };

@@ -65,3 +65,6 @@ void cli_change_free(struct cli_change *change);
 /* cli_read.c */
 int cli_read_start(struct cli_switch *one);
 void cli_read_free(struct cli_read *read);
+/* cli_locate.c */
+int cli_locate_start(struct cli_switch *one);
+bool cli_locates(const struct switch_family *family, uint16_t seconds, struct switch_located *ret);

@@ -1,0 +1,176 @@
+#include "peregrine/control/beacons.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+#include "common/io/loop.h"
+
+#define SUBJECT  "beacons"
+#define SOON_MS  50
+#define SWEEP_MS 60000
+#define OFF_MS   20000
+
+/* clang-format off */
+static const struct db_query put_query = {"beacon_put",
+	"insert into haas.beacon as b (switch_id, port, ends_at) values ($1::bigint, $2, now() + make_interval(secs => $3::int))"
+	" on conflict (switch_id, port) do update set ends_at = excluded.ends_at, tries = 0", 3};
+static const struct db_query read_query = {"beacon_read",
+	"select switch_id, port, greatest(0, extract(epoch from ends_at - now()) * 1000)::bigint from haas.beacon order by ends_at limit 64", 0};
+static const struct db_query gone_query = {"beacon_gone", "delete from haas.beacon where switch_id = $1::bigint and port = $2 and ends_at <= now()", 2};
+/* A switch that is away for a day has been switched off since. */
+static const struct db_query again_query = {"beacon_again",
+	"with gone as (delete from haas.beacon where switch_id = $1::bigint and port = $2 and ends_at <= now() and tries >= 1440)"
+	" update haas.beacon set ends_at = now() + interval '60 s', tries = tries + 1 where switch_id = $1::bigint and port = $2 and ends_at <= now() and tries < 1440", 2};
+/* clang-format on */
+
+struct beacons {
+	struct loop_timer *timer;
+	struct db *db;
+	struct switch_queue *queue;
+	bool connected, reading;
+	unsigned ending; /* LEDs that are being told to end */
+};
+
+struct ending {
+	struct beacons *beacons;
+	int64_t switch_id;
+	char port[64];
+};
+
+void beacons_wake(struct beacons *beacons)
+{
+	if (beacons->connected)
+		loop_timer_arm(beacons->timer, SOON_MS);
+}
+
+static void on_ended_row(void *context, int rc, const PGresult *result,
+			 const struct problem *problem)
+{
+	struct beacons *beacons = context;
+
+	(void)result;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	beacons->ending--;
+	if (beacons->ending == 0)
+		beacons_wake(beacons);
+}
+
+static void on_ended(void *context, const struct switch_answer *heard)
+{
+	struct ending *ending = context;
+	struct beacons *beacons = ending->beacons;
+	bool is_over = heard->rc == 0 || heard->rc == E_UNSUPPORTED || heard->rc == E_NOT_FOUND;
+	char id[24];
+	const char *params[] = {id, ending->port};
+
+	(void)text_format(id, sizeof(id), "%lld", (long long)ending->switch_id);
+	if (!is_over)
+		log_problem(LOG_LEVEL_WARN, SUBJECT, heard->problem);
+	if (!beacons->connected || db_submit(beacons->db, is_over ? &gone_query : &again_query,
+					     params, on_ended_row, beacons) != 0)
+		beacons->ending--;
+	free(ending);
+}
+
+static void end_one(struct beacons *beacons, int64_t switch_id, const char *port)
+{
+	struct switch_request request = {.op = SWITCH_LOCATE};
+	const struct switch_ask ask = {.switch_id = switch_id,
+				       .request = &request,
+				       .priority = SWITCH_PRIORITY_PERSON,
+				       .deadline_ms = OFF_MS};
+	struct ending *ending = calloc(1, sizeof(*ending));
+
+	if (!ending)
+		return;
+	*ending = (struct ending){.beacons = beacons, .switch_id = switch_id};
+	(void)text_copy(ending->port, sizeof(ending->port), port);
+	(void)text_copy(request.port, sizeof(request.port), port);
+	if (switch_queue_submit(beacons->queue, &ask, on_ended, ending, NULL) != 0)
+		free(ending);
+	else
+		beacons->ending++;
+}
+
+static void on_rows(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct beacons *beacons = context;
+	int rows = rc ? 0 : PQntuples(result);
+	int64_t wait_ms = SWEEP_MS;
+
+	beacons->reading = false;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	for (int i = 0; i < rows; i++) {
+		int64_t left_ms = db_int(result, i, 2, 0);
+
+		if (left_ms > 0) {
+			wait_ms = left_ms < wait_ms ? left_ms + 1 : wait_ms;
+			break;
+		}
+		end_one(beacons, db_int(result, i, 0, 0), db_text(result, i, 1, ""));
+	}
+	loop_timer_arm(beacons->timer, wait_ms);
+}
+
+static void on_timer(void *context)
+{
+	struct beacons *beacons = context;
+
+	if (beacons->reading || !beacons->connected)
+		return;
+	if (beacons->ending > 0) {
+		loop_timer_arm(beacons->timer, SWEEP_MS);
+		return;
+	}
+	beacons->reading = db_submit(beacons->db, &read_query, NULL, on_rows, beacons) == 0;
+}
+
+int beacons_put(struct beacons *beacons, int64_t switch_id, const char *port, uint16_t seconds,
+		db_result_fn fn, void *context)
+{
+	char id[24], span[8];
+	const char *params[] = {id, port, span};
+
+	if (!beacons->connected)
+		return E_UNAVAILABLE;
+	(void)text_format(id, sizeof(id), "%lld", (long long)switch_id);
+	(void)text_format(span, sizeof(span), "%u", seconds);
+	return db_submit(beacons->db, &put_query, params, fn, context);
+}
+
+void beacons_db_state(struct beacons *beacons, bool connected)
+{
+	beacons->connected = connected;
+	if (connected)
+		beacons_wake(beacons);
+}
+
+int beacons_new(struct loop *loop, struct db *db, struct switch_queue *queue, struct beacons **ret)
+{
+	struct beacons *beacons = calloc(1, sizeof(*beacons));
+	int rc;
+
+	if (!beacons)
+		return -ENOMEM;
+	*beacons = (struct beacons){.db = db, .queue = queue};
+	rc = loop_timer_new(loop, on_timer, beacons, &beacons->timer);
+	if (rc)
+		free(beacons);
+	else
+		*ret = beacons;
+	return rc;
+}
+
+void beacons_free(struct beacons *beacons)
+{
+	if (!beacons)
+		return;
+	loop_timer_free(beacons->timer);
+	free(beacons);
+}
