@@ -201,8 +201,8 @@ static int switch_release(void *context, const struct command_input *input)
 
 static int switch_show(void *context, const struct command_input *input)
 {
-	static const char *const order[] = {"name",     "state", "management",
-					    "observed", "base",  NULL};
+	static const char *const order[] = {"name",   "state", "management", "observed",
+					    "alerts", "base",  NULL};
 	static const struct output_column columns[] = {
 		COLUMN("name"), COLUMN("state"), TITLED("management.address", "ADDRESS"),
 		TITLED("observed.family", "FAMILY"), TITLED("observed.read_at", "READ_AT")};
@@ -272,8 +272,9 @@ static int switch_read(void *context, const struct command_input *input)
 
 static int switch_diff(void *context, const struct command_input *input)
 {
-	static const char *const order[] = {"switch",  "usable", "problem",
-					    "changes", "drift",  NULL};
+	static const char *const order[] = {"switch",       "usable",   "saved",
+					    "save_problem", "problem",  "changes",
+					    "drift",        "unproven", NULL};
 	static const struct output_column columns[] = {COLUMN("switch"), COLUMN("changes"),
 						       COLUMN("drift")};
 	CLEANUP(text_done) struct text target = {0};

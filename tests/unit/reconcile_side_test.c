@@ -158,6 +158,98 @@ static void killed_with_several_under_way(void **state)
 	assert_no_leak(site);
 }
 
+/* A power cut would take it back, so it is tried until it is done, and told of meanwhile. */
+static void a_save_that_fails_is_told_of_and_tried_again(void **state)
+{
+	struct site *site = *state;
+	CLEANUP(text_done) struct text diff = {0};
+	struct problem problem = {0};
+
+	settle(site);
+	assert_true(wait_sql(site, "select count(*) from alert", 0));
+	leaf(site, 0)->trouble.refuse_save = 1000;
+	want(site, 0, 0, 1);
+	settle(site);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.unsaved:leaf1' and "
+			     "message ~ 'the flash is full' and cleared_at is null",
+			     1));
+	assert_int_equal(reconcile_diff(site->reconcile, "leaf1", &diff, &problem), 0);
+	assert_non_null(strstr(text_get(&diff), "\"saved\":false"));
+	assert_non_null(strstr(text_get(&diff), "the flash is full"));
+	/* Also by the next life, which knows it from the alert alone. */
+	engine_kill(site);
+	assert_int_equal(sql(site, "update change set ended_at = ended_at - interval '1 hour';"),
+			 0);
+	leaf(site, 0)->trouble.refuse_save = 1;
+	engine_start(site);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.unsaved:leaf1' and "
+			     "cleared_at is not null",
+			     1));
+	assert_true(leaf(site, 0)->ports[0].saved.native == leaf(site, 0)->ports[0].vlans.native);
+	assert_no_leak(site);
+}
+
+/* Not refused, and not passed over in silence. */
+static void access_ports_that_cannot_be_proven_are_told_of(void **state)
+{
+	struct site *site = *state;
+	CLEANUP(text_done) struct text diff = {0};
+	struct problem problem = {0};
+
+	settle(site);
+	leaf(site, 2)->trouble.unproven = true;
+	want(site, 2, 3, 1);
+	settle(site);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.tags_unproven:leaf3' "
+			     "and detail ->> 'ports' = '[\"p4\"]' and cleared_at is null",
+			     1));
+	assert_int_equal(reconcile_diff(site->reconcile, "leaf3", &diff, &problem), 0);
+	assert_non_null(strstr(text_get(&diff), "\"unproven\":[\"p4\"]"));
+	leaf(site, 2)->trouble.unproven = false;
+	want(site, 2, 3, 0);
+	settle(site);
+	assert_true(wait_sql(site, "select count(*) from alert where cleared_at is null", 0));
+	assert_no_leak(site);
+}
+
+/* From the first moment on, not only when nothing else is going on: the row of what it was set to
+ * carry says so, also in the next life. */
+static void a_foreign_change_of_an_uplink_is_only_told_of_where_asked(void **state)
+{
+	struct port_vlans uplink;
+	struct site *site = *state;
+	struct problem problem = {0};
+
+	assert_int_equal(sql(site, "update fabric set repair = 'report';"), 0);
+	spread(site);
+	assert_true(wait_sql(
+		site, "select (count(*) > 2)::int from uplink_applied where tagged <> ''", 1));
+	engine_kill(site);
+	uplink = leaf(site, 0)->ports[LEAF_PORTS].vlans;
+	vlan_set_add(&uplink.tagged, 103);
+	sim_fabric_set(site->fabric, 0, LEAF_PORTS, &uplink);
+	engine_start(site);
+	want(site, 2, 6, 1); /* and there is something to do as well */
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.drift:leaf1' and "
+			     "cleared_at is null",
+			     1));
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where applied_version <> "
+			     "wanted_version",
+			     0));
+	assert_true(vlan_set_has(&leaf(site, 0)->ports[LEAF_PORTS].vlans.tagged, 103));
+	assert_int_equal(reconcile_request(site->reconcile, "leaf1", &problem), 0);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.drift:leaf1' and "
+			     "cleared_at is not null",
+			     1));
+	assert_false(vlan_set_has(&leaf(site, 0)->ports[LEAF_PORTS].vlans.tagged, 103));
+}
+
 int main(void)
 {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, patient_start, case_stop)
@@ -166,6 +258,9 @@ int main(void)
 		CASE(nor_does_reading_it_or_what_they_share),
 		CASE(one_that_fails_is_undone_alone),
 		CASE(killed_with_several_under_way),
+		CASE(a_save_that_fails_is_told_of_and_tried_again),
+		CASE(access_ports_that_cannot_be_proven_are_told_of),
+		CASE(a_foreign_change_of_an_uplink_is_only_told_of_where_asked),
 	};
 
 	return cmocka_run_group_tests(tests, site_start, site_stop);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/macros.h"
+#include "common/base/text.h"
 
 #include "peregrine/control/driver/snmp/snmp_reading.h"
 #include "tests/support/cmocka.h"
@@ -72,6 +73,34 @@ static void base_port_is_not_if_index(void **state)
 	assert_int_equal(world.reading.fdb_count, 1);
 	assert_int_equal(world.reading.fdb[0].if_index, 102);
 	assert_int_equal(port_named(&world, "p101")->stp, STP_FORWARDING);
+}
+
+/* Without the filter on ingress an access port may take frames with any tag, and not every switch
+ * says whether it does. */
+static void who_does_not_say_that_tags_are_dropped_is_unproven(void **state)
+{
+	CLEANUP(world_done) struct world world = world_of(&snmp_dialect_qbridge);
+
+	(void)state;
+	world.facts.fixed_frame_types = true; /* they could not be written */
+	for (uint32_t port = 1; port <= 3; port++) {
+		char name[8];
+
+		(void)text_format(name, sizeof(name), "p%u", port);
+		fact_port(&world.facts, port, port, name);
+		fact_pvid(&world.facts, port, 10);
+	}
+	fact_vlan(&world.facts, 10, "ten", "e0", "e0");
+	fact_number(&world.facts, "1.3.6.1.2.1.17.7.1.4.5.1.3.1", 1); /* on */
+	fact_number(&world.facts, "1.3.6.1.2.1.17.7.1.4.5.1.3.2", 2); /* off */
+	read_world(&world);
+	for (uint32_t port = 1; port <= 3; port++) {
+		char name[8];
+
+		(void)text_format(name, sizeof(name), "p%u", port);
+		expect_vlans(&world, name, false, 10, "");
+		assert_int_equal(port_named(&world, name)->unproven, port != 1);
+	}
 }
 
 /* librenms#11121: ProCurve numbers its FDBs as it likes. */
@@ -435,6 +464,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scalars_tell_what_changed),
 		cmocka_unit_test(base_port_is_not_if_index),
+		cmocka_unit_test(who_does_not_say_that_tags_are_dropped_is_unproven),
 		cmocka_unit_test(fdb_id_is_not_the_vlan),
 		cmocka_unit_test(fdb_id_is_the_vlan_where_nothing_maps_it),
 		cmocka_unit_test(rows_of_the_fdb_that_are_nobodys_are_left_out),

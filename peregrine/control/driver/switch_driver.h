@@ -92,6 +92,8 @@ struct switch_port {
 	bool is_lag;
 	enum port_stp stp;
 	bool has_vlans; /* `vlans` was read */
+	bool unproven;  /* an access port by its lists; whether it drops tagged frames the switch
+			   does not show and cannot be told */
 	struct port_vlans vlans;
 };
 

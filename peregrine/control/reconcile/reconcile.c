@@ -168,6 +168,7 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 	reconcile->rows = rows;
 	reconcile->stats.cycles++;
 	take_switches(reconcile);
+	reconcile_save_adopt(reconcile);
 	reconcile_read_due(reconcile);
 	json_array_foreach(json_object_get(rows, "fabrics"), i, row)
 	{
@@ -236,6 +237,7 @@ static void chores(void *context)
 	if (!reconcile->connected)
 		return;
 	reconcile_read_due(reconcile);
+	reconcile_save_due(reconcile);
 	if (has_news(reconcile, clock_monotonic_ms()))
 		reconcile_wake(reconcile);
 }

@@ -1,7 +1,8 @@
 /* Makes the ports of switches what is wanted of them, and keeps them so: reads intent (rows of
  * 014_network), proves that what it is about to do keeps tenants apart, writes each edit into the
- * journal, sends in phases, reads back, and calls it applied or takes it back. One batch at a time
- * per fabric, all or nothing; a switch that does not answer holds up no port but its own.
+ * journal, sends in phases, reads back, and calls it applied or takes it back. Each batch is all or
+ * nothing; several of one fabric run side by side, and a switch that is slow or does not answer
+ * holds up nothing but what has to go together with its own changes.
  *
  * Single-threaded on the loop. The daemon owns connection, queue and discovery; it tells this
  * engine when PostgreSQL comes and goes, when somebody notified, and what it read from switches
@@ -73,8 +74,8 @@ void reconcile_note(struct reconcile *reconcile, int64_t switch_id,
 
 /* GET /switches/{name}/diff, without doing anything: JSON
  * {"switch", "read_at", "usable", "problem", "changes": [{"kind", "vlan", "port", "before",
- * "after"}], "drift": [{"port", "applied", "observed"}]} into `ret`. E_NOT_FOUND; E_UNAVAILABLE
- * while it was not read yet. */
+ * "after"}], "drift": [{"port", "applied", "observed"}], "unproven": [port], "saved",
+ * "save_problem"} into `ret`. E_NOT_FOUND; E_UNAVAILABLE while it was not read yet. */
 MUST_USE int reconcile_diff(const struct reconcile *reconcile, const char *switch_name,
 			    struct text *ret, struct problem *problem);
 /* POST /switches/{name}/reconcile: reads it whole now and repairs what differs, also where the

@@ -160,10 +160,108 @@ static void say_numbers(struct engine_fabric *fabric, const struct pass *pass, s
 		  said);
 }
 
+/* What a power cut would take back. */
+static void say_unsaved(struct known_switch *known, struct said *said)
+{
+	CLEANUP(text_done) struct text detail = {0};
+	char message[192];
+	char key[96];
+
+	if ((known->save_failures > 0) == known->save_told)
+		return;
+	/* Of an earlier life: it is told of until it was saved. */
+	if (known->save_failures == 0 && (known->unsaved || known->saving))
+		return;
+	(void)text_format(key, sizeof(key), "switch.unsaved:%s", known->name);
+	(void)text_format(message, sizeof(message), "its configuration is not saved: %s",
+			  known->save_problem.message);
+	json_begin_object(&detail, NULL);
+	say_problem(&known->save_problem, &detail, "problem");
+	json_string(&detail, "hint",
+		    "it is tried again by itself; until then a reboot takes changes back");
+	json_end_object(&detail);
+	say_while(known->save_failures > 0, &known->save_told,
+		  &(struct alert){.key = key,
+				  .kind = "switch.unsaved",
+				  .severity = "warning",
+				  .subject_kind = "switch",
+				  .subject = known->name,
+				  .message = message,
+				  .detail = &detail},
+		  said);
+}
+
+unsigned say_unproven(const struct pass *pass, uint32_t at, const struct known_switch *known,
+		      struct text *json, const char *key)
+{
+	const struct scene *scene = &pass->scene;
+	const struct fabric_switch *sw = &scene->model.switches[at];
+	unsigned count = 0;
+
+	json_begin_array(json, key);
+	for (uint32_t p = sw->first_port; p < sw->first_port + sw->port_count; p++) {
+		const struct known_port *port = known_port_named(known, scene->model.ports[p].name);
+
+		if (!port || !port->unproven || scene->model.ports[p].role != PORT_EDGE ||
+		    scene->model.ports[p].member_count == 0)
+			continue;
+		json_string(json, NULL, port->name);
+		count++;
+	}
+	json_end_array(json);
+	return count;
+}
+
+/* Ports of tenants that a tag may get through, for all that the switch shows. Not refused: most
+ * such switches drop them in hardware; but somebody has to have tried. */
+static void say_unproven_of(const struct pass *pass, uint32_t at, struct known_switch *known,
+			    struct said *said)
+{
+	CLEANUP(text_done) struct text detail = {0};
+	char message[128];
+	char key[96];
+	unsigned count;
+
+	json_begin_object(&detail, NULL);
+	count = say_unproven(pass, at, known, &detail, "ports");
+	json_string(&detail, "hint",
+		    "send a frame tagged with another network's VLAN from one of them and see "
+		    "whether it arrives; docs/switches.md");
+	json_end_object(&detail);
+	(void)text_format(key, sizeof(key), "switch.tags_unproven:%s", known->name);
+	(void)text_format(message, sizeof(message),
+			  "it does not show that access ports drop tagged frames (%u ports)",
+			  count);
+	say_while(count > 0, &known->unproven_told,
+		  &(struct alert){.key = key,
+				  .kind = "switch.tags_unproven",
+				  .severity = "warning",
+				  .subject_kind = "switch",
+				  .subject = known->name,
+				  .message = message,
+				  .detail = &detail},
+		  said);
+}
+
+static void say_of_switches(const struct engine_fabric *fabric, const struct pass *pass,
+			    struct said *said)
+{
+	for (uint32_t s = 0; s < pass->scene.model.switch_count; s++) {
+		struct known_switch *known =
+			book_find(&fabric->reconcile->book, pass->scene.model.switches[s].id);
+
+		if (!known || !known->read)
+			continue;
+		say_unsaved(known, said);
+		say_unproven_of(pass, s, known, said);
+	}
+}
+
 void say_alerts(struct engine_fabric *fabric, const struct pass *pass, struct said *said)
 {
 	for (uint32_t s = 0; s < pass->scene.model.switch_count; s++)
 		say_drift_of(fabric, pass, s, said);
+	say_of_switches(fabric, pass, said);
 	say_isolation(fabric, pass, said);
 	say_numbers(fabric, pass, said);
 	if (pass->plan.count == 0 && !pass->scene.flux.any)

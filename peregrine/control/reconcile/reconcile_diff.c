@@ -62,6 +62,10 @@ static int say_diff(const struct reconcile *reconcile, const struct known_switch
 			say_problem(&known->problem, json, "problem");
 		say_edits(&pass, at, json);
 		(void)say_drift(&pass, at, json, "drift");
+		(void)say_unproven(&pass, at, known, json, "unproven");
+		json_bool(json, "saved", !known->unsaved && !known->saving);
+		if (known->save_failures > 0)
+			say_problem(&known->save_problem, json, "save_problem");
 	}
 	json_end_object(json);
 	pass_done(&pass);

@@ -1,7 +1,7 @@
 /* What reconcile.c (life, rows), reconcile_claim.c (whose a fabric is, what an earlier life left),
- * reconcile_read.c (readings of switches), reconcile_pass.c (a pass, thought through),
- * reconcile_plan.c (numbers, proof, batches), reconcile_tell.c (what is written of it),
- * reconcile_alert.c and reconcile_diff.c (what people are told) share. */
+ * reconcile_read.c (readings of switches), reconcile_save.c (their saving), reconcile_pass.c (a
+ * pass, thought through), reconcile_plan.c (numbers, proof, batches), reconcile_tell.c (what is
+ * written of it), reconcile_alert.c and reconcile_diff.c (what people are told) share. */
 #pragma once
 
 #include "peregrine/control/reconcile/batch.h"
@@ -72,7 +72,13 @@ void fabric_resume(struct engine_fabric *fabric);
 void reconcile_read_due(struct reconcile *reconcile);
 /* False while a switch of the fabric that could answer has not been read. */
 bool reconcile_fabric_read(const struct reconcile *reconcile, int64_t fabric_id);
+
+/* --- reconcile_save.c --- */
+/* It was changed: save it now, or when the one under way has ended. */
 void reconcile_save(struct reconcile *reconcile, int64_t switch_id);
+void reconcile_save_due(struct reconcile *reconcile);
+/* After the rows were read: those of an earlier life. */
+void reconcile_save_adopt(struct reconcile *reconcile);
 
 /* --- reconcile_pass.c --- */
 /* Everything but what is sent: for plans and for diffs. */

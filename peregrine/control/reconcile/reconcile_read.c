@@ -158,37 +158,3 @@ bool reconcile_fabric_read(const struct reconcile *reconcile, int64_t fabric_id)
 	}
 	return true;
 }
-
-static void on_saved(void *context, int rc, struct switch_reading *reading,
-		     const struct problem *problem)
-{
-	struct asking *asking = context;
-	const struct known_switch *known = book_find(&asking->reconcile->book, asking->switch_id);
-
-	(void)reading;
-	/* A switch that keeps no configuration of its own has nothing to save. */
-	if (rc && rc != E_UNSUPPORTED && known) {
-		char subject[80];
-
-		(void)text_format(subject, sizeof(subject), "switch %s", known->name);
-		log_problem(LOG_LEVEL_WARN, subject, problem);
-	}
-	free(asking);
-}
-
-/* Nobody waits for it: a save that is lost shows as drift after the next reboot, and is repaired.
- */
-void reconcile_save(struct reconcile *reconcile, int64_t switch_id)
-{
-	const struct switch_request request = {.op = SWITCH_SAVE};
-	struct asking *asking = malloc(sizeof(*asking));
-
-	if (!asking)
-		return;
-	*asking = (struct asking){.reconcile = reconcile, .switch_id = switch_id};
-	reconcile->stats.calls++;
-	if (reconcile->options.access.call(reconcile->options.access.context, switch_id, &request,
-					   clock_monotonic_ms() + reconcile->options.call_ms,
-					   on_saved, asking))
-		free(asking);
-}

@@ -29,4 +29,7 @@ unsigned say_drift(const struct pass *pass, uint32_t at, struct text *json, cons
 void say_while(bool on, bool *told, const struct alert *alert, struct said *said);
 
 /* --- reconcile_alert.c --- */
+/* Access ports of networks of which a switch does not show that they drop tagged frames. */
+unsigned say_unproven(const struct pass *pass, uint32_t at, const struct known_switch *known,
+		      struct text *json, const char *key);
 void say_alerts(struct engine_fabric *fabric, const struct pass *pass, struct said *said);

@@ -7,6 +7,7 @@
 LEAKS_LEFT_TO_SANITIZER
 
 enum { RETRY_FIRST_MS = 1000, RETRY_LAST_MS = 60000 };
+enum { SAVE_FIRST_MS = 5000, SAVE_LAST_MS = 600000 };
 
 /* --- the book -------------------------------------------------------- */
 
@@ -171,6 +172,7 @@ int known_take(struct known_switch *known, const struct switch_reading *reading,
 
 		(void)text_copy(ports[i].name, sizeof(ports[i].name), from->name);
 		ports[i].up = from->up;
+		ports[i].unproven = from->unproven;
 		ports[i].lag = MODEL_NONE;
 		if (!from->has_vlans)
 			continue;
@@ -222,6 +224,7 @@ int known_merge(struct known_switch *known, const struct switch_reading *reading
 			return -ENOMEM;
 		port->vlans = next;
 		port->up = from->up;
+		port->unproven = from->unproven;
 	}
 	return 0;
 }
@@ -238,21 +241,28 @@ bool known_look(struct known_switch *known, const struct switch_identity *identi
 
 /* --- failures -------------------------------------------------------- */
 
-static int64_t pause_ms(unsigned failures)
+static int64_t pause_ms(unsigned failures, int64_t first_ms, int64_t last_ms)
 {
-	int64_t pause = RETRY_FIRST_MS;
+	int64_t pause = first_ms;
 
-	for (unsigned i = 1; i < failures && pause < RETRY_LAST_MS; i++)
+	for (unsigned i = 1; i < failures && pause < last_ms; i++)
 		pause *= 2;
-	return pause < RETRY_LAST_MS ? pause : RETRY_LAST_MS;
+	return pause < last_ms ? pause : last_ms;
 }
 
 void known_failed(struct known_switch *known, const struct problem *problem, int64_t now_ms)
 {
 	known->failures++;
-	known->retry_ms = now_ms + pause_ms(known->failures);
+	known->retry_ms = now_ms + pause_ms(known->failures, RETRY_FIRST_MS, RETRY_LAST_MS);
 	known->problem = *problem;
 	known->stale = true;
+}
+
+void known_save_failed(struct known_switch *known, const struct problem *problem, int64_t now_ms)
+{
+	known->save_failures++;
+	known->save_retry_ms = now_ms + pause_ms(known->save_failures, SAVE_FIRST_MS, SAVE_LAST_MS);
+	known->save_problem = *problem;
 }
 
 void known_answered(struct known_switch *known)
@@ -267,7 +277,7 @@ void known_port_failed(struct known_port *port, int64_t version, const struct pr
 {
 	port->failures = port->retry_version == version ? port->failures + 1 : 1;
 	port->retry_version = version;
-	port->retry_ms = now_ms + pause_ms(port->failures);
+	port->retry_ms = now_ms + pause_ms(port->failures, RETRY_FIRST_MS, RETRY_LAST_MS);
 	if (!port->problem)
 		port->problem = malloc(sizeof(*port->problem));
 	if (port->problem)

@@ -11,7 +11,8 @@
 struct known_port {
 	char name[64];
 	bool up;
-	uint32_t lag; /* index of its aggregate; MODEL_NONE */
+	bool unproven; /* of its reading (switch_driver.h) */
+	uint32_t lag;  /* index of its aggregate; MODEL_NONE */
 	port_state vlans;
 	/* A port that could not be set is left alone until then, unless it is wanted otherwise. */
 	int64_t retry_ms, retry_version;
@@ -38,6 +39,12 @@ struct known_switch {
 	int64_t retry_ms;  /* left alone until then */
 	struct problem problem;
 	bool changed; /* since the last plan */
+	/* Its running configuration was changed by us and is not known to be saved. */
+	bool unsaved, saving, save_told, save_adopted;
+	unsigned save_failures; /* in a row */
+	int64_t save_retry_ms;
+	struct problem save_problem;
+	bool unproven_told;
 };
 
 struct switch_book {
@@ -65,6 +72,8 @@ bool known_look(struct known_switch *known, const struct switch_identity *identi
 
 /* It failed: left alone for 1 s, 2 s, ... 60 s. */
 void known_failed(struct known_switch *known, const struct problem *problem, int64_t now_ms);
+/* So did saving its configuration: 5 s, 10 s, ... 10 min. */
+void known_save_failed(struct known_switch *known, const struct problem *problem, int64_t now_ms);
 void known_answered(struct known_switch *known);
 void known_port_failed(struct known_port *port, int64_t version, const struct problem *problem,
 		       int64_t now_ms);

@@ -52,6 +52,7 @@ static int read_ports(const struct sim_switch *at, const struct switch_request *
 		port->has_vlans = (request->parts & PART_VLANS) != 0;
 		if (port->has_vlans)
 			port->vlans = at->ports[p].vlans;
+		port->unproven = at->trouble.unproven && port->has_vlans && !port->vlans.trunk;
 		reading->port_count++;
 	}
 	reading->parts |= PART_PORTS;
@@ -200,9 +201,11 @@ static int answer_change(struct session *session, struct sim_switch *at, struct 
 	return 0;
 }
 
-static int answer_save(struct sim_switch *at)
+static int answer_save(struct sim_switch *at, struct problem *problem)
 {
 	at->saves++;
+	if (counts_down(&at->trouble.refuse_save))
+		return problem_set(problem, E_CONFLICT, "the flash is full");
 	if (at->trouble.loses_save)
 		return 0;
 	for (uint32_t p = 0; p < at->port_count; p++)
@@ -245,7 +248,7 @@ static void answer(void *context)
 	switch (session->request->op) {
 	case SWITCH_READ: rc = answer_read(session, at, &reading); break;
 	case SWITCH_CHANGE: rc = answer_change(session, at, &problem); break;
-	case SWITCH_SAVE: rc = answer_save(at); break;
+	case SWITCH_SAVE: rc = answer_save(at, &problem); break;
 	case SWITCH_LOCATE: break;
 	case SWITCH_OP_COUNT: rc = -EINVAL; break;
 	}

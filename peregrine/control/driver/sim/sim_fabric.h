@@ -34,6 +34,8 @@ struct sim_trouble {
 	uint32_t silent;       /* so many edits are done, but the answer is lost */
 	uint32_t reboot_after; /* after so many edits it reboots: no answer, saved configuration */
 	uint32_t reboot_ms;    /* and is away so long */
+	uint32_t refuse_save;  /* so many savings fail */
+	bool unproven;         /* of its access ports it does not say whether tags are dropped */
 	bool loses_save;       /* says that it saved */
 	bool busy;             /* somebody else holds its configuration */
 };

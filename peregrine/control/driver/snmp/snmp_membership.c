@@ -167,3 +167,18 @@ bool fact_port_vlans(struct snmp_facts *facts, const struct fact_interface *inte
 		return vtp_vlans(facts, interface, ret);
 	return qbridge_vlans(facts, interface, ret);
 }
+
+bool fact_port_unproven(const struct snmp_facts *facts, const struct fact_interface *interface,
+			const struct port_vlans *vlans)
+{
+	const struct snmp_port_mode *mode = &facts->dialect->mode;
+	uint32_t base_port = fact_base_port(facts, interface->key[0]);
+	const struct fact_bridge_port *bridge =
+		base_port ? fact_find(facts, FACT_BRIDGE_PORTS, base_port, 0, 0) : NULL;
+
+	/* A mode of its own says it: VTP's, FASTPATH's, SMI's. */
+	if (vlans->trunk || !bridge || facts->dialect->writer == SNMP_WRITER_VTP ||
+	    (mode->mode.count && bridge->mode))
+		return false;
+	return bridge->ingress != FILTER_ON;
+}

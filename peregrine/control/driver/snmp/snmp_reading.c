@@ -135,6 +135,8 @@ static int make_ports(struct snmp_facts *facts, const char *const *only_ports, u
 		/* An interface that was plugged in after its table was read has an index only. */
 		if (parts & PART_VLANS)
 			port->has_vlans = fact_port_vlans(facts, interface, &port->vlans);
+		port->unproven =
+			port->has_vlans && fact_port_unproven(facts, interface, &port->vlans);
 		ret->port_count++;
 	}
 	for (uint32_t i = 0; i < ret->port_count; i++) {

@@ -23,6 +23,10 @@ uint16_t fact_vlan_id(const struct snmp_dialect *dialect, const struct fact_vlan
 /* The VLANs of one interface as the dialect's writer has them; false when they were not read. */
 bool fact_port_vlans(struct snmp_facts *facts, const struct fact_interface *interface,
 		     struct port_vlans *ret);
+/* An access port by `vlans`, and nothing shows that frames with a tag are dropped: the filter on
+ * ingress (dot1qPortIngressFiltering) is not on, is not shown or cannot be written. */
+bool fact_port_unproven(const struct snmp_facts *facts, const struct fact_interface *interface,
+			const struct port_vlans *vlans);
 /* Cisco: does it carry tagged frames, by its own setting or by what it negotiated? */
 bool fact_is_trunk(const struct fact_interface *interface);
 /* Is what Q-BRIDGE says of the FDB of any use? Some agents answer it with other numbers. */

@@ -1,0 +1,116 @@
+/* Running configurations to the ones that switches start with: after each batch, and again until it
+ * was done. Nobody waits for it; where it fails, an alert says so. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/io/log.h"
+
+#include "peregrine/control/reconcile/reconcile_private.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+struct saving {
+	struct reconcile *reconcile;
+	int64_t switch_id;
+};
+
+static void on_saved(void *context, int rc, struct switch_reading *reading,
+		     const struct problem *problem)
+{
+	struct saving *saving = context;
+	struct known_switch *known = book_find(&saving->reconcile->book, saving->switch_id);
+	char subject[80];
+
+	(void)reading;
+	free(saving);
+	if (!known)
+		return;
+	known->saving = false;
+	/* The next pass tells of the first failure, and of the end of failing. A switch that keeps
+	 * no configuration of its own has nothing to save. */
+	known->changed |= (rc == 0 || rc == E_UNSUPPORTED) == (known->save_failures > 0);
+	if (rc == 0 || rc == E_UNSUPPORTED) {
+		known->save_failures = 0;
+		return;
+	}
+	if (known->save_failures == 0) {
+		(void)text_format(subject, sizeof(subject), "switch %s", known->name);
+		log_problem(LOG_LEVEL_WARN, subject, problem);
+	}
+	known->unsaved = true;
+	known_save_failed(known, problem, clock_monotonic_ms());
+}
+
+static void start(struct reconcile *reconcile, struct known_switch *known)
+{
+	const struct switch_request request = {.op = SWITCH_SAVE};
+	struct saving *saving = malloc(sizeof(*saving));
+	struct problem problem = {0};
+	int rc = -ENOMEM;
+
+	/* What is changed from here on is of the next one. */
+	known->unsaved = false;
+	known->saving = true;
+	if (saving) {
+		*saving = (struct saving){.reconcile = reconcile, .switch_id = known->id};
+		reconcile->stats.calls++;
+		rc = reconcile->options.access.call(
+			reconcile->options.access.context, known->id, &request,
+			clock_monotonic_ms() + reconcile->options.call_ms, on_saved, saving);
+	}
+	if (rc == 0)
+		return;
+	free(saving);
+	(void)problem_set(&problem, rc, "the switch cannot be asked to save: %s", error_text(rc));
+	known->saving = false;
+	known->unsaved = true;
+	known->changed |= known->save_failures == 0;
+	known_save_failed(known, &problem, clock_monotonic_ms());
+}
+
+void reconcile_save(struct reconcile *reconcile, int64_t switch_id)
+{
+	struct known_switch *known = book_find(&reconcile->book, switch_id);
+
+	if (!known)
+		return;
+	known->unsaved = true;
+	if (!known->saving && known->save_failures == 0)
+		start(reconcile, known);
+}
+
+void reconcile_save_due(struct reconcile *reconcile)
+{
+	int64_t now_ms = clock_monotonic_ms();
+
+	for (uint32_t i = 0; i < reconcile->book.count; i++) {
+		struct known_switch *known = &reconcile->book.switches[i];
+
+		if (known->unsaved && known->wanted && !known->saving &&
+		    known->save_retry_ms <= now_ms && known->retry_ms <= now_ms)
+			start(reconcile, known);
+	}
+}
+
+/* What an earlier life changed just before it ended, or failed to save, and whose alert is open. */
+void reconcile_save_adopt(struct reconcile *reconcile)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(reconcile->rows, "unsaved"), i, row)
+	{
+		struct known_switch *known =
+			book_find(&reconcile->book, json_integer_value(json_array_get(row, 0)));
+
+		if (!known || known->save_adopted)
+			continue;
+		known->unsaved = true;
+		known->save_told = json_is_true(json_array_get(row, 1));
+	}
+	for (uint32_t k = 0; k < reconcile->book.count; k++)
+		reconcile->book.switches[k].save_adopted = true;
+}
