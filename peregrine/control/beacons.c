@@ -134,7 +134,8 @@ static void on_timer(void *context)
 int beacons_put(struct beacons *beacons, int64_t switch_id, const char *port, uint16_t seconds,
 		db_result_fn fn, void *context)
 {
-	char id[24], span[8];
+	char id[24];
+	char span[8];
 	const char *params[] = {id, port, span};
 
 	if (!beacons->connected)

@@ -22,6 +22,7 @@ static void check(const struct cli_device *device)
 {
 	const struct cli_config *running = device->store->running;
 	struct text text = {0};
+	// NOLINTNEXTLINE(performance-no-int-to-ptr): it is only looked at
 	struct cli_session view = {.device = (struct cli_device *)(uintptr_t)device};
 
 	check_set(&running->vlans);
@@ -80,6 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		at += part + 1;
 		if (mark) {
 			cli_store_reboot(device.store);
+			/* One is a copy of the other, whatever lies between the members. */
+			// NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
 			if (memcmp(device.store->running, device.store->startup,
 				   sizeof(*device.store->running)) != 0)
 				abort();

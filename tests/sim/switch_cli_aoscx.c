@@ -95,7 +95,9 @@ static void native_vlan(struct cli_call *call)
 		return;
 	for
 		EACH_PORT(number, &call->session->ports)
-	make_trunk(cli_port_at(call->session, number));
+		{
+			make_trunk(cli_port_at(call->session, number));
+		}
 	cli_native(call);
 }
 
@@ -198,7 +200,9 @@ static void vlan_row(struct cli_call *call, unsigned vid)
 
 	for
 		EACH_PORT(port, &tagged)
-	cli_ports_add(&ports, port);
+		{
+			cli_ports_add(&ports, port);
+		}
 	up = cli_ports_next(&ports, 1) != 0;
 	text_addf(call->out, "%-5u %-33.33s %-7s %-23s %-11s ", vid,
 		  vid == 1 && store->running->names[1][0] == '\0'
@@ -260,7 +264,8 @@ static void show_lldp(struct cli_call *call)
 		  store->neighbor_count);
 	for (size_t i = 0; i < store->neighbor_count; i++) {
 		const struct cli_neighbor *row = &store->neighbors[i];
-		char name[CLI_NAME_SIZE], mac[20];
+		char name[CLI_NAME_SIZE];
+		char mac[20];
 
 		text_addf(call->out, "%-11s %-18s %-28.28s %-28.28s %-8u %s\n",
 			  cli_port_text(call->session, row->port, false, name),

@@ -243,7 +243,10 @@ void cli_port_mode(struct cli_call *call)
 {
 	for
 		EACH_PORT(port, &call->session->ports)
-	cli_port_at(call->session, port)->mode = (enum cli_port_mode)call->command->argument;
+		{
+			cli_port_at(call->session, port)->mode =
+				(enum cli_port_mode)call->command->argument;
+		}
 }
 
 void cli_access(struct cli_call *call)
@@ -255,7 +258,9 @@ void cli_access(struct cli_call *call)
 		return;
 	for
 		EACH_PORT(port, &call->session->ports)
-	cli_port_at(call->session, port)->access = (uint16_t)(vid ? vid : 1);
+		{
+			cli_port_at(call->session, port)->access = (uint16_t)(vid ? vid : 1);
+		}
 }
 
 void cli_native(struct cli_call *call)
@@ -267,7 +272,9 @@ void cli_native(struct cli_call *call)
 		return;
 	for
 		EACH_PORT(port, &call->session->ports)
-	cli_port_at(call->session, port)->native = (uint16_t)(vid ? vid : 1);
+		{
+			cli_port_at(call->session, port)->native = (uint16_t)(vid ? vid : 1);
+		}
 }
 
 static void change_list(struct cli_port *port, enum cli_list how, const struct vlan_set *vids)
@@ -298,7 +305,9 @@ void cli_allowed(struct cli_call *call)
 		return;
 	for
 		EACH_PORT(port, &call->session->ports)
-	change_list(cli_port_at(call->session, port), how, &call->values[0].vids);
+		{
+			change_list(cli_port_at(call->session, port), how, &call->values[0].vids);
+		}
 }
 
 void cli_describe(struct cli_call *call)
@@ -317,14 +326,17 @@ void cli_shut(struct cli_call *call)
 {
 	for
 		EACH_PORT(port, &call->session->ports)
-	cli_port_at(call->session, port)->is_shut = call->command->argument != 0;
+		{
+			cli_port_at(call->session, port)->is_shut = call->command->argument != 0;
+		}
 }
 
 void cli_led(struct cli_call *call)
 {
 	unsigned how = call->command->argument;
 	bool is_port = (how & CLI_LED_PORT) != 0;
-	char what[16] = "chassis", time[16] = "";
+	char what[16] = "chassis";
+	char time[16] = "";
 
 	if (is_port)
 		(void)text_format(what, sizeof(what), "%u", call->values[0].number);
@@ -357,7 +369,8 @@ void cli_wrap_list(struct text *out, const char *list, const char *first, const 
 	const char *start = first;
 
 	do {
-		size_t room = width - strlen(start), size = strlen(list);
+		size_t room = width - strlen(start);
+		size_t size = strlen(list);
 
 		if (size > room) {
 			for (size = room; size > 1 && list[size] != ','; size--) {
@@ -446,7 +459,8 @@ void cli_each_mac(struct cli_call *call, struct cli_mac_style style)
 	cli_store_learn(store);
 	for (size_t i = 0; i < store->learned_count; i++) {
 		const struct cli_learned *row = &store->learned[i];
-		char mac[20], name[CLI_NAME_SIZE];
+		char mac[20];
+		char name[CLI_NAME_SIZE];
 
 		if ((kind == 1 && row->vid != call->values[0].number) ||
 		    (kind == 2 && row->port != call->values[0].number))
@@ -475,6 +489,8 @@ void cli_write_ports(struct text *out, const char *before, const struct cli_port
 
 	for
 		EACH_PORT(port, ports)
-	vlan_set_add(&numbers, port);
+		{
+			vlan_set_add(&numbers, port);
+		}
 	cli_write_list(out, before, &numbers, after);
 }

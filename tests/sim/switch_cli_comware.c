@@ -23,7 +23,7 @@ static bool plain_list(const char *text, char ret[256])
 			ret[at++] = '-';
 			text += 4;
 		} else {
-			ret[at++] = *text == ' ' ? ',' : *text;
+			ret[at++] = (char)(*text == ' ' ? ',' : *text);
 			text++;
 		}
 	}
@@ -51,7 +51,8 @@ static bool read_vids(struct cli_call *call, const char *text, struct vlan_set *
 static void make_vlans(struct cli_call *call)
 {
 	struct cli_store *store = call->session->device->store;
-	unsigned low = call->values[0].number, high = call->values[1].number;
+	unsigned low = call->values[0].number;
+	unsigned high = call->values[1].number;
 
 	for (unsigned vid = low; vid <= high; vid++) {
 		if (!vlan_set_has(&store->running->vlans, vid))
@@ -376,7 +377,9 @@ static void show_vlan_all(struct cli_call *call)
 {
 	for
 		EACH_VLAN(vid, &call->session->device->store->running->vlans)
-	one_vlan(call, vid);
+		{
+			one_vlan(call, vid);
+		}
 }
 
 static void show_vlan(struct cli_call *call)
@@ -405,7 +408,9 @@ static void show_vlan_brief(struct cli_call *call)
 
 		for
 			EACH_PORT(port, &tagged)
-		cli_ports_add(&ports, port);
+			{
+				cli_ports_add(&ports, port);
+			}
 		(void)text_format(name, sizeof(name), "VLAN %04u", vid);
 		text_addf(call->out, "%-9u %-32.32s ", vid,
 			  store->running->names[vid][0] != '\0' ? store->running->names[vid]
@@ -445,7 +450,8 @@ static void show_lldp(struct cli_call *call)
 			    "System Name          Local Interface Chassis ID      Port ID\n");
 	for (size_t i = 0; i < store->neighbor_count; i++) {
 		const struct cli_neighbor *row = &store->neighbors[i];
-		char name[CLI_NAME_SIZE], mac[20];
+		char name[CLI_NAME_SIZE];
+		char mac[20];
 
 		text_addf(call->out, "%-20.20s %-15s %-15s %s\n", row->system,
 			  cli_port_text(call->session, row->port, false, name),
@@ -538,8 +544,7 @@ const struct cli_family cli_comware = {
 			[CLI_SAYS_LOCKED] = "The configuration is locked by another user.\n",
 			[CLI_SAYS_REJECTED] = "The operation is not allowed.\n",
 			[CLI_SAYS_SAVED] =
-				"Validating file. Please wait...\n"
-				"Saved the current configuration to mainboard device successfully.\n",
+				"Validating file. Please wait...\nSaved the current configuration to mainboard device successfully.\n",
 		},
 	.prompts =
 		{

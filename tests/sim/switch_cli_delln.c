@@ -14,12 +14,15 @@ static void enter_vlan(struct cli_call *call)
 	struct vlan_set vids;
 	struct cli_call inner = *call;
 	struct cli_value value = call->values[0];
-	unsigned first = (unsigned)strtoul(value.text, NULL, 10), last = 0;
+	unsigned first = (unsigned)strtoul(value.text, NULL, 10);
+	unsigned last = 0;
 
 	if (vlan_set_parse(value.text, &vids) == 0)
 		for
 			EACH_VLAN(vid, &vids)
-	last = vid;
+			{
+				last = vid;
+			}
 	if (last == 0 || last > call->session->device->family->vid_high) {
 		text_addf(call->out,
 			  "          Failure Information\n---------------------------------------\n"
@@ -242,12 +245,15 @@ static void vlan_row(struct cli_call *call, unsigned vid)
 
 	for
 		EACH_PORT(port, &tagged)
-	cli_ports_add(&ports, port);
+		{
+			cli_ports_add(&ports, port);
+		}
 	text_addf(call->out, "%-6u %-32.32s ", vid,
 		  cli_vlan_name(store->running, vid, "VLAN{}", name));
 	for (unsigned port = cli_ports_next(&ports, 1); port;) {
 		unsigned end = port;
-		char text[CLI_NAME_SIZE], range[16] = "";
+		char text[CLI_NAME_SIZE];
+		char range[16] = "";
 
 		while (cli_ports_has(&ports, end + 1))
 			end++;
@@ -316,7 +322,8 @@ static void show_lldp(struct cli_call *call)
 			    "------------------\n");
 	for (size_t i = 0; i < store->neighbor_count; i++) {
 		const struct cli_neighbor *row = &store->neighbors[i];
-		char name[CLI_NAME_SIZE], mac[20];
+		char name[CLI_NAME_SIZE];
+		char mac[20];
 
 		text_addf(call->out, "%-10s %-8zu %-21s %-19.19s %-18.18s\n",
 			  cli_port_text(call->session, row->port, false, name), i + 1,
@@ -411,8 +418,8 @@ const struct cli_family cli_delln = {
 			[CLI_SAYS_RESERVED] = "VLAN {} is reserved.\n",
 			[CLI_SAYS_DEFAULT_VLAN] = "ERROR: VLAN {} is the default VLAN.\n",
 			[CLI_SAYS_CREATING] = "",
-			[CLI_SAYS_LOCKED] = "Configuration Database locked by another application "
-					    "- try later\n",
+			[CLI_SAYS_LOCKED] =
+				"Configuration Database locked by another application - try later\n",
 			[CLI_SAYS_REJECTED] = "ERROR: command rejected.\n",
 		},
 	.prompts =
@@ -427,13 +434,12 @@ const struct cli_family cli_delln = {
 	.complaints =
 		{
 			[CLI_INVALID] = "% Invalid input detected at '^' marker.\n\n",
-			[CLI_RANGE] = "Invalid input. Please specify an integer in the range 1 to "
-				      "4093.\n\n",
+			[CLI_RANGE] =
+				"Invalid input. Please specify an integer in the range 1 to 4093.\n\n",
 			[CLI_TOO_MANY] = "% Invalid input detected at '^' marker.\n\n",
 			[CLI_AMBIGUOUS] = "% Ambiguous command\n\n",
 			[CLI_INCOMPLETE] =
-				"\nCommand not found / Incomplete command. Use ? to list "
-				"commands.\n\n",
+				"\nCommand not found / Incomplete command. Use ? to list commands.\n\n",
 		},
 	.has_caret = true,
 	.running = running,

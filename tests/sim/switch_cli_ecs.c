@@ -243,7 +243,10 @@ static void set_frames(struct cli_call *call)
 {
 	for
 		EACH_PORT(number, &call->session->ports)
-	cli_port_at(call->session, number)->is_tagged_only = call->command->argument != 0;
+		{
+			cli_port_at(call->session, number)->is_tagged_only =
+				call->command->argument != 0;
+		}
 }
 
 /* --- files ----------------------------------------------------------- */
@@ -533,6 +536,9 @@ static const struct cli_command commands[] = {
 	{PT, "spanning-tree edge-port", cli_nothing, 0, LOOK},
 };
 
+#define INVALID_RANGE \
+	"% Invalid parameter value/range. Type \"?\" to get more detail information.\n\n"
+
 const struct cli_family cli_ecs = {
 	.name = "ecs",
 	.title = "Edgecore ECS",
@@ -577,8 +583,7 @@ const struct cli_family cli_ecs = {
 	.complaints =
 		{
 			[CLI_INVALID] = "% Invalid input detected at '^' marker.\n\n",
-			[CLI_RANGE] = "% Invalid parameter value/range. Type \"?\" to get more "
-				      "detail information.\n\n",
+			[CLI_RANGE] = INVALID_RANGE,
 			[CLI_TOO_MANY] = "% Invalid input detected at '^' marker.\n\n",
 			[CLI_AMBIGUOUS] = "% Ambiguous command : \"{l}\"\n\n",
 			[CLI_INCOMPLETE] = "% Incomplete command.\n\n",

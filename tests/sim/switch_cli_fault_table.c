@@ -35,7 +35,8 @@ static const struct {
 
 static bool read_number(const char *text, size_t size, uint32_t scale, uint32_t max, uint32_t *ret)
 {
-	char copy[16], *end;
+	char copy[16];
+	char *end;
 	double value;
 
 	if (size == 0 || size >= sizeof(copy))
@@ -84,7 +85,8 @@ static bool read_verbs(const char *text, size_t size, uint32_t *ret)
 static bool read_place(const char *text, size_t size, uint32_t ret[2])
 {
 	const char *colon = memchr(text, ':', size);
-	uint32_t port, vid;
+	uint32_t port;
+	uint32_t vid;
 
 	if (!colon || !read_number(text, (size_t)(colon - text), 1, 1024, &port) ||
 	    !read_number(colon + 1, size - (size_t)(colon - text) - 1, 1, 4094, &vid))
@@ -102,7 +104,8 @@ static bool read_pair(const char *text, size_t size, struct cli_faults *ret)
 	size_t length = equals ? size - key - 1 : 1;
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		uint32_t number = 0, place[2] = {0, 0};
+		uint32_t number = 0;
+		uint32_t place[2] = {0, 0};
 		void *at = (char *)ret + rows[i].at;
 		bool good = false;
 

@@ -78,7 +78,10 @@ static void default_port(struct cli_call *call)
 {
 	for
 		EACH_PORT(port, &call->values[0].ports)
-	*cli_port_at(call->session, port) = cli_port_new(&call->session->device->family->port);
+		{
+			*cli_port_at(call->session, port) =
+				cli_port_new(&call->session->device->family->port);
+		}
 	text_addf(call->out, "Interface %s set to default configuration\n", call->values[0].text);
 }
 
@@ -242,9 +245,12 @@ static void show_vlan(struct cli_call *call)
 		"---- ----- ---------- ----- ------ ------ -------- ---- -------- ------ ------\n");
 	for
 		EACH_VLAN(vid, vlans)
-	text_addf(call->out,
-		  "%-4u enet  %-10u 1500  -      -      -        -    -        0      0   \n", vid,
-		  100000 + vid);
+		{
+			text_addf(
+				call->out,
+				"%-4u enet  %-10u 1500  -      -      -        -    -        0      0   \n",
+				vid, 100000 + vid);
+		}
 	text_add(
 		call->out,
 		"\nRemote SPAN VLANs\n"
@@ -271,7 +277,9 @@ static void switchport(struct cli_call *call, unsigned number)
 	const struct cli_store *store = call->session->device->store;
 	const struct cli_port *port = cli_port_at(call->session, number);
 	bool trunk = port->mode == CLI_TRUNK;
-	char port_name[CLI_NAME_SIZE], access[CLI_NAME_SIZE], native[CLI_NAME_SIZE];
+	char port_name[CLI_NAME_SIZE];
+	char access[CLI_NAME_SIZE];
+	char native[CLI_NAME_SIZE];
 	struct text list = {0};
 
 	text_addf(call->out, "Name: %s\n", cli_port_text(call->session, number, false, port_name));
@@ -368,7 +376,8 @@ static void show_status(struct cli_call *call)
 		 "\nPort      Name               Status       Vlan       Duplex  Speed Type\n");
 	for (unsigned number = 1; number <= store->port_count; number++) {
 		const struct cli_port *port = &store->running->ports[number];
-		char port_name[CLI_NAME_SIZE], vlan_text[16];
+		char port_name[CLI_NAME_SIZE];
+		char vlan_text[16];
 
 		(void)text_format(vlan_text, sizeof(vlan_text), "%u", port->access);
 		text_addf(call->out, "%-9s %-18.18s %-12s %-10s a-full a-1000 10/100/1000BaseTX\n",
@@ -393,7 +402,8 @@ static void show_macs(struct cli_call *call)
 			    "----    -----------       --------    -----\n");
 	for (size_t i = 0; i < store->learned_count; i++) {
 		const struct cli_learned *row = &store->learned[i];
-		char mac[20], port_name[CLI_NAME_SIZE];
+		char mac[20];
+		char port_name[CLI_NAME_SIZE];
 
 		if ((call->command->argument == 1 && row->vid != value->number) ||
 		    (call->command->argument == 2 && row->port != value->number))
@@ -431,7 +441,8 @@ static void show_lldp_detail(struct cli_call *call)
 
 	for (size_t i = 0; i < store->neighbor_count; i++) {
 		const struct cli_neighbor *row = &store->neighbors[i];
-		char port_name[CLI_NAME_SIZE], mac[20];
+		char port_name[CLI_NAME_SIZE];
+		char mac[20];
 
 		text_addf(call->out,
 			  "------------------------------------------------\nLocal Intf: %s\n"
@@ -548,12 +559,12 @@ const struct cli_family cli_ios = {
 	.says =
 		{
 			[CLI_SAYS_NO_VLAN] = "% VLAN {} does not exist.\n",
-			[CLI_SAYS_RESERVED] = "Command rejected: VLAN {} is reserved for FDDI, "
-					      "Token Ring.\n",
+			[CLI_SAYS_RESERVED] =
+				"Command rejected: VLAN {} is reserved for FDDI, Token Ring.\n",
 			[CLI_SAYS_DEFAULT_VLAN] = "%Default VLAN {} may not be deleted.\n",
 			[CLI_SAYS_CREATING] = "% Access VLAN does not exist. Creating vlan {}\n",
-			[CLI_SAYS_LOCKED] = "Configuration mode is locked by process '42' user "
-					    "'someone' from terminal '3'. Please try later.\n",
+			[CLI_SAYS_LOCKED] =
+				"Configuration mode is locked by process '42' user 'someone' from terminal '3'. Please try later.\n",
 			[CLI_SAYS_REJECTED] = "Command rejected: not allowed on this interface.\n",
 			[CLI_SAYS_SAVED] = "Building configuration...\n[OK]\n",
 		},

@@ -129,7 +129,8 @@ static int read_password(const struct options *options, char **ret)
 
 static int seed(struct cli_store *store, const char *path)
 {
-	char *text = NULL, wrong[128] = "";
+	char *text = NULL;
+	char wrong[128] = "";
 	size_t size = 0;
 	int rc = file_read(path, FILE_MAX, &text, &size);
 

@@ -109,13 +109,17 @@ static void show_vlan(struct cli_call *call)
 	text_add(call->out, vlan_head);
 	for
 		EACH_VLAN(vid, vlans)
-	vlan_row(call, vid);
+		{
+			vlan_row(call, vid);
+		}
 	if (call->command->argument)
 		return;
 	text_add(call->out, "\nVLAN Type         Vlan-mode\n---- -----        ----------\n");
 	for
 		EACH_VLAN(vid, vlans)
-	text_addf(call->out, "%-4u enet         CE     \n", vid);
+		{
+			text_addf(call->out, "%-4u enet         CE     \n", vid);
+		}
 	text_add(call->out,
 		 "\nRemote SPAN VLANs\n"
 		 "-------------------------------------------------------------------\n\n"
@@ -145,7 +149,9 @@ static void switchport(struct cli_call *call, unsigned number)
 {
 	const struct cli_config *config = call->session->device->store->running;
 	const struct cli_port *port = cli_port_at(call->session, number);
-	char name[CLI_NAME_SIZE], access[CLI_NAME_SIZE], native[CLI_NAME_SIZE];
+	char name[CLI_NAME_SIZE];
+	char access[CLI_NAME_SIZE];
+	char native[CLI_NAME_SIZE];
 	struct text list = {0};
 
 	text_addf(call->out, "Name: %s\n", cli_port_text(call->session, number, true, name));
@@ -305,9 +311,8 @@ const struct cli_family cli_nxos = {
 			[CLI_SAYS_CREATING] = "",
 			[CLI_SAYS_LOCKED] = "Configuration is locked by another session\n",
 			[CLI_SAYS_REJECTED] = "ERROR: Operation failed: command rejected\n",
-			[CLI_SAYS_SAVED] = "[########################################] 100%\n"
-					   "Copy complete, now saving to disk (please wait)...\n"
-					   "Copy complete.\n",
+			[CLI_SAYS_SAVED] =
+				"[########################################] 100%\nCopy complete, now saving to disk (please wait)...\nCopy complete.\n",
 		},
 	.prompts =
 		{

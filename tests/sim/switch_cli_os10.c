@@ -256,7 +256,8 @@ static void show_lldp(struct cli_call *call)
 			    "--------------------------\n");
 	for (size_t i = 0; i < store->neighbor_count; i++) {
 		const struct cli_neighbor *row = &store->neighbors[i];
-		char name[CLI_NAME_SIZE], mac[20];
+		char name[CLI_NAME_SIZE];
+		char mac[20];
 
 		text_addf(call->out, "%-19s %-20.20s %-39.39s %s\n",
 			  cli_port_text(call->session, row->port, true, name), row->system,

@@ -74,7 +74,8 @@ static void move(struct cli_port *port, unsigned vid, unsigned how)
 
 static void members(struct cli_call *call)
 {
-	unsigned vid = vlan_set_next(&call->session->vids, 1), how = call->command->argument;
+	unsigned vid = vlan_set_next(&call->session->vids, 1);
+	unsigned how = call->command->argument;
 
 	for
 		EACH_PORT(number, &call->values[0].ports)
@@ -173,7 +174,8 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 static void write_vlan(const struct cli_session *session, const struct cli_config *config,
 		       unsigned vid, struct text *out)
 {
-	struct cli_ports tagged = {{0}}, untagged = {{0}};
+	struct cli_ports tagged = {{0}};
+	struct cli_ports untagged = {{0}};
 
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		const struct cli_port *port = &config->ports[number];
@@ -287,7 +289,8 @@ static void show_lldp(struct cli_call *call)
 		 " ------------------------------------------------------------------\n");
 	for (size_t i = 0; i < store->neighbor_count; i++) {
 		const struct cli_neighbor *row = &store->neighbors[i];
-		char name[CLI_NAME_SIZE], mac[20];
+		char name[CLI_NAME_SIZE];
+		char mac[20];
 
 		text_addf(call->out, " %-12s %-15.15s %-17.17s %s\n",
 			  cli_port_text(call->session, row->port, false, name), row->system,
@@ -360,8 +363,7 @@ const struct cli_family cli_os9 = {
 			[CLI_SAYS_DEFAULT_VLAN] = "% Error: Cannot delete default Vlan {}.\n",
 			[CLI_SAYS_CREATING] = "",
 			[CLI_SAYS_LOCKED] =
-				"% Error: User \"someone\" on line vty1 is in exclusive "
-				"configuration mode.\n",
+				"% Error: User \"someone\" on line vty1 is in exclusive configuration mode.\n",
 			[CLI_SAYS_REJECTED] = "% Error: Command rejected.\n",
 			[CLI_SAYS_SAVED] = "!\n",
 		},

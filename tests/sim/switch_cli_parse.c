@@ -27,7 +27,8 @@ unsigned cli_port_parse(const struct cli_port_naming *naming, unsigned count, co
 			size_t *ret_used)
 {
 	const char *at = text;
-	size_t letters = 0, stem = strlen(naming->stem);
+	size_t letters = 0;
+	size_t stem = strlen(naming->stem);
 	unsigned long number;
 	char *end;
 
@@ -76,7 +77,8 @@ bool cli_ports_parse(const struct cli_port_naming *naming, unsigned count, const
 
 	do {
 		size_t used = 0;
-		unsigned low, high;
+		unsigned low;
+		unsigned high;
 
 		text += strspn(text, " ");
 		low = cli_port_parse(naming, count, text, &used);
@@ -189,14 +191,17 @@ static size_t rows_of(const struct cli_grammar *grammar)
 /* Rows that go on with this very keyword stay; how many different ones would do? */
 static unsigned take_keyword(struct walk *walk)
 {
-	const char *chosen = NULL, *token = walk->line + walk->at;
+	const char *chosen = NULL;
+	const char *token = walk->line + walk->at;
 	size_t chosen_size = 0;
 	unsigned distinct = 0;
 	int best = 0;
 
 	for (size_t i = 0; i < rows_of(walk->grammar); i++) {
-		const char *word, *found = NULL;
-		size_t size = 0, found_size = 0;
+		const char *word;
+		const char *found = NULL;
+		size_t size = 0;
+		size_t found_size = 0;
 		bool optional;
 		int match;
 
@@ -220,8 +225,10 @@ static unsigned take_keyword(struct walk *walk)
 	if (distinct != 1)
 		return distinct;
 	for (size_t i = 0; i < rows_of(walk->grammar); i++) {
-		const char *word, *found = NULL;
-		size_t size = 0, found_size = 0;
+		const char *word;
+		const char *found = NULL;
+		size_t size = 0;
+		size_t found_size = 0;
 		bool optional;
 
 		word = walk->alive[i] ? pattern_word(walk->grammar->rows[i].pattern, walk->word,
@@ -443,8 +450,10 @@ void cli_parse_help(const struct cli_grammar *grammar, uint32_t modes, const cha
 		next_word(&walk);
 	}
 	for (size_t i = 0; parsed && i < rows_of(grammar); i++) {
-		const char *word, *found = NULL;
-		size_t word_size = 0, found_size = 0;
+		const char *word;
+		const char *found = NULL;
+		size_t word_size = 0;
+		size_t found_size = 0;
 		bool optional;
 		char copy[CLI_NAME_SIZE];
 

@@ -66,7 +66,9 @@ static void move_all(struct cli_call *call, unsigned vid, const struct cli_ports
 {
 	for
 		EACH_PORT(number, ports)
-	move(cli_port_at(call->session, number), vid, call->command->argument);
+		{
+			move(cli_port_at(call->session, number), vid, call->command->argument);
+		}
 }
 
 /* `untagged 1-4` in a VLAN. */
@@ -109,7 +111,9 @@ static void port_members(struct cli_call *call)
 		return;
 	for
 		EACH_VLAN(vid, vids)
-	move_all(call, vid, &call->session->ports);
+		{
+			move_all(call, vid, &call->session->ports);
+		}
 }
 
 static void delete_vlan(struct cli_session *session, unsigned vid)
@@ -244,7 +248,9 @@ static void running(const struct cli_session *session, const struct cli_config *
 	}
 	for
 		EACH_VLAN(vid, &config->vlans)
-	write_vlan(config, vid, count, out);
+		{
+			write_vlan(config, vid, count, out);
+		}
 }
 
 /* --- showing --------------------------------------------------------- */
@@ -282,8 +288,10 @@ static void show_vlans(struct cli_call *call)
 		  (unsigned)VLANS_MAX);
 	for
 		EACH_VLAN(vid, &call->session->device->store->running->vlans)
-	text_addf(call->out, "  %-7u %-32s | Port-based No    No   \n", vid,
-		  name_of(call, vid, name));
+		{
+			text_addf(call->out, "  %-7u %-32s | Port-based No    No   \n", vid,
+				  name_of(call, vid, name));
+		}
 	text_add(call->out, " \n");
 }
 

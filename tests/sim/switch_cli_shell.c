@@ -7,31 +7,35 @@
 
 /* --- files ----------------------------------------------------------- */
 
-static struct cli_file *file_at(const struct cli_store *store, const char *path)
+/* Its place; their number when it is not there. */
+static size_t place_of(const struct cli_store *store, const char *path)
 {
-	for (size_t i = 0; i < COUNT_OF(store->files); i++) {
-		if (store->files[i].text && strcmp(store->files[i].path, path) == 0)
-			return (struct cli_file *)(uintptr_t)&store->files[i];
-	}
-	return NULL;
+	size_t i = 0;
+
+	while (i < COUNT_OF(store->files) &&
+	       (!store->files[i].text || strcmp(store->files[i].path, path) != 0))
+		i++;
+	return i;
 }
 
 const char *cli_file_get(const struct cli_store *store, const char *path)
 {
-	const struct cli_file *file = file_at(store, path);
+	size_t place = place_of(store, path);
 
-	return file ? file->text : NULL;
+	return place < COUNT_OF(store->files) ? store->files[place].text : NULL;
 }
 
 bool cli_file_put(struct cli_store *store, const char *path, const char *text, bool append)
 {
-	struct cli_file *file = file_at(store, path);
+	size_t place = place_of(store, path);
+	struct cli_file *file;
 	struct text whole = {0};
 
-	for (size_t i = 0; !file && i < COUNT_OF(store->files); i++) {
-		if (!store->files[i].text)
-			file = &store->files[i];
+	if (place == COUNT_OF(store->files)) {
+		for (place = 0; place < COUNT_OF(store->files) && store->files[place].text;)
+			place++;
 	}
+	file = place < COUNT_OF(store->files) ? &store->files[place] : NULL;
 	if (!file || !text_copy(file->path, sizeof(file->path), path))
 		return false;
 	text_add(&whole, append && file->text ? file->text : "");
@@ -43,12 +47,12 @@ bool cli_file_put(struct cli_store *store, const char *path, const char *text, b
 
 bool cli_file_remove(struct cli_store *store, const char *path)
 {
-	struct cli_file *file = file_at(store, path);
+	size_t place = place_of(store, path);
 
-	if (!file)
+	if (place == COUNT_OF(store->files))
 		return false;
-	free(file->text);
-	*file = (struct cli_file){0};
+	free(store->files[place].text);
+	store->files[place] = (struct cli_file){0};
 	return true;
 }
 
@@ -308,7 +312,8 @@ static void put_status(char *word, int status)
 static int run_simple(struct cli_session *session, struct simple *simple, bool is_piped,
 		      const struct text *in, struct text *out, struct text *err)
 {
-	struct text document = {0}, unheard = {0};
+	struct text document = {0};
+	struct text unheard = {0};
 	struct shell_call call = {
 		.session = session,
 		.argc = simple->count,
@@ -344,7 +349,8 @@ static int run_simple(struct cli_session *session, struct simple *simple, bool i
 static int run_pipe(struct cli_session *session, const struct shell_tokens *tokens, size_t *at,
 		    bool is_skipped, struct text *out)
 {
-	struct text carried = {0}, err = {0};
+	struct text carried = {0};
+	struct text err = {0};
 	bool is_first = true, goes_on = true;
 	int status = session->status;
 

@@ -216,7 +216,8 @@ static int switchport_mode(struct sonic_call *call)
 {
 	static const char *const words[] = {"access", "trunk", "routed"};
 	static const enum cli_link links[] = {CLI_LINK_ACCESS, CLI_LINK_TRUNK, CLI_LINK_ROUTED};
-	const char *mode = call->arguments[0], *name = call->arguments[1];
+	const char *mode = call->arguments[0];
+	const char *name = call->arguments[1];
 	struct cli_port *port;
 	size_t i = 0;
 	int status;
@@ -395,7 +396,8 @@ static int list_checkpoints(struct sonic_call *call)
 	char *text;
 
 	for (size_t i = 0; i < COUNT_OF(store->files); i++) {
-		const char *path = store->files[i].path, *at = strrchr(path, '/');
+		const char *path = store->files[i].path;
+		const char *at = strrchr(path, '/');
 		const char *end = strstr(path, ".cp.json");
 
 		if (store->files[i].text && at && end)

@@ -86,8 +86,10 @@ static void add_table(json_t *db, const char *name, json_t *table)
 
 json_t *sonic_config_json(const struct cli_session *session, const struct cli_config *config)
 {
-	json_t *db = json_object(), *ports = json_object(), *vlans = json_object(),
-	       *members = json_object();
+	json_t *db = json_object();
+	json_t *ports = json_object();
+	json_t *vlans = json_object();
+	json_t *members = json_object();
 
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		const struct cli_port *port = &config->ports[number];
@@ -180,7 +182,8 @@ static bool read_member(const struct cli_session *session, const char *key, cons
 	const char *bar = strchr(key, '|');
 	char name[CLI_NAME_SIZE];
 	struct cli_port *port;
-	unsigned vid, number;
+	unsigned vid;
+	unsigned number;
 
 	if (!bar || !text_format(name, sizeof(name), "%.*s", (int)(bar - key), key))
 		return refuse(why, "Missing required element \"port\" in \"VLAN_MEMBER_LIST\".");
@@ -246,7 +249,8 @@ static bool read_port(const char *name, const json_t *row, struct cli_port *port
 bool sonic_config_read(const struct cli_session *session, const json_t *db, struct cli_config *ret,
 		       struct text *why)
 {
-	json_t *ports = json_object_get(db, "PORT"), *row;
+	json_t *ports = json_object_get(db, "PORT");
+	json_t *row;
 	const char *key;
 
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {

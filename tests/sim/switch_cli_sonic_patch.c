@@ -114,7 +114,8 @@ static bool one(json_t *document, const json_t *step, struct text *why)
 	const char *op = json_string_value(json_object_get(step, "op"));
 	const char *path = json_string_value(json_object_get(step, "path"));
 	const char *from = json_string_value(json_object_get(step, "from"));
-	json_t *value = json_object_get(step, "value"), *old = NULL;
+	json_t *value = json_object_get(step, "value");
+	json_t *old = NULL;
 	bool good = false;
 
 	if (!op || !path) {

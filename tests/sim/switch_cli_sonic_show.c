@@ -179,8 +179,10 @@ int sonic_vlan_brief(struct sonic_call *call)
 
 	for (unsigned vid = vlan_set_next(&store->running->vlans, 2); vid;
 	     vid = vlan_set_next(&store->running->vlans, vid + 1)) {
-		struct text ports = {0}, modes = {0};
-		char id[8], name[CLI_NAME_SIZE];
+		struct text ports = {0};
+		struct text modes = {0};
+		char id[8];
+		char name[CLI_NAME_SIZE];
 
 		for (unsigned at = next_member(store, vid, 1); at;
 		     at = next_member(store, vid, at + 1)) {
@@ -209,7 +211,8 @@ int sonic_vlan_config(struct sonic_call *call)
 	for (unsigned vid = vlan_set_next(&store->running->vlans, 2); vid;
 	     vid = vlan_set_next(&store->running->vlans, vid + 1)) {
 		unsigned at = next_member(store, vid, 1);
-		char vlan[16], name[CLI_NAME_SIZE];
+		char vlan[16];
+		char name[CLI_NAME_SIZE];
 
 		(void)text_format(vlan, sizeof(vlan), "Vlan%u", vid);
 		do {
@@ -246,7 +249,9 @@ int sonic_interfaces_status(struct sonic_call *call)
 
 	for (unsigned number = 1; number <= store->port_count; number++) {
 		const struct cli_port *port = &store->running->ports[number];
-		char name[CLI_NAME_SIZE], lanes[CLI_NAME_SIZE], alias[CLI_NAME_SIZE];
+		char name[CLI_NAME_SIZE];
+		char lanes[CLI_NAME_SIZE];
+		char alias[CLI_NAME_SIZE];
 
 		(void)sonic_port_name(session, number, name);
 		if (call->count > 0 && strcmp(call->arguments[0], name) != 0)
@@ -275,7 +280,10 @@ int sonic_mac(struct sonic_call *call)
 	cli_store_learn(store);
 	for (size_t i = 0; i < store->learned_count; i++) {
 		const struct cli_learned *row = &store->learned[i];
-		char mac[20], name[CLI_NAME_SIZE], line[8], vid[8];
+		char mac[20];
+		char name[CLI_NAME_SIZE];
+		char line[8];
+		char vid[8];
 
 		(void)cli_mac_text(row->mac, 1, ':', mac);
 		for (size_t c = 0; mac[c]; c++)
@@ -329,7 +337,8 @@ int sonic_lldp_neighbors(struct sonic_call *call)
 	text_addf(call->shell->out, "%sLLDP neighbors:\n%s", rule, rule);
 	for (size_t i = 0; i < store->neighbor_count; i++) {
 		const struct cli_neighbor *row = &store->neighbors[i];
-		char name[CLI_NAME_SIZE], mac[20];
+		char name[CLI_NAME_SIZE];
+		char mac[20];
 
 		text_addf(
 			call->shell->out,

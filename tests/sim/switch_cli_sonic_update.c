@@ -56,7 +56,9 @@ enum rows { ROWS_GONE, ROWS_NEW, ROWS_TAGGED, ROWS_UNTAGGED };
 static void compare(const char *table, const json_t *old, const json_t *new, enum rows rows,
 		    struct changes *ret)
 {
-	json_t *from = json_object_get(old, table), *to = json_object_get(new, table), *row;
+	json_t *from = json_object_get(old, table);
+	json_t *to = json_object_get(new, table);
+	json_t *row;
 	const char *key;
 
 	json_object_foreach(rows == ROWS_GONE ? from : to, key, row)
@@ -138,13 +140,13 @@ static bool make(struct shell_call *call, const struct changes *changes)
 }
 
 /* Tables that nobody can have: none of the models knows them. */
-static bool has_strangers(const json_t *db, struct text *why)
+static bool has_strangers(json_t *db, struct text *why)
 {
 	static const char *const known[] = {"DEVICE_METADATA", "PORT", "VLAN", "VLAN_MEMBER"};
 	const char *key;
 	json_t *table;
 
-	json_object_foreach((json_t *)(uintptr_t)db, key, table)
+	json_object_foreach(db, key, table)
 	{
 		size_t i = 0;
 
@@ -214,7 +216,8 @@ static bool check_and_make(struct shell_call *call, json_t *old, json_t *target,
 		good = sonic_config_read(call->session, target, config, why);
 	}
 	if (good) {
-		const char *some = changes.count == 1 ? "" : "s", *end = changes.count ? ":" : ".";
+		const char *some = changes.count == 1 ? "" : "s";
+		const char *end = changes.count ? ":" : ".";
 
 		text_addf(call->out,
 			  "Patch Applier: The localhost patch was converted into %zu change%s%s\n"
@@ -257,7 +260,9 @@ bool sonic_update(struct shell_call *call, const char *text, bool is_patch, bool
 {
 	const struct cli_config *running = call->session->device->store->running;
 	json_error_t error;
-	json_t *given = json_loads(text, 0, &error), *old, *target;
+	json_t *given = json_loads(text, 0, &error);
+	json_t *old;
+	json_t *target;
 	struct text reason = {0};
 	bool good;
 

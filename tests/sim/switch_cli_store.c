@@ -113,14 +113,20 @@ void cli_store_reboot(struct cli_store *store)
 
 static bool seed_line(struct cli_store *store, const char *line)
 {
-	char word[16] = "", mac[32] = "", port_id[CLI_NAME_SIZE] = "", system[CLI_NAME_SIZE] = "";
-	unsigned a = 0, b = 0;
+	char word[16] = "";
+	char mac[32] = "";
+	char port_id[CLI_NAME_SIZE] = "";
+	char system[CLI_NAME_SIZE] = "";
+	unsigned a = 0;
+	unsigned b = 0;
 	int at = 0;
 
+	// NOLINTNEXTLINE(cert-err34-c): the widths bound the numbers
 	if (sscanf(line, "vlan %4u %64s", &a, system) >= 1 && a >= VLAN_FIRST && a <= VLAN_LAST) {
 		cli_store_create(store, a, system);
 		return true;
 	}
+	// NOLINTNEXTLINE(cert-err34-c): the widths bound the numbers
 	if (sscanf(line, "mac %3u %4u %31s", &a, &b, mac) == 3 && a <= store->port_count &&
 	    b <= VLAN_LAST && store->learned_count < CLI_FACTS_MAX) {
 		struct cli_learned *row = &store->learned[store->learned_count];
@@ -129,6 +135,7 @@ static bool seed_line(struct cli_store *store, const char *line)
 		store->learned_count++;
 		return mac_parse(mac, &row->mac) == 0;
 	}
+	// NOLINTNEXTLINE(cert-err34-c): the widths bound the numbers
 	if (sscanf(line, "neighbor %3u %31s %64s %64s", &a, mac, port_id, system) == 4 &&
 	    a <= store->port_count && store->neighbor_count < CLI_PORTS_MAX) {
 		struct cli_neighbor *row = &store->neighbors[store->neighbor_count++];

@@ -51,7 +51,9 @@ static void patches(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		char texts[3][256] = {""};
-		json_t *document, *patch, *after;
+		json_t *document;
+		json_t *patch;
+		json_t *after;
 		struct text why = {0};
 
 		(void)text_copy(texts[0], 256, cases[i].before);

@@ -38,7 +38,8 @@ void cli_config_free(struct cli_config *config)
 static const char *parse_range(const char *at, struct vlan_set *set)
 {
 	char *end;
-	unsigned long low = strtoul(at, &end, 10), high = low;
+	unsigned long low = strtoul(at, &end, 10);
+	unsigned long high = low;
 	const char *dash;
 
 	if (end == at || low < VLAN_FIRST || low > VLAN_LAST)

@@ -352,7 +352,8 @@ static void on_opened(void *context)
 /* Lines that are whole are cleaned once; of the last one only its bytes are kept. */
 static void take_bytes(struct cli_dialogue *dialogue, const char *bytes, size_t size)
 {
-	struct text *raw = &dialogue->raw, *clean = &dialogue->clean;
+	struct text *raw = &dialogue->raw;
+	struct text *clean = &dialogue->clean;
 	const char *newline;
 
 	if (clean->data) {

@@ -232,7 +232,9 @@ static void port_lists(const struct cli_config *config, const struct cli_port *p
 		       const struct port_vlans *after, struct values *values)
 {
 	const struct cli_dialect *dialect = config->dialect;
-	struct vlan_set allowed = after->tagged, untagged = {{0}}, now = {{0}};
+	struct vlan_set allowed = after->tagged;
+	struct vlan_set untagged = {{0}};
+	struct vlan_set now = {{0}};
 	struct vlan_set *lists = values->lists;
 
 	if (!dialect->native_apart)
@@ -341,7 +343,8 @@ int cli_plan_edit(const struct cli_config *config, const struct switch_edit *edi
 bool cli_plan_holds(const struct cli_config *config, const struct switch_edit *edit)
 {
 	struct cli_port blank = {.mode = config->dialect->default_mode};
-	struct port_vlans vlans, after = edit->after;
+	struct port_vlans vlans;
+	struct port_vlans after = edit->after;
 	const struct cli_port *port;
 
 	if (edit->kind != EDIT_PORT)

@@ -40,7 +40,8 @@ static const char *long_kind(const struct cli_dialect *dialect, const char *kind
 void cli_port_name(const struct cli_dialect *dialect, const char *name, char *ret, size_t room)
 {
 	size_t length;
-	const char *kind, *number;
+	const char *kind;
+	const char *number;
 
 	name += strspn(name, " \t");
 	length = kind_length(name);
@@ -80,7 +81,8 @@ bool cli_port_name_ok(const char *name)
 
 bool cli_port_same(const struct cli_dialect *dialect, const char *a, const char *b)
 {
-	char one[NAME_ROOM], other[NAME_ROOM];
+	char one[NAME_ROOM];
+	char other[NAME_ROOM];
 
 	cli_port_name(dialect, a, one, sizeof(one));
 	cli_port_name(dialect, b, other, sizeof(other));
@@ -110,8 +112,10 @@ static void each_name(const struct cli_dialect *dialect, const char *name, cli_p
 static bool each_range(const struct cli_dialect *dialect, const char *first, const char *last,
 		       cli_port_fn fn, void *context)
 {
-	size_t head = head_length(first), tail = head_length(last);
-	unsigned long low, high;
+	size_t head = head_length(first);
+	size_t tail = head_length(last);
+	unsigned long low;
+	unsigned long high;
 
 	if (!first[head] || !last[tail])
 		return false;

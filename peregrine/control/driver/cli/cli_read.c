@@ -132,7 +132,8 @@ static bool on_lldp_row(void *context, const struct cli_lldp_row *row)
 {
 	struct cli_read *read = context;
 	struct switch_reading *reading = &read->reading;
-	struct switch_neighbor *neighbors, *neighbor;
+	struct switch_neighbor *neighbors;
+	struct switch_neighbor *neighbor;
 	uint8_t mac[6];
 	uint32_t index = port_index(read, row->local);
 

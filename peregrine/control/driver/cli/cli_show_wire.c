@@ -29,7 +29,8 @@ static bool next_line(const char **text, struct words *ret)
 	*text = at + left + (at[left] == '\n');
 	ret->count = 0;
 	while (left && ret->count < WORD_LIMIT) {
-		size_t space = strspn(at, " \t|"), length;
+		size_t space = strspn(at, " \t|");
+		size_t length;
 
 		if (space >= left)
 			break;
@@ -48,10 +49,12 @@ static bool next_line(const char **text, struct words *ret)
 bool cli_mac_parse(const char *word, size_t length, uint8_t ret[6])
 {
 	uint8_t mac[6] = {0};
-	size_t digits = 0, marks = 0;
+	size_t digits = 0;
+	size_t marks = 0;
 
 	for (size_t i = 0; i < length; i++) {
-		unsigned byte = (unsigned char)word[i], value;
+		unsigned byte = (unsigned char)word[i];
+		unsigned value;
 
 		if (byte == ':' || byte == '-' || byte == '.') {
 			marks++;
@@ -251,7 +254,8 @@ static const char *value_of(const char *line, const char *word)
 /* "18[GigabitEthernet1/0/18]:" of Comware: what is in the brackets. */
 static void local_port(const struct cli_dialect *dialect, char *value, char *ret, size_t room)
 {
-	char *open = strchr(value, '['), *close = open ? strchr(open, ']') : NULL;
+	char *open = strchr(value, '[');
+	char *close = open ? strchr(open, ']') : NULL;
 
 	if (close) {
 		*close = '\0';

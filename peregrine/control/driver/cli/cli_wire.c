@@ -188,7 +188,8 @@ bool cli_prompt_parse(const char *line, enum cli_prompt kind, struct cli_prompt_
 
 bool cli_prompt_same(const char *base, const char *other)
 {
-	size_t length = strlen(base), other_length = strlen(other);
+	size_t length = strlen(base);
+	size_t other_length = strlen(other);
 
 	if (length > other_length)
 		length = other_length;
