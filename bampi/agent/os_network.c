@@ -215,7 +215,8 @@ void os_netplan_text(const struct os_settings *settings, struct text *ret)
 
 			if (nic->kind != parts[p].kind)
 				continue;
-			text_addf(ret, begun ? "" : "  %s:\n", parts[p].title);
+			if (!begun)
+				text_addf(ret, "  %s:\n", parts[p].title);
 			begun = true;
 			text_addf(ret, "    %s:\n", nic->name);
 			parts[p].write(settings, nic, ret);

@@ -367,7 +367,8 @@ static int show_nics(const struct command_input *input, const json_t *pdci)
 	CLEANUP(json_decrefp) json_t *rows = json_array();
 	const json_t *node;
 	json_t *nic;
-	size_t i, j;
+	size_t i;
+	size_t j;
 
 	json_array_foreach(json_object_get(pdci, "nodes"), i, node)
 	{

@@ -39,7 +39,8 @@ static void check_nics(const json_t *body, const json_t *nics)
 	for (size_t i = 0; i < json_array_size(nics); i++) {
 		const json_t *nic = json_array_get(nics, i);
 		const char *mode = word_of(nic, "mode");
-		size_t untagged = 0, all = 0;
+		size_t untagged = 0;
+		size_t all = 0;
 
 		assert(is_network(body, word_of(nic, "network")));
 		for (size_t j = 0; j < json_array_size(nics); j++) {
@@ -106,7 +107,8 @@ static void check_prefixes(const json_t *networks)
 {
 	for (size_t i = 0; i < json_array_size(networks); i++) {
 		const char *text = word_of(json_array_get(networks, i), "prefix");
-		struct ipv4_prefix a, b;
+		struct ipv4_prefix a;
+		struct ipv4_prefix b;
 
 		if (!text)
 			continue;

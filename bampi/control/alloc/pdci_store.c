@@ -212,12 +212,20 @@ int pdci_nodes_read(const PGresult *result, struct alloc_node **ret, size_t *ret
 	return 0;
 }
 
-static int take(struct db *db, const struct db_query *query, const struct pdci_claim *claim,
-		const struct alloc_node nodes[], const struct alloc_answer *answer, db_result_fn fn,
-		void *context)
+/* Who gets the answer of a statement. */
+struct answer_to {
+	struct db *db;
+	db_result_fn fn;
+	void *context;
+};
+
+static int take(const struct answer_to *to, const struct db_query *query,
+		const struct pdci_claim *claim, const struct alloc_node nodes[],
+		const struct alloc_answer *answer)
 {
 	CLEANUP(text_done) struct text picks = {0};
-	char id[24], generation[24];
+	char id[24];
+	char generation[24];
 
 	number(id, claim->id);
 	number(generation, claim->generation);
@@ -231,27 +239,29 @@ static int take(struct db *db, const struct db_query *query, const struct pdci_c
 
 	const char *params[] = {id, generation, text_get(&picks)};
 
-	return db_submit(db, query, params, fn, context);
+	return db_submit(to->db, query, params, to->fn, to->context);
 }
 
 int pdci_store_allocate(struct db *db, const struct pdci_claim *claim,
 			const struct alloc_node nodes[], const struct alloc_answer *answer,
 			db_result_fn fn, void *context)
 {
-	return take(db, &allocate_query, claim, nodes, answer, fn, context);
+	return take(&(struct answer_to){db, fn, context}, &allocate_query, claim, nodes, answer);
 }
 
 int pdci_store_replace_take(struct db *db, const struct pdci_claim *claim,
 			    const struct alloc_node nodes[], const struct alloc_answer *answer,
 			    db_result_fn fn, void *context)
 {
-	return take(db, &replace_take_query, claim, nodes, answer, fn, context);
+	return take(&(struct answer_to){db, fn, context}, &replace_take_query, claim, nodes,
+		    answer);
 }
 
 static int step(struct db *db, const struct db_query *query, const struct pdci_claim *claim,
 		const char *node, db_result_fn fn, void *context)
 {
-	char id[24], generation[24];
+	char id[24];
+	char generation[24];
 	const char *params[] = {id, generation, node};
 
 	number(id, claim->id);
