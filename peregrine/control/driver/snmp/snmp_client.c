@@ -69,7 +69,10 @@ int snmp_client_new(struct loop *loop, struct snmp_client **ret)
 
 	if (client)
 		client->engines = calloc(ENGINE_CACHE, sizeof(*client->engines));
-	if (!client || !client->engines) {
+	if (client && client->engines)
+		client->holders = calloc(ENGINE_CACHE, sizeof(*client->holders));
+	if (!client || !client->engines || !client->holders) {
+		free(client ? client->engines : NULL);
 		free(client);
 		return -ENOMEM;
 	}
@@ -85,6 +88,7 @@ void snmp_client_free(struct snmp_client *client)
 		return;
 	snmp_shutdown("haas");
 	sodium_memzero(client->keys, sizeof(client->keys));
+	free(client->holders);
 	free(client->engines);
 	free(client);
 }

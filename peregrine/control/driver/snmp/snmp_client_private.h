@@ -29,6 +29,7 @@ enum {
 	GOOD_IN_A_ROW = 8,
 	BINDINGS_FIRST = 64, /* about a full Ethernet frame */
 	BINDINGS_LEAST = 16,
+	TWIN_MS = 600000, /* so long a shared engine id is told */
 };
 
 struct snmp_engine {
@@ -46,8 +47,11 @@ struct snmp_key {
 	size_t size;
 };
 
+struct snmp_peer;
+
 struct snmp_client {
 	struct loop *loop;
+	struct snmp_peer **holders;  /* by hash of engine ids; ENGINE_CACHE: snmp_engine_take */
 	struct snmp_engine *engines; /* hash by peer, linear probing; ENGINE_CACHE */
 	size_t engine_count;
 	struct snmp_key keys[KEY_CACHE];
@@ -61,6 +65,15 @@ void snmp_engine_put(struct snmp_client *client, const char *peer, const uint8_t
  * cannot be. */
 MUST_USE int snmp_engine_credentials(struct snmp_client *client,
 				     const struct switch_endpoint *endpoint, netsnmp_session *ret);
+/* Net-SNMP knows one user's keys and one clock for an engine id. Switches that share one (cloned
+ * configurations) have theirs in turn: the peer's are with Net-SNMP from here on. Before anything
+ * of it is sent or read. */
+void snmp_engine_take(struct snmp_peer *peer);
+/* The session is to be opened for this engine: its keys will be made, its clock is as it was, or
+ * unknown when `anew`. */
+void snmp_engine_enter(struct snmp_peer *peer, const struct snmp_engine *engine, bool anew);
+/* The session has ended: its keys are forgotten. */
+void snmp_engine_leave(struct snmp_peer *peer);
 /* A request that any v3 agent answers with its engine id. NULL: no memory. */
 netsnmp_pdu *snmp_engine_probe(void);
 /* The message of an ask, with the community or context that it needs. NULL: no memory, or a value

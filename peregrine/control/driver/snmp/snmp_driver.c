@@ -234,6 +234,12 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 		if (!rc)
 			return;
 	}
+	if (!rc && snmp_peer_twin(one->peer)[0])
+		snmp_facts_odd(
+			&one->facts,
+			"switch %s answers with the same SNMPv3 engine id: one's configuration "
+			"is a copy",
+			snmp_peer_twin(one->peer));
 	if (!rc)
 		rc = snmp_reading_make(&one->facts, parts, one->request->only_ports, &reading);
 	if (rc) {

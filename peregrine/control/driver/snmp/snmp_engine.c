@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/text.h"
 
-#include "peregrine/control/driver/snmp/snmp_client_private.h"
+#include "peregrine/control/driver/snmp/snmp_peer_private.h"
 
 /* FNV-1a. */
 static size_t slot_of(const char *peer)
@@ -165,4 +166,113 @@ netsnmp_pdu *snmp_engine_probe(void)
 		return NULL;
 	}
 	return pdu;
+}
+
+/* --- engine ids that several switches have ------------------------------------- */
+
+static struct snmp_peer **holder_of(const struct snmp_peer *peer)
+{
+	uint32_t hash = 2166136261U;
+	struct snmp_peer **at;
+
+	for (size_t i = 0; i < peer->engine_size; i++)
+		hash = (hash ^ peer->engine_id[i]) * 16777619U;
+	at = &peer->client->holders[hash % ENGINE_CACHE];
+	while (*at && ((*at)->engine_size != peer->engine_size ||
+		       memcmp((*at)->engine_id, peer->engine_id, peer->engine_size) != 0))
+		at = &(*at)->next_holder;
+	return at;
+}
+
+/* Takes the user out of Net-SNMP's list; NULL when it is not there. */
+static struct usmUser *user_take(const struct snmp_peer *peer)
+{
+	struct usmUser *user =
+		usm_get_user(peer->engine_id, peer->engine_size, peer->endpoint.snmp_user);
+
+	if (!user)
+		return NULL;
+	(void)usm_remove_user(user); /* returns the rest of the list, which may be nobody */
+	user->next = NULL;
+	user->prev = NULL;
+	return user;
+}
+
+static void let_go(struct snmp_peer *peer)
+{
+	struct snmp_peer **at = holder_of(peer);
+
+	if (*at == peer)
+		*at = peer->next_holder;
+	peer->next_holder = NULL;
+	peer->holds = false;
+	if (get_enginetime(peer->engine_id, (u_int)peer->engine_size, &peer->boots, &peer->time_s,
+			   TRUE))
+		peer->boots = peer->time_s = 0;
+	peer->time_ms = clock_monotonic_ms();
+}
+
+static void tell_twins(struct snmp_peer *a, struct snmp_peer *b)
+{
+	/* Two ways to one switch are no twins. */
+	if (strcmp(a->where, b->where) == 0)
+		return;
+	text_copy(a->twin, sizeof(a->twin), b->endpoint.name);
+	text_copy(b->twin, sizeof(b->twin), a->endpoint.name);
+	a->twin_ms = b->twin_ms = clock_monotonic_ms();
+}
+
+void snmp_engine_take(struct snmp_peer *peer)
+{
+	struct snmp_peer *other;
+	struct snmp_peer **at;
+	int64_t passed_s;
+
+	if (peer->holds || !peer->engine_size)
+		return;
+	other = *holder_of(peer);
+	if (other) {
+		other->user = user_take(other);
+		let_go(other);
+		tell_twins(peer, other);
+	}
+	at = holder_of(peer);
+	*at = peer;
+	peer->holds = true;
+	if (peer->user)
+		usm_add_user(peer->user);
+	peer->user = NULL;
+	/* Nothing known: the look for the engine told Net-SNMP what the agent's clock says. */
+	if (!peer->boots && !other)
+		return;
+	/* 0 and 0: the agent's next authentic message is believed (RFC 3414 3.2 7b). */
+	passed_s = peer->boots ? (clock_monotonic_ms() - peer->time_ms) / 1000 : 0;
+	(void)set_enginetime(peer->engine_id, (u_int)peer->engine_size, peer->boots,
+			     peer->boots ? peer->time_s + (u_int)passed_s : 0, TRUE);
+}
+
+void snmp_engine_enter(struct snmp_peer *peer, const struct snmp_engine *engine, bool anew)
+{
+	bool same = peer->engine_size == engine->size &&
+		    memcmp(peer->engine_id, engine->id, engine->size) == 0;
+
+	memcpy(peer->engine_id, engine->id, engine->size);
+	peer->engine_size = engine->size;
+	/* An agent that lost its count of boots would be taken for a replay for ever. */
+	if (!same || anew)
+		peer->boots = peer->time_s = 0;
+	snmp_engine_take(peer);
+	if (anew)
+		(void)set_enginetime(peer->engine_id, (u_int)peer->engine_size, 0, 0, TRUE);
+	usm_free_user(user_take(peer));
+}
+
+void snmp_engine_leave(struct snmp_peer *peer)
+{
+	if (peer->holds) {
+		usm_free_user(user_take(peer));
+		let_go(peer);
+	}
+	usm_free_user(peer->user);
+	peer->user = NULL;
 }

@@ -24,6 +24,7 @@ static void on_response(struct exchange *exchange, netsnmp_pdu *pdu)
 	for (const netsnmp_variable_list *at = pdu->variables; at; at = at->next_variable)
 		answer.count++;
 	exchange->peer->engine_tries = 0;
+	exchange->peer->silences = 0;
 	exchange->peer->answered_ms = clock_monotonic_ms();
 	if (exchange->peer->window < WINDOW_LIMIT)
 		exchange->peer->window++;
@@ -133,6 +134,8 @@ void exchange_send(struct snmp_peer *peer, struct exchange *exchange)
 	exchange->under_way = true;
 	peer->under_way++;
 	peer->requests++;
+	if (!exchange->probe)
+		snmp_engine_take(peer);
 	if (snmp_sess_async_send(peer->handle, pdu, exchange_on_netsnmp, exchange))
 		return;
 	snmp_free_pdu(pdu);

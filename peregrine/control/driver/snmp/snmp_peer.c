@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/text.h"
 
 #include "peregrine/control/driver/snmp/snmp_client.h"
@@ -225,4 +226,9 @@ void snmp_peer_bindings_bad(struct snmp_peer *peer, size_t asked)
 
 	if (fewer < peer->bindings)
 		peer->bindings = fewer;
+}
+
+const char *snmp_peer_twin(const struct snmp_peer *peer)
+{
+	return peer->twin_ms && clock_monotonic_ms() - peer->twin_ms < TWIN_MS ? peer->twin : "";
 }

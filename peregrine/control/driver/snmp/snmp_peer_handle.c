@@ -14,6 +14,7 @@ void peer_close_handle(struct snmp_peer *peer)
 	if (peer->handle)
 		snmp_sess_close(peer->handle);
 	peer->handle = NULL;
+	snmp_engine_leave(peer);
 }
 
 static void on_readable(void *context, int events)
@@ -24,25 +25,13 @@ static void on_readable(void *context, int events)
 
 	(void)events;
 	peer_enter(peer);
+	snmp_engine_take(peer);
 	netsnmp_large_fd_set_init(&set, fd + 1);
 	NETSNMP_LARGE_FD_SET(fd, &set);
 	(void)snmp_sess_read2(peer->handle, &set);
 	netsnmp_large_fd_set_cleanup(&set);
 	peer_turn(peer);
 	peer_leave(peer);
-}
-
-/* Keys may be new while the process still knows the user by the old ones. */
-static void user_forget(const struct snmp_engine *engine, const char *name)
-{
-	struct usmUser *user = usm_get_user(engine->id, engine->size, name);
-
-	if (!user)
-		return;
-	(void)usm_remove_user(user); /* returns the rest of the list, which may be nobody */
-	user->next = NULL;
-	user->prev = NULL;
-	usm_free_user(user);
 }
 
 static int open_handle(struct snmp_peer *peer, netsnmp_session *wish)
@@ -98,7 +87,8 @@ int peer_open_handle(struct snmp_peer *peer)
 			wish.securityEngineIDLen = engine->size;
 			wish.contextEngineID = id;
 			wish.contextEngineIDLen = engine->size;
-			user_forget(engine, endpoint->snmp_user);
+			/* The first silences may be the network's. */
+			snmp_engine_enter(peer, engine, peer->silences > 2);
 			rc = snmp_engine_credentials(peer->client, endpoint, &wish);
 			if (!rc)
 				rc = open_handle(peer, &wish);

@@ -34,7 +34,8 @@ struct snmp_peer {
 	char where[96];
 	void *handle; /* of Net-SNMP; NULL until something is asked */
 	bool has_engine;
-	bool stale; /* the engine that we remember is not the one that answers */
+	bool stale;        /* the engine that we remember is not the one that answers */
+	unsigned silences; /* looks for the engine since the last answer */
 	struct loop_watch *watch;
 	struct loop_timer *timer;
 	struct exchange *first, **end;
@@ -44,6 +45,16 @@ struct snmp_peer {
 	int64_t answered_ms;
 	unsigned engine_tries; /* probes without a good answer since */
 	uint32_t timeout_ms, requests;
+	/* v3: what is of this switch's engine, while another's with the same id is with Net-SNMP */
+	uint8_t engine_id[ENGINE_ID_LIMIT];
+	size_t engine_size; /* 0 = none is known */
+	bool holds;         /* ours is with Net-SNMP */
+	struct snmp_peer *next_holder;
+	struct usmUser *user; /* owned */
+	u_int boots, time_s;
+	int64_t time_ms; /* when these were read */
+	char twin[64];   /* another switch that answered with this engine id, at twin_ms */
+	int64_t twin_ms;
 	uint16_t repetitions, good;
 	size_t bindings;
 };

@@ -34,6 +34,7 @@ static void try_again(struct snmp_peer *peer, struct exchange *exchange)
 		if (peer->endpoint.snmp_user[0] && peer->answered_ms < exchange->sent_ms) {
 			peer->has_engine = false;
 			peer->stale = true;
+			peer->silences++;
 		}
 		exchange->timeout_ms += exchange->timeout_ms / 2;
 		/* The answer may have been too large for what lies between. */
