@@ -14,6 +14,7 @@ fabric_generate() { # leaf L's port upS is cabled to spine S's port dnL; NIC I o
 	echo "park $park"
 	echo "vlan 100 provisioning spine1"
 	echo "machine ctl eth0=leaf1:c1@100"
+	[ -z "$spares" ] || for l in $(seq "$leaves"); do echo "machine x$l eth0=leaf$l:s1"; done
 	for k in $(seq "$nodes"); do
 		line=$([ "$k" -le "$machines" ] && echo machine || echo node)" n$k"
 		for i in $(seq 0 $((nics - 1))); do
@@ -178,6 +179,22 @@ fabric_swap() { # NODE:NIC NODE:NIC
 	ip -n "$other" addr add "${b#* }" dev "${2#*:}"
 	ip -n "$one" link set dev "${1#*:}" up
 	ip -n "$other" link set dev "${2#*:}" up
+}
+
+# A node's cable is pulled out (its port loses its link, and stays without) and put into the port of a loose one. The NIC keeps its MAC, name
+# and address. The loose cable's name is then that of the cable in the old port, so that the next move can go there.
+fabric_move() { # NODE:NIC MACHINE:NIC
+	local one=$prefix-${1%%:*} nic=${1#*:} loose=${2%%:*}-${2#*:} a
+	a=$(fabric_nic "$one" "$nic")
+	[ -n "$a" ] || fail "$1: no such NIC of a namespace"
+	ip -n "$prefix-mgmt" link show dev "$loose" >/dev/null 2>&1 || fail "$2: no loose cable"
+	ip -n "$one" link set dev "$nic" down
+	ip -n "$one" link set dev "$nic" netns "$prefix-mgmt" name pulled
+	sleep 0.2 # a hand takes longer
+	ip -n "$prefix-mgmt" link set dev "$loose" netns "$one" name "$nic" address "${a% *}"
+	ip -n "$prefix-mgmt" link set dev pulled name "$loose"
+	ip -n "$one" addr add "${a#* }" dev "$nic"
+	ip -n "$one" link set dev "$nic" up
 }
 
 fabric_nic() { # NAMESPACE NIC: its MAC and its address
@@ -421,6 +438,16 @@ switch_broken_lldp() { # NAME: beside lldpd and before it
 	wait_for 10 grep -q ready "$d/broken_lldp.out"
 }
 
+# Its SNMP answers arrive cut short: whoever is in the management namespace meets a stand-in at its address, which asks the switch from inside.
+fabric_cut() { # NAME
+	local d=$dir/switch/$1
+	ip -n "$prefix-mgmt" addr add "${address[$1]}/32" dev lo
+	: >"$d/snmp_cut.out"
+	ip netns exec "$prefix-mgmt" setsid python3 "$here/snmp_cut.py" "${address[$1]}" "/run/netns/$prefix-$1" >"$d/snmp_cut.out" 2>>"$d/agent.log" </dev/null &
+	echo $! >"$d/snmp_cut.pid"
+	wait_for 5 grep -q ready "$d/snmp_cut.out"
+}
+
 fabric_fault() { # SWITCH WORD...
 	local name=$1 d=$dir/switch/$1 word words=()
 	shift
@@ -442,6 +469,8 @@ fabric_fault() { # SWITCH WORD...
 		lldp=off) kill "$(cat "$d/run/lldpd.pid")" ;;
 		lldp=broken) fabric_in "$name" switch_broken_lldp "$name" ;;
 		lldp=well) kill "$(cat "$d/broken_lldp.pid")" ;;
+		snmp=cut) fabric_cut "$name" ;;
+		snmp=whole) kill "$(cat "$d/snmp_cut.pid")" && ip -n "$prefix-mgmt" addr del "${address[$name]}/32" dev lo ;;
 		lldp=on) fabric_in "$name" switch_lldpd "$name" ;;
 		*) words+=("$word") ;;
 		esac
