@@ -147,7 +147,7 @@ static void check_plan(const struct ovsdb_facts *facts, const json_t *answer)
 	memcpy(edits[1].port, facts->ports[0].name, sizeof(edits[1].port));
 	memcpy(edits[2].port, facts->ports[facts->port_count - 1].name, sizeof(edits[2].port));
 	vlan_set_add(&edits[2].after.tagged, 200);
-	rc = ovsdb_plan_make(facts, edits, COUNT_OF(edits), "fuzz", &plan, &bad, &problem);
+	rc = ovsdb_plan_make(facts, edits, COUNT_OF(edits), &plan, &bad, &problem);
 	assert(rc == 0 || (problem_is_set(&problem) && bad < COUNT_OF(edits) && !plan.params));
 	if (rc == 0 && plan.params) {
 		check_params(&plan);

@@ -220,8 +220,7 @@ static void edits_state_the_whole_row(void **state)
 		size_t bad;
 
 		facts_of(answer_of(NONE, NONE, NONE), &facts);
-		assert_int_equal(ovsdb_plan_make(&facts, &edit, 1, "test", &plan, &bad, &problem),
-				 0);
+		assert_int_equal(ovsdb_plan_make(&facts, &edit, 1, &plan, &bad, &problem), 0);
 		check_operation(&plan, "update", "Port", rows[i].row);
 		check_operation(
 			&plan, "wait", "Port",
@@ -246,8 +245,7 @@ static void what_is_there_is_not_sent(void **state)
 
 	(void)state;
 	facts_of(answer_of("200", NONE, NONE), &facts);
-	assert_int_equal(
-		ovsdb_plan_make(&facts, edits, COUNT_OF(edits), "test", &plan, &bad, &problem), 0);
+	assert_int_equal(ovsdb_plan_make(&facts, edits, COUNT_OF(edits), &plan, &bad, &problem), 0);
 	assert_null(plan.params);
 	for (size_t i = 0; i < COUNT_OF(edits); i++)
 		assert_true(ovsdb_plan_holds(&facts, &edits[i]));
@@ -258,7 +256,7 @@ static void what_is_there_is_not_sent(void **state)
 					 &(struct switch_edit){.kind = EDIT_PORT,
 							       .port = "p1",
 							       .after = {.native = 1}},
-					 1, "test", &plan, &bad, &problem),
+					 1, &plan, &bad, &problem),
 			 0);
 	check_operation(&plan, "update", "Port", "\"tag\":1,");
 	ovsdb_plan_done(&plan);
@@ -296,8 +294,8 @@ static void what_cannot_be_is_refused(void **state)
 		size_t bad = 77;
 
 		facts_of(answer_of("100", NONE, NONE), &facts);
-		assert_int_equal(ovsdb_plan_make(&facts, rows[i].edits, rows[i].bad + 1, "test",
-						 &plan, &bad, &problem),
+		assert_int_equal(ovsdb_plan_make(&facts, rows[i].edits, rows[i].bad + 1, &plan,
+						 &bad, &problem),
 				 rows[i].rc);
 		assert_int_equal(bad, rows[i].bad);
 		assert_int_equal(problem.code, rows[i].rc);
@@ -321,8 +319,7 @@ static void batches_and_controllers(void **state)
 
 	(void)state;
 	facts_of(json_incref(answer), &facts);
-	assert_int_equal(
-		ovsdb_plan_make(&facts, edits, COUNT_OF(edits), "test", &plan, &bad, &problem), 0);
+	assert_int_equal(ovsdb_plan_make(&facts, edits, COUNT_OF(edits), &plan, &bad, &problem), 0);
 	assert_int_equal(plan.operation_count, 8);
 	check_operation(&plan, "mutate", "Bridge", "\"mutations\":[[\"external_ids\",\"delete\"");
 	ovsdb_plan_done(&plan);
@@ -331,9 +328,8 @@ static void batches_and_controllers(void **state)
 		json_array_get(json_object_get(json_array_get(answer, 1), "rows"), 0), "controller",
 		json_pack("[s,s]", "uuid", "c0"));
 	facts_of(answer, &facts);
-	assert_int_equal(
-		ovsdb_plan_make(&facts, edits, COUNT_OF(edits), "test", &plan, &bad, &problem),
-		E_UNSUPPORTED);
+	assert_int_equal(ovsdb_plan_make(&facts, edits, COUNT_OF(edits), &plan, &bad, &problem),
+			 E_UNSUPPORTED);
 	ovsdb_facts_done(&facts);
 }
 
@@ -367,7 +363,7 @@ static void answers_are_judged(void **state)
 
 	(void)state;
 	facts_of(answer_of("100", NONE, NONE), &facts);
-	assert_int_equal(ovsdb_plan_make(&facts, &edit, 1, "test", &plan, &bad, &problem), 0);
+	assert_int_equal(ovsdb_plan_make(&facts, &edit, 1, &plan, &bad, &problem), 0);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		json_t *json = NULL;
 		json_int_t config = 0;

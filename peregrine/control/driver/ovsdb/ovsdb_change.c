@@ -123,8 +123,8 @@ static void on_facts(struct ovsdb_switch *one, int rc, const struct problem *pro
 	}
 	mark_all(one, EDIT_NOT_TRIED);
 	ovsdb_plan_done(&one->plan);
-	rc = ovsdb_plan_make(&one->facts, request->edits, request->edit_count, "change of ports",
-			     &one->plan, &bad, &why);
+	rc = ovsdb_plan_make(&one->facts, request->edits, request->edit_count, &one->plan, &bad,
+			     &why);
 	if (rc == -ENOMEM) {
 		end_without_memory(one);
 	} else if (rc) {

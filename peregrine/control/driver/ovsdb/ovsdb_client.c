@@ -290,7 +290,7 @@ static void on_event(struct bufferevent *link, short what, void *context)
 		     client->open ? "it ended the connection" : "it ended the connection at once",
 		     REACH_HINT);
 	else
-		fail(client, E_UNAVAILABLE, strerror(EVUTIL_SOCKET_ERROR()), REACH_HINT);
+		fail(client, E_UNAVAILABLE, error_text(-EVUTIL_SOCKET_ERROR()), REACH_HINT);
 }
 
 static void on_limit(void *context)
@@ -367,7 +367,7 @@ static void connect_to(struct ovsdb_client *client)
 	bufferevent_setcb(client->link, on_data, NULL, on_event, client);
 	if (bufferevent_enable(client->link, EV_READ | EV_WRITE) != 0 ||
 	    bufferevent_socket_connect(client->link, (struct sockaddr *)&address, size) != 0)
-		fail(client, E_UNAVAILABLE, strerror(EVUTIL_SOCKET_ERROR()), REACH_HINT);
+		fail(client, E_UNAVAILABLE, error_text(-EVUTIL_SOCKET_ERROR()), REACH_HINT);
 }
 
 /* --- asking ------------------------------------------------------------------- */

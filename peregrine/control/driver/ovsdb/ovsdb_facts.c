@@ -319,8 +319,7 @@ static int find_interfaces(struct ovsdb_facts *facts, struct problem *problem)
 
 /* --- the table and the digest --------------------------------------------------------- */
 
-/* "vlan-100": 100; else 0. */
-static uint16_t vlan_of_key(const char *key)
+uint16_t ovsdb_facts_vlan(const char *key)
 {
 	char *end;
 	long number;
@@ -337,7 +336,7 @@ static void find_table(struct ovsdb_facts *facts)
 	const char *name;
 
 	for (size_t i = 0; ovsdb_map_pair(facts->bridge, "external_ids", i, &key, &name); i++) {
-		uint16_t vlan = vlan_of_key(key);
+		uint16_t vlan = ovsdb_facts_vlan(key);
 
 		if (vlan)
 			vlan_set_add(&facts->table, vlan);
@@ -391,6 +390,9 @@ static int make(struct ovsdb_facts *facts, enum ovsdb_facts_kind kind, struct pr
 		rc = find_interfaces(facts, problem);
 	find_table(facts);
 	make_digest(facts);
+	if (ovsdb_integer(facts->system, "cur_cfg", 0) <
+	    ovsdb_integer(facts->system, "next_cfg", 0))
+		odd(facts, "ovs-vswitchd", "it does not follow its database just now");
 	return rc;
 }
 

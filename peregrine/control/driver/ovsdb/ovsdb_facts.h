@@ -55,6 +55,8 @@ json_t *ovsdb_facts_ask(enum ovsdb_facts_kind kind);
 MUST_USE int ovsdb_facts_make(json_t *result, enum ovsdb_facts_kind kind, struct ovsdb_facts *ret,
 			      struct problem *problem);
 void ovsdb_facts_done(struct ovsdb_facts *facts);
+/* Of a key of the table, "vlan-100"; 0 for any other. */
+uint16_t ovsdb_facts_vlan(const char *key);
 /* NULL when there is none. */
 const struct ovsdb_port *ovsdb_facts_port(const struct ovsdb_facts *facts, const char *name);
 

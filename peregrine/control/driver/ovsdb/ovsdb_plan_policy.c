@@ -13,13 +13,15 @@ LEAKS_LEFT_TO_SANITIZER
 /* On no wire: an empty list would be every VLAN. */
 enum { DEAD_VLAN = 4095 };
 
+typedef const struct port_vlans *port_shape;
+
 struct planner {
 	const struct ovsdb_facts *facts;
 	struct ovsdb_plan plan;
 	size_t room;
-	struct vlan_set table;         /* as the edits so far leave it */
-	const struct port_vlans **now; /* of each port, as the edits so far leave it */
-	bool *waited;                  /* the row of this port is held */
+	struct vlan_set table; /* as the edits so far leave it */
+	port_shape *now;       /* of each port, as the edits so far leave it */
+	bool *waited;          /* the row of this port is held */
 	bool any;
 };
 
@@ -215,7 +217,7 @@ static int begin(struct planner *planner, const struct ovsdb_facts *facts, size_
 	planner->table = vlan_set_union(&facts->table, &facts->used);
 	planner->plan.params = json_pack("[s]", "Open_vSwitch");
 	planner->plan.edits = calloc(planner->room, sizeof(*planner->plan.edits));
-	planner->now = calloc(facts->port_count + 1, sizeof(*planner->now));
+	planner->now = calloc(facts->port_count + 1, sizeof(port_shape));
 	planner->waited = calloc(facts->port_count + 1, sizeof(*planner->waited));
 	if (!planner->plan.params || !planner->plan.edits || !planner->now || !planner->waited)
 		return -ENOMEM;
@@ -225,12 +227,10 @@ static int begin(struct planner *planner, const struct ovsdb_facts *facts, size_
 }
 
 /* ovs-vswitchd follows changes anyway; next_cfg is how it says that it has (cur_cfg). */
-static int finish(struct planner *planner, const char *by)
+static int finish(struct planner *planner)
 {
-	char comment[128];
 	int rc;
 
-	text_format(comment, sizeof(comment), "peregrined: %s", by);
 	rc = add(planner, SIZE_MAX,
 		 json_pack("{s:s,s:s,s:[],s:[[s,s,i]]}", "op", "mutate", "table", "Open_vSwitch",
 			   "where", "mutations", "next_cfg", "+=", 1));
@@ -241,7 +241,8 @@ static int finish(struct planner *planner, const char *by)
 				   "where", "columns", "next_cfg"));
 	if (rc == 0)
 		rc = add(planner, SIZE_MAX,
-			 json_pack("{s:s,s:s}", "op", "comment", "comment", comment));
+			 json_pack("{s:s,s:s}", "op", "comment", "comment",
+				   "peregrined: a change of ports"));
 	if (rc == 0)
 		rc = add(planner, SIZE_MAX,
 			 json_pack("{s:s,s:b}", "op", "commit", "durable", true));
@@ -249,8 +250,7 @@ static int finish(struct planner *planner, const char *by)
 }
 
 int ovsdb_plan_make(const struct ovsdb_facts *facts, const struct switch_edit *edits, size_t count,
-		    const char *by, struct ovsdb_plan *ret, size_t *ret_bad,
-		    struct problem *problem)
+		    struct ovsdb_plan *ret, size_t *ret_bad, struct problem *problem)
 {
 	struct planner planner = {0};
 	int rc;
@@ -268,7 +268,7 @@ int ovsdb_plan_make(const struct ovsdb_facts *facts, const struct switch_edit *e
 						: plan_vlan(&planner, &edits[i], i, problem);
 	}
 	if (rc == 0 && planner.any)
-		rc = finish(&planner, by);
+		rc = finish(&planner);
 	if (rc == -ENOMEM)
 		problem_set(problem, rc, "no memory for a change");
 	free(planner.now);

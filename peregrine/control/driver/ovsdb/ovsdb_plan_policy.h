@@ -20,9 +20,9 @@ struct ovsdb_plan {
 };
 
 /* E_CONFLICT, E_UNSUPPORTED, E_INVALID, with a problem: the edit *ret_bad cannot be made, none is.
- * -ENOMEM. `by` stands in the database's log. */
+ * -ENOMEM. */
 MUST_USE int ovsdb_plan_make(const struct ovsdb_facts *facts, const struct switch_edit *edits,
-			     size_t count, const char *by, struct ovsdb_plan *ret, size_t *ret_bad,
+			     size_t count, struct ovsdb_plan *ret, size_t *ret_bad,
 			     struct problem *problem);
 void ovsdb_plan_done(struct ovsdb_plan *plan);
 

@@ -209,18 +209,20 @@ static int make_ports(const struct ovsdb_facts *facts, unsigned parts,
 static int make_vlans(const struct ovsdb_facts *facts, struct switch_reading *ret)
 {
 	struct vlan_set all = vlan_set_union(&facts->table, &facts->used);
+	const char *names[VLAN_LIMIT] = {NULL};
+	const char *key;
+	const char *name;
 
 	ret->vlans = calloc(vlan_set_count(&all) + 1, sizeof(*ret->vlans));
 	if (!ret->vlans)
 		return -ENOMEM;
+	for (size_t i = 0; ovsdb_map_pair(facts->bridge, "external_ids", i, &key, &name); i++)
+		names[ovsdb_facts_vlan(key)] = name; /* 0: those that are no VLANs */
 	for (unsigned v = vlan_set_next(&all, VLAN_FIRST); v; v = vlan_set_next(&all, v + 1)) {
 		struct switch_vlan *vlan = &ret->vlans[ret->vlan_count++];
-		char key[16];
 
-		text_format(key, sizeof(key), "vlan-%u", v);
 		vlan->id = (uint16_t)v;
-		take_text(vlan->name, sizeof(vlan->name),
-			  ovsdb_map_value(facts->bridge, "external_ids", key));
+		take_text(vlan->name, sizeof(vlan->name), names[v] ? names[v] : "");
 	}
 	return 0;
 }
