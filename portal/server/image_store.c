@@ -2,11 +2,11 @@
 
 #include "portal/server/store_text.h"
 
-#define IMAGE_ITEM                                                                                                                         \
-	"jsonb_build_object('name', i.name, 'version', i.version, 'tenant', (select t.name from haas.tenant t where t.id = i.tenant_id), " \
-	"'public', i.public, 'key_id', i.key_id, 'digest', i.digest, 'stored_digest', i.stored_digest, 'size_bytes', i.size_bytes, "       \
-	"'stored_bytes', i.stored_bytes, 'root_partition', i.root_partition, 'firmware', to_jsonb(i.firmware), 'state', i.state, "         \
-	"'received_bytes', i.received_bytes, 'grants', (select coalesce(jsonb_agg(t.name order by t.name), '[]') from haas.image_grant g " \
+#define IMAGE_ITEM                                                                                                                          \
+	"jsonb_build_object('name', i.name, 'version', i.version, 'tenant', (select t.name from haas.tenant t where t.id = i.tenant_id), "  \
+	"'public', i.public, 'key_id', i.key_id, 'digest', i.digest, 'stored_digest', i.stored_digest, 'size_bytes', i.size_bytes, "        \
+	"'stored_bytes', i.stored_bytes, 'root_partition', i.root_partition, 'firmware', to_jsonb(i.firmware), 'state', i.state, "          \
+	"'received_bytes', i.received_bytes, 'grants', (select coalesce(jsonb_agg(t.name order by t.name), '[]') from haas.object_grant g " \
 	"join haas.tenant t on t.id = g.tenant_id where g.image_id = i.id), 'version_number', i.version_number, 'created_at', i.created_at)"
 
 #define IMAGE_WHOLE \
@@ -70,40 +70,18 @@ const struct db_query store_image_received = {
 			"null") " where not exists (select from i)"),
 	5};
 
-#define GRANT_PAIR \
-	"pair as (select i.id as image_id, t.id as tenant_id from haas.image i, haas.tenant t where i.name = $1 and i.version = $2 and t.name = $3)"
-
-#define GRANT_TOLD(from, kind, message)                                                         \
-	"bumped as (update haas.image i set version_number = version_number + 1 from " from     \
-	" x where i.id = x.image_id returning i.id), "                                          \
-	"told as (select haas.event_add($4, '" kind                                             \
-	"', 'image', $1 || ':' || $2, x.tenant_id, format('" message "', $3::text)) from " from \
-	" x)"
-
-#define GRANT_MISSING                                                                            \
-	"union all select 404, null, null, " STORE_PROBLEM(                                      \
-		"404", "not_found",                                                              \
-		"format('there is no image %s:%s, no tenant %s, or no such grant', $1, $2, $3)", \
-		"'haasctl image list and haasctl tenant list show them'", "null")
-
+/* The one grant model (/grants) under the path that images have always had. */
 const struct db_query store_grant_put = {
 	"grant_put",
 	STORE_ANSWER_WITH(
-		GRANT_PAIR
-		", made as (insert into haas.image_grant (image_id, tenant_id, granted_by) select image_id, tenant_id, $4 from pair "
-		"on conflict do nothing returning image_id, tenant_id), " GRANT_TOLD(
-			"made", "image.granted", "%s may use the image"),
-		" select 204 as status, null as location, null::bigint as version, null::jsonb as body from pair where (select count(*) from told) >= 0 " GRANT_MISSING
-		" where not exists (select from pair)"),
+		"made as materialized (select haas.grant_put('image', $1 || ':' || $2, null, $3, null, $4) as id) ",
+		"select 204 as status, null as location, null::bigint as version, null::jsonb as body from made where made.id is not null"),
 	4};
 
 const struct db_query store_grant_drop = {
 	"grant_drop",
 	STORE_ANSWER_WITH(
-		GRANT_PAIR
-		", gone as (delete from haas.image_grant g using pair where g.image_id = pair.image_id and g.tenant_id = pair.tenant_id "
-		"returning g.image_id, g.tenant_id), " GRANT_TOLD("gone", "image.withdrawn",
-								  "%s may no longer use the image"),
-		" select 204 as status, null as location, null::bigint as version, null::jsonb as body from told " GRANT_MISSING
-		" where not exists (select from gone)"),
+		"gone as materialized (select haas.grant_remove(coalesce((select g.id from haas.object_grant g join haas.image i on i.id = g.image_id "
+		"join haas.tenant t on t.id = g.tenant_id where i.name = $1 and i.version = $2 and t.name = $3), 0), $4) as done) ",
+		"select 204 as status, null as location, null::bigint as version, null::jsonb as body from gone where gone.done is not null"),
 	4};

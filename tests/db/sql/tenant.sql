@@ -6,7 +6,7 @@ insert into image (name, version, manifest, signature, key_id, digest, stored_di
 select n, '1', '{}', decode(repeat('00', 64), 'hex'), 'k', repeat('a', 64), repeat('b', 64), 2, 1, 1, '{bios}', 'ready', 1,
        (select id from tenant where name = o), p
 from (values ('debian', null, true), ('acme-os', 'acme', false), ('secret', null, false), ('shared', null, false)) v (n, o, p);
-insert into image_grant (image_id, tenant_id, granted_by) select i.id, t.id, 'x' from image i, tenant t where i.name = 'shared' and t.name = 'globex';
+insert into object_grant (image_id, tenant_id, granted_by) select i.id, t.id, 'x' from image i, tenant t where i.name = 'shared' and t.name = 'globex';
 select event_add('x', 'node.state', 'node', 'n-acme', (select id from tenant where name = 'acme'), 'theirs');
 select event_add('x', 'node.state', 'node', 'spare', null, 'ours');
 grant select on tenant to public;
@@ -28,7 +28,8 @@ select count(*) from event;
 \echo a tenant makes no image of somebody else and grants nothing
 insert into image (name, version, manifest, signature, key_id, digest, stored_digest, size_bytes, stored_bytes, root_partition, firmware, tenant_id)
 values ('x', '1', '{}', decode(repeat('00', 64), 'hex'), 'k', repeat('a', 64), repeat('b', 64), 2, 1, 1, '{bios}', 1);
-insert into image_grant (image_id, tenant_id, granted_by) values (3, 2, 'globex');
+insert into object_grant (image_id, tenant_id, granted_by) values (3, 2, 'globex');
+select grant_put('image', 'secret:1', null, 'globex', null, 'globex');
 \echo may acme install what it sees? and what it does not see?
 select name, image_allowed(id, 1) as acme, image_allowed(id, 2) as globex, image_allowed(id, null) as operator from image_view order by name;
 select refused is null from deployment_create('install', array['spare'], 'acme-os', null, '{}', 'globex');
