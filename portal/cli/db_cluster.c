@@ -25,6 +25,7 @@ static const struct {
 	{"haas-portald", "portald"},
 	{"haas-peregrined", "peregrined"},
 	{"haas-flowd", "peregrine_flowd"},
+	{"haas-stored", "bampi_stored"},
 };
 
 static int run(const char *program, const char *const arguments[], const char *folder,

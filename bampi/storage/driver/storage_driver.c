@@ -1,0 +1,29 @@
+#include "bampi/storage/driver/storage_driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct storage_driver *const drivers[] = {&tgt_driver};
+
+const struct storage_driver *storage_driver_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(drivers); i++) {
+		if (strcmp(drivers[i]->name, name) == 0)
+			return drivers[i];
+	}
+	return NULL;
+}
+
+void storage_target_done(struct storage_target *target)
+{
+	free(target->addresses);
+	*target = (struct storage_target){0};
+}
+
+void storage_view_done(struct storage_view *view)
+{
+	for (size_t i = 0; i < view->count; i++)
+		free(view->targets[i].addresses);
+	free(view->targets);
+	*view = (struct storage_view){0};
+}

@@ -1,0 +1,67 @@
+/* How a storage opens its volumes to nodes: one driver per kind of target software. A driver is
+ * told what shall be, and tells what is; deciding is volume_policy's. All calls block, are bounded
+ * in time, and may be made by several threads at once (of different volumes). */
+#pragma once
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+#define STORAGE_TARGET_SIZE   128 /* an iSCSI name has 223 at most (RFC 7143, 4.2.7.1); ours less */
+#define STORAGE_USER_SIZE     64
+#define STORAGE_SECRET_SIZE   64
+#define STORAGE_ADDRESS_SIZE  46 /* IPv4 or IPv6, INET6_ADDRSTRLEN */
+#define STORAGE_ADDRESSES_MAX 4096
+
+/* Where the target software listens for us. */
+struct storage_place {
+	const char *control; /* tgt: the path of its management socket */
+};
+
+struct storage_address {
+	char text[STORAGE_ADDRESS_SIZE];
+};
+
+/* One volume as it is, or is to be, open to nodes. */
+struct storage_target {
+	int64_t id; /* of the volume, 1..INT32_MAX: targets are numbered alike */
+	char name[STORAGE_TARGET_SIZE];
+	char path[PATH_MAX]; /* of the file with its data; "" = none */
+	char user[STORAGE_USER_SIZE];
+	struct storage_address *addresses; /* who may log in; owned */
+	size_t address_count;
+};
+
+struct storage_view {
+	struct storage_target *targets; /* owned */
+	size_t count;
+};
+
+void storage_view_done(struct storage_view *view);
+void storage_target_done(struct storage_target *target);
+
+struct storage_driver {
+	const char *name;
+	/* All that is open now. E_NOT_FOUND: the target software does not run, so nothing is.
+	 * E_UNAVAILABLE: it does not answer. */
+	int (*look)(const struct storage_place *place, struct storage_view *ret,
+		    struct problem *problem);
+	/* Opens it to its addresses and to nobody else, with the secret; what was open under this
+	 * id is closed first. Nobody gets in before all of it holds. */
+	int (*open)(const struct storage_place *place, const struct storage_target *target,
+		    const char *secret, struct problem *problem);
+	/* Lets one more address in. */
+	int (*admit)(const struct storage_place *place, int64_t id, const char *address,
+		     struct problem *problem);
+	/* Ends the sessions and closes it; 0 when it is not open. `user` "" = none. */
+	int (*close)(const struct storage_place *place, int64_t id, const char *user,
+		     struct problem *problem);
+};
+
+/* NULL when there is none of that name. */
+const struct storage_driver *storage_driver_find(const char *name);
+
+extern const struct storage_driver tgt_driver;

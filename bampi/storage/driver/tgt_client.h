@@ -1,0 +1,12 @@
+/* One request to tgtd and its answer, on its management socket. tgtd answers only to root; in a
+ * user namespace of its own (`unshare --user --map-root-user`) that is whoever started it, so
+ * neither it nor we need privileges. */
+#pragma once
+
+#include "bampi/storage/driver/tgt_wire.h"
+
+/* Blocks for some seconds at most. 0: tgtd answered; *ret says what, *ret_text (may be NULL) gets
+ * the text behind it (NUL-terminated, caller frees). With a problem: E_NOT_FOUND, it
+ * does not run; E_UNAVAILABLE, it does not answer. */
+MUST_USE int tgt_ask(const char *socket_path, const struct tgt_request *request,
+		     struct tgt_answer *ret, char **ret_text, struct problem *problem);

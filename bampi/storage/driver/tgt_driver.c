@@ -1,0 +1,149 @@
+/* Linux tgt as the target software: a volume is target number ID with one logical unit, one account
+ * (CHAP) and a list of addresses. tgt lets in whom an address OR a name of its lists fits, so only
+ * addresses are listed: a name is what an initiator says of itself (docs/decision/0017). A target
+ * without an address is open to nobody, which is why those come last. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+#include "bampi/storage/driver/tgt_client.h"
+
+/* What tgtd refused; `also` is a status that is as good. */
+static int ask(const struct storage_place *place, const struct tgt_request *request,
+	       enum tgt_status also, struct problem *problem)
+{
+	struct tgt_answer answer = {0};
+	int rc = tgt_ask(place->control, request, &answer, NULL, problem);
+
+	if (rc || answer.status == TGT_OK || answer.status == also)
+		return rc;
+	(void)problem_set(problem, E_PROTOCOL, "tgtd refused: %s", tgt_status_text(answer.status));
+	problem_detail(problem, "mode %d, operation %d, target %d", (int)request->mode,
+		       (int)request->op, (int)request->target);
+	return E_PROTOCOL;
+}
+
+static int tgt_look(const struct storage_place *place, struct storage_view *ret,
+		    struct problem *problem)
+{
+	const struct tgt_request request = {
+		.mode = TGT_TARGET, .op = TGT_SHOW, .target = -1, .unit = UINT64_MAX, .text = ""};
+	struct tgt_answer answer = {0};
+	CLEANUP(freep) char *text = NULL;
+	int rc = tgt_ask(place->control, &request, &answer, &text, problem);
+
+	if (rc)
+		return rc;
+	if (answer.status != TGT_OK)
+		return problem_set(problem, E_PROTOCOL, "tgtd does not tell its targets: %s",
+				   tgt_status_text(answer.status));
+	rc = tgt_list_decode(text, answer.size, ret);
+	return rc ? problem_set(problem, rc, "the list of tgtd cannot be read: %s", error_text(rc))
+		  : 0;
+}
+
+static int forget_user(const struct storage_place *place, const char *user, struct problem *problem)
+{
+	char text[STORAGE_USER_SIZE + 16];
+	const struct tgt_request request = {.mode = TGT_ACCOUNT,
+					    .op = TGT_DELETE,
+					    .target = -1,
+					    .unit = UINT64_MAX,
+					    .text = text};
+
+	(void)text_format(text, sizeof(text), "user=%s", user);
+	return ask(place, &request, TGT_NO_USER, problem);
+}
+
+static int tgt_close(const struct storage_place *place, int64_t id, const char *user,
+		     struct problem *problem)
+{
+	const struct tgt_request request = {.mode = TGT_TARGET,
+					    .op = TGT_DELETE,
+					    .target = (int32_t)id,
+					    .unit = UINT64_MAX,
+					    .force = 1,
+					    .text = ""};
+	int rc = ask(place, &request, TGT_NO_TARGET, problem);
+
+	return rc == 0 && user[0] ? forget_user(place, user, problem) : rc;
+}
+
+static int tgt_admit(const struct storage_place *place, int64_t id, const char *address,
+		     struct problem *problem)
+{
+	char text[STORAGE_ADDRESS_SIZE + 32];
+	const struct tgt_request request = {.mode = TGT_TARGET,
+					    .op = TGT_BIND,
+					    .target = (int32_t)id,
+					    .unit = UINT64_MAX,
+					    .text = text};
+
+	(void)text_format(text, sizeof(text), "initiator-address=%s", address);
+	return ask(place, &request, TGT_ADDRESS_EXISTS, problem);
+}
+
+/* The account first: the secret of one that is there cannot be changed, so it is made anew. */
+static int give_secret(const struct storage_place *place, const struct storage_target *target,
+		       const char *secret, struct problem *problem)
+{
+	char text[STORAGE_USER_SIZE + STORAGE_SECRET_SIZE + 32];
+	struct tgt_request request = {
+		.mode = TGT_ACCOUNT, .op = TGT_NEW, .target = -1, .unit = UINT64_MAX, .text = text};
+	int rc = forget_user(place, target->user, problem);
+
+	if (rc)
+		return rc;
+	(void)text_format(text, sizeof(text), "user=%s,password=%s", target->user, secret);
+	rc = ask(place, &request, TGT_OK, problem);
+	sodium_memzero(text, sizeof(text));
+	if (rc)
+		return rc;
+	request.op = TGT_BIND;
+	request.target = (int32_t)target->id;
+	(void)text_format(text, sizeof(text), "user=%s", target->user);
+	return ask(place, &request, TGT_OK, problem);
+}
+
+static int tgt_open(const struct storage_place *place, const struct storage_target *target,
+		    const char *secret, struct problem *problem)
+{
+	char text[PATH_MAX + 64];
+	struct tgt_request request = {.mode = TGT_TARGET,
+				      .op = TGT_NEW,
+				      .target = (int32_t)target->id,
+				      .unit = UINT64_MAX,
+				      .text = text};
+	int rc = tgt_close(place, target->id, target->user, problem);
+
+	(void)text_format(text, sizeof(text), "targetname=%s", target->name);
+	if (rc == 0)
+		rc = ask(place, &request, TGT_OK, problem);
+	if (rc == 0)
+		rc = give_secret(place, target, secret, problem);
+	if (rc == 0) {
+		request.mode = TGT_LOGICAL_UNIT;
+		request.unit = 1;
+		(void)text_format(text, sizeof(text), "path=%s,bstype=rdwr", target->path);
+		rc = ask(place, &request, TGT_OK, problem);
+	}
+	for (size_t i = 0; rc == 0 && i < target->address_count; i++)
+		rc = tgt_admit(place, target->id, target->addresses[i].text, problem);
+	if (rc) {
+		struct problem ignored = {0};
+
+		(void)tgt_close(place, target->id, target->user, &ignored);
+	}
+	return rc;
+}
+
+const struct storage_driver tgt_driver = {
+	.name = "tgt",
+	.look = tgt_look,
+	.open = tgt_open,
+	.admit = tgt_admit,
+	.close = tgt_close,
+};

@@ -1,0 +1,191 @@
+#include "bampi/storage/stored.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/file.h"
+#include "common/io/log.h"
+#include "common/io/process.h"
+
+#include "bampi/storage/volume_file.h"
+#include "bampi/storage/volume_runner.h"
+
+#define SUBJECT    "bampi-stored"
+#define QUEUED_MAX 4096
+
+struct stored {
+	struct loop *loop;
+	const struct stored_conf *conf;
+	char owner[128];
+	int lock; /* of dir: one daemon at one folder */
+	struct seal_key *key;
+	struct db *db;
+	struct worker *worker;
+	struct volume_runner *runner;
+};
+
+static const char *const channels[] = {"volume", NULL};
+
+static void on_db_state(void *context, bool connected)
+{
+	struct stored *stored = context;
+
+	if (connected)
+		log_info(SUBJECT, "PostgreSQL is there");
+	else
+		log_warn(SUBJECT,
+			 "PostgreSQL is away: what is open stays open, nothing is changed");
+	if (stored->runner)
+		volume_runner_db_state(stored->runner, connected);
+}
+
+static void on_notify(void *context, const char *channel)
+{
+	struct stored *stored = context;
+
+	(void)channel;
+	if (stored->runner)
+		volume_runner_wake(stored->runner);
+}
+
+static int take_folder(struct stored *stored, struct problem *problem)
+{
+	const char *dir = stored->conf->dir;
+	char path[PATH_MAX];
+	int rc = file_make_folder(dir, 0700);
+
+	if (rc)
+		return problem_set(problem, rc, "dir %s: %s", dir, error_text(rc));
+	if (!text_format(path, sizeof(path), "%s/lock", dir))
+		return problem_set(problem, E_LIMIT, "dir is too long");
+	stored->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (stored->lock < 0)
+		return problem_set(problem, -errno, "cannot write to %s: %s", dir,
+				   error_text(-errno));
+	if (flock(stored->lock, LOCK_EX | LOCK_NB) != 0) {
+		(void)problem_set(problem, E_CONFLICT, "another bampi-stored works in %s", dir);
+		problem_hint(problem, "one daemon for one folder");
+		return E_CONFLICT;
+	}
+	return volume_files_prepare(dir, problem);
+}
+
+static int load_key(struct stored *stored, struct problem *problem)
+{
+	char path[PATH_MAX];
+	const struct seal_key_file file = {
+		.path = path,
+		.what = "key of volumes' secrets",
+		.exposed_hint = "make it 0600; the secrets of volumes may be known: make new ones",
+	};
+	int rc = file_make_folder(stored->conf->key_dir, 0700);
+
+	if (rc)
+		return problem_set(problem, rc, "key_dir %s: %s", stored->conf->key_dir,
+				   error_text(rc));
+	if (!text_format(path, sizeof(path), "%s/stored-seal.key", stored->conf->key_dir))
+		return problem_set(problem, E_LIMIT, "key_dir is too long");
+	return seal_key_load(&file, &stored->key, problem);
+}
+
+static int start_parts(struct stored *stored, struct problem *problem)
+{
+	const struct stored_conf *conf = stored->conf;
+	const struct db_options db = {
+		.conninfo = conf->database,
+		.application = "bampi-stored",
+		.on_state = on_db_state,
+		.on_notify = on_notify,
+		.channels = channels,
+		.context = stored,
+	};
+	struct volume_runner_options options = {
+		.driver = storage_driver_find(conf->driver),
+		.place = {.control = conf->control},
+		.storage = conf->storage,
+		.owner = stored->owner,
+		.dir = conf->dir,
+		.level = (int)conf->level,
+		.period_ms = conf->period_ms,
+		.claim_ms = conf->claim_s * 1000,
+	};
+	int rc = take_folder(stored, problem);
+
+	if (rc == 0)
+		rc = load_key(stored, problem);
+	/* one thread more than for files, so that looking never waits for them */
+	if (rc == 0)
+		rc = worker_new(stored->loop, (unsigned)conf->workers + 1, QUEUED_MAX,
+				&stored->worker);
+	if (rc == 0)
+		rc = db_new(stored->loop, &db, &stored->db);
+	options.db = stored->db;
+	options.worker = stored->worker;
+	options.key = stored->key;
+	if (rc == 0)
+		rc = volume_runner_new(stored->loop, &options, &stored->runner);
+	if (rc && !problem_is_set(problem))
+		(void)problem_set(problem, rc, "bampi-stored cannot start: %s", error_text(rc));
+	return rc;
+}
+
+int stored_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
+{
+	const struct stored_conf *conf = values;
+	struct stored *stored;
+	char host[64] = "";
+	int rc;
+
+	if (sodium_init() < 0)
+		return problem_set(problem, E_UNAVAILABLE, "libsodium does not start");
+	stored = calloc(1, sizeof(*stored));
+	if (!stored)
+		return problem_set(problem, -ENOMEM, "no memory");
+	stored->loop = loop;
+	stored->conf = conf;
+	stored->lock = -1;
+	/* Without the process: after kill -9 the same owner goes on at once. */
+	(void)gethostname(host, sizeof(host) - 1);
+	(void)text_format(stored->owner, sizeof(stored->owner), "%s:%s", host, conf->storage);
+	rc = process_drop_privileges(conf->user, problem);
+	if (rc == 0)
+		rc = start_parts(stored, problem);
+	if (rc) {
+		stored_stop(stored);
+		return rc;
+	}
+	log_info(SUBJECT, "storage %s in %s", conf->storage, conf->dir);
+	process_notify("READY=1");
+	*ret_state = stored;
+	return 0;
+}
+
+void stored_reload(void *state)
+{
+	struct stored *stored = state;
+
+	volume_runner_wake(stored->runner);
+}
+
+void stored_stop(void *state)
+{
+	struct stored *stored = state;
+
+	if (!stored)
+		return;
+	if (stored->runner)
+		volume_runner_stop(stored->runner);
+	db_free(stored->db);
+	worker_free(stored->worker);
+	volume_runner_free(stored->runner);
+	seal_key_free(stored->key);
+	closep(&stored->lock);
+	free(stored);
+}

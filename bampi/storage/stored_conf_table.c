@@ -1,0 +1,40 @@
+#include <stddef.h>
+
+#include "common/base/error.h"
+
+#include "bampi/storage/driver/storage_driver.h"
+#include "bampi/storage/stored.h"
+
+#define AT(member) offsetof(struct stored_conf, member)
+
+/* clang-format off */
+const struct conf_row stored_conf_rows[] = {
+	{"database", CONF_STRING, AT(database), "host=/var/lib/haas/pg dbname=haas user=bampi_stored", 0, 0, NULL, NULL,
+	 "where PostgreSQL is (libpq conninfo); a password belongs into ~/.pgpass"},
+	{"user", CONF_STRING, AT(user), "haas-stored", 0, 0, NULL, NULL, "user to become when started as root; empty = stay"},
+	{"storage", CONF_STRING, AT(storage), "", 0, 0, NULL, NULL, "which of the storages this is (haasctl storage list)"},
+	{"dir", CONF_STRING, AT(dir), "/var/lib/haas/storage", 0, 0, NULL, NULL, "where volumes and archives lie; on a disk of its own"},
+	{"key_dir", CONF_STRING, AT(key_dir), "/var/lib/haas/storage-keys", 0, 0, NULL, NULL,
+	 "folder of stored-seal.key (opens the secrets of volumes), made when missing"},
+	{"driver", CONF_STRING, AT(driver), "tgt", 0, 0, NULL, NULL, "the target software"},
+	{"control", CONF_STRING, AT(control), "/run/haas-stored/tgtd.0", 0, 0, NULL, NULL, "its management socket (tgtd: $TGT_IPC_SOCKET and \".0\")"},
+	{"workers", CONF_INT, AT(workers), "4", 1, 64, NULL, "threads", "volumes that are made, copied or erased at once"},
+	{"level", CONF_INT, AT(level), "3", 1, 19, NULL, NULL, "how hard zstd packs an archive"},
+	{"period", CONF_INT, AT(period_ms), "2000", 100, 60000, NULL, "milliseconds", "all is looked at this often, also when nobody wished for anything"},
+	{"claim", CONF_INT, AT(claim_s), "30", 5, 3600, NULL, "seconds", "after so long without a word another bampi-stored may take the storage over"},
+};
+/* clang-format on */
+
+const size_t stored_conf_row_count = COUNT_OF(stored_conf_rows);
+
+int stored_conf_check(const void *values, struct problem *problem)
+{
+	const struct stored_conf *conf = values;
+
+	if (!conf->storage[0] || conf->dir[0] != '/' || !conf->key_dir[0] || !conf->control[0])
+		return problem_set(problem, E_MALFORMED,
+				   "storage, dir (absolute), key_dir and control must be set");
+	if (!storage_driver_find(conf->driver))
+		return problem_set(problem, E_MALFORMED, "there is no driver \"%s\"", conf->driver);
+	return 0;
+}

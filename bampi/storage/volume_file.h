@@ -1,0 +1,59 @@
+/* The files of a storage: DIR/volumes/ID, DIR/archives/ID.zst. What is being made has ".part"
+ * behind its name and is renamed when it is whole and on disk; what was destroyed and read back has
+ * ".erased", until the row says so too. All calls block: they run in a worker. A kill at any moment
+ * leaves what the next call takes up or begins anew. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/hex.h"
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+/* Shared with the loop while a call is under way. */
+struct volume_progress {
+	_Atomic int64_t done; /* bytes */
+	atomic_bool stop;     /* set: give up soon, -ECANCELED */
+};
+
+struct archive_digest {
+	char digest[DIGEST_TEXT_SIZE]; /* of the data */
+	char stored_digest[DIGEST_TEXT_SIZE];
+	int64_t stored_bytes;
+};
+
+/* The folders; -errno. */
+MUST_USE int volume_files_prepare(const char *dir, struct problem *problem);
+/* "DIR/volumes/ID" and "DIR/archives/ID.zst". False: the folder's name is too long. */
+bool volume_path(const char *dir, int64_t id, char *ret, size_t room);
+bool archive_path(const char *dir, int64_t id, char *ret, size_t room);
+
+/* A file of `size` zero bytes whose room is the disk's already; longer than before, it keeps what
+ * it has. -ENOSPC with a problem that says what is free. */
+MUST_USE int volume_make(const char *dir, int64_t id, int64_t size,
+			 struct volume_progress *progress, struct problem *problem);
+/* -ENOENT with a problem: a volume that was there is not made anew. */
+MUST_USE int volume_grow(const char *dir, int64_t id, int64_t size,
+			 struct volume_progress *progress, struct problem *problem);
+MUST_USE int volume_archive(const char *dir, int64_t volume, int64_t archive, int level,
+			    struct volume_progress *progress, struct archive_digest *ret,
+			    struct problem *problem);
+/* E_DIGEST: the archive is not what it was; nothing of it is left as a volume. */
+struct volume_source {
+	int64_t archive;
+	int64_t size_bytes;
+	const char *digest;
+};
+MUST_USE int volume_restore(const char *dir, int64_t id, int64_t size,
+			    const struct volume_source *source, struct volume_progress *progress,
+			    struct problem *problem);
+/* Zeros over all of it, on disk, read back past the cache; then only ".erased" is left. *ret_bytes:
+ * what was read back. `existed`: there must be a file. E_DIGEST: something else was read. */
+MUST_USE int volume_destroy(const char *path, bool existed, struct volume_progress *progress,
+			    int64_t *ret_bytes, struct problem *problem);
+/* Gives the room of what was erased back, where `keep` does not say that its row is still to be
+ * written. */
+void volume_sweep(const char *dir, bool (*keep)(void *context, bool archive, int64_t id),
+		  void *context);

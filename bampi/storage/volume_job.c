@@ -1,0 +1,127 @@
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/base/hex.h"
+#include "common/base/text.h"
+
+#include "bampi/storage/volume_runner_private.h"
+
+/* The secret that was told to the tenant; where none was, one that nobody knows: the door is there,
+ * and locked. */
+static int secret_of(const struct volume_job *job, char ret[STORAGE_SECRET_SIZE],
+		     struct problem *problem)
+{
+	char random[TOKEN_TEXT_SIZE];
+	int rc;
+
+	if (job->row.sealed_size == 0) {
+		token_new(random);
+		(void)text_copy(ret, STORAGE_SECRET_SIZE, random);
+		return 0;
+	}
+	rc = seal_key_open(job->options->key, job->row.sealed, job->row.sealed_size, ret,
+			   STORAGE_SECRET_SIZE);
+	if (rc) {
+		(void)problem_set(problem, rc, "the volume's secret cannot be opened: %s",
+				  error_text(rc));
+		problem_hint(problem, "haasctl volume secret %s makes a new one", job->row.name);
+	}
+	return rc;
+}
+
+static int open_volume(struct volume_job *job, struct problem *problem)
+{
+	const struct volume_runner_options *options = job->options;
+	char secret[STORAGE_SECRET_SIZE];
+	struct problem ignored = {0};
+	int rc;
+
+	if (job->row.address_count == 0) {
+		volume_nameless(&job->row, problem);
+		return problem->code;
+	}
+	rc = secret_of(job, secret, problem);
+	if (rc == 0 && job->old_user)
+		rc = options->driver->close(&options->place, job->row.id, job->old_user, &ignored);
+	if (rc == 0)
+		rc = options->driver->open(&options->place, &job->target, secret, problem);
+	sodium_memzero(secret, sizeof(secret));
+	return rc;
+}
+
+static int admit(const struct volume_job *job, struct problem *problem)
+{
+	const struct volume_runner_options *options = job->options;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < job->target.address_count; i++)
+		rc = options->driver->admit(&options->place, job->row.id,
+					    job->target.addresses[i].text, problem);
+	return rc;
+}
+
+/* It was there once: then a file that is missing is a fault, and no success. */
+static bool had_data(const struct volume_row *row)
+{
+	return row->archive ? row->archive_state == ARCHIVE_READY ||
+				      row->archive_state == ARCHIVE_DELETING
+			    : row->kept_bytes > 0;
+}
+
+static int destroy(struct volume_job *job, struct problem *problem)
+{
+	const char *dir = job->options->dir;
+	char path[PATH_MAX];
+	bool fits = job->row.archive ? archive_path(dir, job->row.id, path, sizeof(path))
+				     : volume_path(dir, job->row.id, path, sizeof(path));
+
+	if (!fits)
+		return problem_set(problem, -ENAMETOOLONG, "the folder's name is too long");
+	return volume_destroy(path, had_data(&job->row), &job->progress, &job->done.bytes, problem);
+}
+
+void volume_job_work(void *context)
+{
+	struct volume_job *job = context;
+	const struct volume_runner_options *options = job->options;
+	struct volume_row *row = &job->row;
+	struct volume_progress *progress = &job->progress;
+	struct problem problem = {0};
+	int rc = 0;
+
+	row->source.digest = row->source_digest;
+	switch (job->done.action) {
+	case ACTION_MAKE:
+		rc = volume_make(options->dir, row->id, row->size_bytes, progress, &problem);
+		break;
+	case ACTION_RESTORE:
+		rc = volume_restore(options->dir, row->id, row->size_bytes, &row->source, progress,
+				    &problem);
+		break;
+	case ACTION_GROW:
+		rc = volume_grow(options->dir, row->id, row->size_bytes, progress, &problem);
+		break;
+	case ACTION_ARCHIVE:
+		rc = volume_archive(options->dir, row->volume, row->id, options->level, progress,
+				    &job->done.digest, &problem);
+		break;
+	case ACTION_DESTROY: rc = destroy(job, &problem); break;
+	case ACTION_OPEN: rc = open_volume(job, &problem); break;
+	case ACTION_ADMIT: rc = admit(job, &problem); break;
+	case ACTION_CLOSE:
+		rc = options->driver->close(&options->place, row->id,
+					    job->old_user ? job->old_user : "", &problem);
+		break;
+	case ACTION_NONE:
+	case ACTION_TELL_OPEN:
+	case ACTION_TELL_CLOSED:
+	case ACTION_COUNT: break;
+	}
+	if (rc && !problem_is_set(&problem))
+		(void)problem_set(&problem, rc, "%s failed: %s",
+				  volume_action_words[job->done.action], error_text(rc));
+	job->done.problem = problem;
+	job->ran = true;
+}

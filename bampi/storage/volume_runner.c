@@ -1,0 +1,638 @@
+#include "bampi/storage/volume_runner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/db/array.h"
+#include "common/io/log.h"
+
+#include "bampi/storage/volume_runner_private.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define SUBJECT     "storage"
+#define PROGRESS_MS 1000
+
+/* What failed rests; of one row at a time the last is remembered. */
+struct resting {
+	struct resting *next;
+	int64_t id;
+	bool archive;
+	unsigned failures;
+	int64_t until_ms;
+	bool kept; /* its row was in the last work */
+};
+
+/* What is known of the world outside of the database, read by a worker. */
+struct look {
+	int rc;
+	struct problem problem;
+	struct storage_view view;
+	int64_t total_bytes, free_bytes;
+};
+
+struct volume_runner {
+	struct volume_runner_options options;
+	struct loop *loop;
+	struct loop_timer *timer, *progress_timer;
+	bool connected, passing, again, stopping;
+	bool outdated; /* something was opened or closed since the look began */
+	struct look look;
+	struct storage_claim claim;
+	bool claimed, told_unclaimed, told_away;
+	struct volume_job *jobs;
+	struct resting *resting;
+	/* of the last work, for what may be swept and what nobody wants */
+	int64_t *volumes, *archives;
+	size_t volume_count, archive_count;
+	bool listed; /* both are known */
+};
+
+static void end_pass(struct volume_runner *runner)
+{
+	runner->passing = false;
+	if (runner->stopping)
+		return;
+	loop_timer_arm(runner->timer, runner->again ? 0 : runner->options.period_ms);
+	runner->again = false;
+}
+
+/* --- jobs --- */
+
+static struct volume_job *job_find(const struct volume_runner *runner, bool archive, int64_t id)
+{
+	struct volume_job *job = runner->jobs;
+
+	while (job && (job->row.id != id || job->row.archive != archive))
+		job = job->next;
+	return job;
+}
+
+static void job_free(struct volume_job *job)
+{
+	volume_row_done(&job->row);
+	storage_target_done(&job->target);
+	free(job->old_user);
+	free(job);
+}
+
+static void job_end(struct volume_job *job)
+{
+	struct volume_job **link = &job->runner->jobs;
+
+	while (*link != job)
+		link = &(*link)->next;
+	*link = job->next;
+	job_free(job);
+}
+
+static struct resting *resting_find(const struct volume_runner *runner, bool archive, int64_t id)
+{
+	struct resting *resting = runner->resting;
+
+	while (resting && (resting->id != id || resting->archive != archive))
+		resting = resting->next;
+	return resting;
+}
+
+static void rest(struct volume_runner *runner, const struct volume_row *row, bool failed)
+{
+	struct resting *resting = resting_find(runner, row->archive, row->id);
+
+	if (!failed) {
+		if (resting)
+			resting->failures = 0, resting->until_ms = 0;
+		return;
+	}
+	if (!resting) {
+		resting = calloc(1, sizeof(*resting));
+		if (!resting)
+			return;
+		*resting = (struct resting){
+			.next = runner->resting, .id = row->id, .archive = row->archive};
+		runner->resting = resting;
+	}
+	resting->failures++;
+	resting->until_ms = loop_now_ms(runner->loop) + volume_retry_ms(resting->failures);
+}
+
+static void on_told(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct volume_job *job = context;
+	struct volume_runner *runner = job->runner;
+
+	(void)result;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, job->row.name, problem);
+	job_end(job);
+	volume_runner_wake(runner);
+}
+
+/* An action that was done but could not be told is found done when it is decided again. */
+static void on_worked(void *context)
+{
+	struct volume_job *job = context;
+	struct volume_runner *runner = job->runner;
+	bool failed = problem_is_set(&job->done.problem);
+	const char *action = volume_action_words[job->done.action];
+	char subject[160];
+
+	(void)text_format(subject, sizeof(subject), "%s %s of %s",
+			  job->row.archive ? "archive" : "volume", job->row.name, job->row.tenant);
+	if (!job->ran || runner->stopping || job->done.problem.code == -ECANCELED) {
+		job_end(job);
+		if (!runner->stopping)
+			volume_runner_wake(runner);
+		return;
+	}
+	runner->outdated |= job->done.action == ACTION_OPEN || job->done.action == ACTION_ADMIT ||
+			    job->done.action == ACTION_CLOSE;
+	rest(runner, &job->row, failed);
+	if (failed)
+		log_problem(LOG_LEVEL_WARN, subject, &job->done.problem);
+	else if (job->done.action != ACTION_TELL_OPEN && job->done.action != ACTION_TELL_CLOSED)
+		log_info(SUBJECT, "%s: %s done", subject, action);
+	if (job->silent || volume_store_done(runner->options.db, &runner->claim, &job->row,
+					     &job->done, on_told, job) != 0) {
+		job_end(job);
+		loop_timer_arm(runner->timer, runner->options.period_ms);
+	}
+}
+
+/* Takes `row`. */
+static struct volume_job *job_new(struct volume_runner *runner, struct volume_row *row,
+				  enum volume_action action)
+{
+	struct volume_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->runner = runner;
+	job->options = &runner->options;
+	job->row = *row;
+	job->done.action = action;
+	*row = (struct volume_row){0};
+	job->next = runner->jobs;
+	runner->jobs = job;
+	return job;
+}
+
+static void job_start(struct volume_job *job)
+{
+	int rc;
+
+	if (job->done.action == ACTION_TELL_OPEN || job->done.action == ACTION_TELL_CLOSED) {
+		job->ran = true;
+		on_worked(job);
+		return;
+	}
+	rc = worker_submit(job->runner->options.worker, volume_job_work, on_worked, job);
+	if (rc)
+		job_end(job); /* the queue is full: the next pass tries again */
+}
+
+/* --- deciding --- */
+
+static bool listed(const struct storage_address list[], size_t count, const char *address)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(list[i].text, address) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void target_of(const struct volume_runner *runner, const struct volume_row *row,
+		      struct storage_target *ret)
+{
+	ret->id = row->id;
+	(void)text_format(ret->name, sizeof(ret->name), "%s:volume.%lld", runner->claim.iqn,
+			  (long long)row->id);
+	(void)volume_path(runner->options.dir, row->id, ret->path, sizeof(ret->path));
+	(void)text_format(ret->user, sizeof(ret->user), "v%lld-%lld", (long long)row->id,
+			  (long long)row->secret_number);
+}
+
+static enum volume_fit fit_of(const struct volume_row *row, const struct storage_target *wanted,
+			      const struct storage_target *open)
+{
+	if (!open)
+		return FIT_CLOSED;
+	if (strcmp(open->name, wanted->name) != 0 || strcmp(open->path, wanted->path) != 0 ||
+	    strcmp(open->user, wanted->user) != 0)
+		return FIT_WRONG;
+	for (size_t i = 0; i < open->address_count; i++) {
+		if (!listed(row->addresses, row->address_count, open->addresses[i].text))
+			return FIT_WRONG;
+	}
+	for (size_t i = 0; i < row->address_count; i++) {
+		if (!listed(open->addresses, open->address_count, row->addresses[i].text))
+			return FIT_SHORT;
+	}
+	return FIT_RIGHT;
+}
+
+static const struct storage_target *open_target(const struct volume_runner *runner, int64_t id)
+{
+	for (size_t i = 0; i < runner->look.view.count; i++) {
+		if (runner->look.view.targets[i].id == id)
+			return &runner->look.view.targets[i];
+	}
+	return NULL;
+}
+
+static bool rests(const struct volume_runner *runner, const struct volume_row *row)
+{
+	struct resting *resting = resting_find(runner, row->archive, row->id);
+
+	if (resting)
+		resting->kept = true;
+	return resting && resting->until_ms > loop_now_ms(runner->loop);
+}
+
+/* Something long that nobody wants any more ends soon. */
+static bool under_way(const struct volume_runner *runner, const struct volume_row *row)
+{
+	struct volume_job *job = job_find(runner, row->archive, row->id);
+
+	if (job && row->absent && job->done.action != ACTION_DESTROY)
+		atomic_store(&job->progress.stop, true);
+	return job != NULL;
+}
+
+static void start_volume(struct volume_runner *runner, struct volume_row *row,
+			 enum volume_action action, const struct storage_target *wanted,
+			 const struct storage_target *open)
+{
+	struct volume_job *job = job_new(runner, row, action);
+
+	if (!job)
+		return;
+	job->target = *wanted;
+	/* `row` is the job's now; its addresses stay with it. */
+	if (job->row.address_count > 0) {
+		job->target.addresses = calloc(job->row.address_count, sizeof(*job->row.addresses));
+		if (!job->target.addresses) {
+			job_end(job);
+			return;
+		}
+		memcpy(job->target.addresses, job->row.addresses,
+		       job->row.address_count * sizeof(*job->row.addresses));
+		job->target.address_count = job->row.address_count;
+	}
+	if (open && open->user[0])
+		job->old_user = strdup(open->user);
+	job_start(job);
+}
+
+static void decide_volume(struct volume_runner *runner, struct volume_row *row)
+{
+	struct storage_target wanted = {0};
+	const struct storage_target *open = open_target(runner, row->id);
+	enum volume_action action;
+
+	target_of(runner, row, &wanted);
+	if (under_way(runner, row) || rests(runner, row))
+		return;
+	action = volume_decide(&(struct volume_facts){
+		.state = row->state,
+		.absent = row->absent,
+		.restore = row->source.archive != 0,
+		.size = row->size_bytes,
+		.kept = row->kept_bytes,
+		.open_wanted = row->open_wanted,
+		.fit = fit_of(row, &wanted, open),
+		.told_open = row->served_pdci != 0,
+		.told = row->told,
+	});
+	if (action != ACTION_NONE)
+		start_volume(runner, row, action, &wanted, open);
+}
+
+static void decide_archive(struct volume_runner *runner, struct volume_row *row)
+{
+	enum volume_action action;
+	struct volume_job *job;
+
+	if (under_way(runner, row) || rests(runner, row))
+		return;
+	action = archive_decide(&(struct archive_facts){
+		.state = row->archive_state,
+		.absent = row->absent,
+		/* also while it is being opened or made */
+		.volume_open =
+			open_target(runner, row->volume) || job_find(runner, false, row->volume),
+	});
+	job = action != ACTION_NONE ? job_new(runner, row, action) : NULL;
+	if (job)
+		job_start(job);
+}
+
+/* A target of ours without a volume: its row was deleted while we were away. */
+static void close_unwanted(struct volume_runner *runner)
+{
+	char prefix[STORAGE_TARGET_SIZE + 16];
+
+	(void)text_format(prefix, sizeof(prefix), "%s:volume.", runner->claim.iqn);
+	for (size_t i = 0; i < runner->look.view.count; i++) {
+		const struct storage_target *open = &runner->look.view.targets[i];
+		struct volume_row row = {.id = open->id};
+		bool wanted = strncmp(open->name, prefix, strlen(prefix)) != 0;
+		struct volume_job *job;
+
+		for (size_t j = 0; !wanted && j < runner->volume_count; j++)
+			wanted = runner->volumes[j] == open->id;
+		if (wanted || job_find(runner, false, open->id))
+			continue;
+		(void)text_copy(row.name, sizeof(row.name), "(deleted)");
+		job = job_new(runner, &row, ACTION_CLOSE);
+		if (!job)
+			continue;
+		job->silent = true;
+		job->old_user = open->user[0] ? strdup(open->user) : NULL;
+		job_start(job);
+	}
+}
+
+/* --- a pass: look, claim, read, decide --- */
+
+static bool keep_erased(void *context, bool archive, int64_t id)
+{
+	const struct volume_runner *runner = context;
+	const int64_t *ids = archive ? runner->archives : runner->volumes;
+	size_t count = archive ? runner->archive_count : runner->volume_count;
+
+	for (size_t i = 0; i < count; i++) {
+		if (ids[i] == id)
+			return true;
+	}
+	return false;
+}
+
+static void forget_rested(struct volume_runner *runner)
+{
+	struct resting **link = &runner->resting;
+
+	while (*link) {
+		struct resting *resting = *link;
+
+		if (resting->kept) {
+			resting->kept = false;
+			link = &resting->next;
+		} else {
+			*link = resting->next;
+			free(resting);
+		}
+	}
+}
+
+static int remember(int64_t **ids, size_t *count, const PGresult *result)
+{
+	int rows = PQntuples(result);
+	int64_t *list = calloc((size_t)rows + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	for (int i = 0; i < rows; i++)
+		list[i] = db_int(result, i, 0, 0);
+	free(*ids);
+	*ids = list;
+	*count = (size_t)rows;
+	return 0;
+}
+
+static void on_volumes(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct volume_runner *runner = context;
+
+	(void)problem; /* on_archives follows, and says the same */
+	if (rc || remember(&runner->volumes, &runner->volume_count, result) != 0)
+		return;
+	if (runner->outdated) { /* what was opened meanwhile would seem closed, and be opened again
+				 */
+		runner->again = true;
+		return;
+	}
+	for (int i = 0; i < PQntuples(result); i++) {
+		struct volume_row row = {0};
+
+		rc = volume_row_read(result, i, &row);
+		if (rc)
+			log_error(SUBJECT, "volume %s cannot be read: %s",
+				  db_text(result, i, 1, "?"), error_text(rc));
+		else
+			decide_volume(runner, &row);
+		volume_row_done(&row);
+	}
+	close_unwanted(runner);
+}
+
+static void on_archives(void *context, int rc, const PGresult *result,
+			const struct problem *problem)
+{
+	struct volume_runner *runner = context;
+
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	if (rc == 0 && remember(&runner->archives, &runner->archive_count, result) == 0) {
+		for (int i = 0; !runner->outdated && i < PQntuples(result); i++) {
+			struct volume_row row = {0};
+
+			if (archive_row_read(result, i, &row) == 0)
+				decide_archive(runner, &row);
+			volume_row_done(&row);
+		}
+		if (!runner->outdated)
+			forget_rested(runner);
+		runner->listed = true;
+	}
+	end_pass(runner);
+}
+
+static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct volume_runner *runner = context;
+
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	if (rc) {
+		end_pass(runner);
+		return;
+	}
+	runner->claimed = storage_claim_read(result, &runner->claim);
+	if (runner->claimed == runner->told_unclaimed) {
+		runner->told_unclaimed = !runner->claimed;
+		if (runner->claimed)
+			log_info(SUBJECT, "%s is ours", runner->options.storage);
+		else
+			log_warn(SUBJECT,
+				 "%s does not exist, is not for our role, or another keeps it "
+				 "(haasctl storage list)",
+				 runner->options.storage);
+	}
+	/* What is open is not known: nothing is decided. */
+	if (!runner->claimed || (runner->look.rc && runner->look.rc != E_NOT_FOUND) ||
+	    volume_store_work(runner->options.db, &runner->claim, on_volumes, on_archives,
+			      runner) != 0)
+		end_pass(runner);
+}
+
+static void look_work(void *context)
+{
+	struct volume_runner *runner = context;
+	struct look *look = &runner->look;
+	struct statvfs disk;
+
+	if (runner->listed) /* the lists change in passes only, and this is one */
+		volume_sweep(runner->options.dir, keep_erased, runner);
+	look->rc =
+		runner->options.driver->look(&runner->options.place, &look->view, &look->problem);
+	if (statvfs(runner->options.dir, &disk) == 0) {
+		look->total_bytes = (int64_t)(disk.f_blocks * disk.f_frsize);
+		look->free_bytes = (int64_t)(disk.f_bavail * disk.f_frsize);
+	}
+}
+
+static void on_looked(void *context)
+{
+	struct volume_runner *runner = context;
+	const struct storage_state state = {
+		.name = runner->options.storage,
+		.owner = runner->options.owner,
+		.claim_ms = runner->options.claim_ms,
+		.public_key = seal_key_public_key(runner->options.key),
+		.total_bytes = runner->look.total_bytes,
+		.free_bytes = runner->look.free_bytes,
+		.problem = &runner->look.problem,
+	};
+
+	if ((runner->look.rc != 0) != runner->told_away) {
+		runner->told_away = runner->look.rc != 0;
+		if (runner->told_away)
+			log_problem(LOG_LEVEL_WARN, SUBJECT, &runner->look.problem);
+		else
+			log_info(SUBJECT, "the target software answers");
+	}
+	if (runner->stopping || !runner->connected ||
+	    storage_store_claim(runner->options.db, &state, on_claimed, runner) != 0)
+		end_pass(runner);
+}
+
+static void pass(void *context)
+{
+	struct volume_runner *runner = context;
+
+	if (runner->passing || runner->stopping || !runner->connected)
+		return;
+	storage_view_done(&runner->look.view);
+	runner->look = (struct look){.rc = E_UNAVAILABLE};
+	runner->passing = true;
+	runner->outdated = false;
+	if (worker_submit(runner->options.worker, look_work, on_looked, runner) != 0)
+		end_pass(runner);
+}
+
+/* --- progress --- */
+
+static void tell_progress(void *context)
+{
+	struct volume_runner *runner = context;
+
+	loop_timer_arm(runner->progress_timer, PROGRESS_MS);
+	for (int archives = 0; archives < 2; archives++) {
+		CLEANUP(text_done) struct text ids = {0};
+		CLEANUP(text_done) struct text bytes = {0};
+		bool any = false;
+
+		array_begin(&ids);
+		array_begin(&bytes);
+		for (struct volume_job *job = runner->jobs; job; job = job->next) {
+			int64_t done = atomic_load(&job->progress.done);
+
+			if (job->row.archive != (archives == 1) || done == job->told)
+				continue;
+			job->told = done;
+			array_add_int(&ids, job->row.id);
+			array_add_int(&bytes, done);
+			any = true;
+		}
+		array_end(&ids);
+		array_end(&bytes);
+		if (any && runner->connected && !ids.failed && !bytes.failed)
+			(void)!volume_store_progress(runner->options.db, archives == 1,
+						     text_get(&ids), text_get(&bytes));
+	}
+}
+
+/* --- life --- */
+
+void volume_runner_wake(struct volume_runner *runner)
+{
+	if (runner->passing)
+		runner->again = true;
+	else if (!runner->stopping)
+		loop_timer_arm(runner->timer, 0);
+}
+
+void volume_runner_db_state(struct volume_runner *runner, bool connected)
+{
+	runner->connected = connected;
+	if (connected)
+		volume_runner_wake(runner);
+}
+
+int volume_runner_new(struct loop *loop, const struct volume_runner_options *options,
+		      struct volume_runner **ret)
+{
+	struct volume_runner *runner = calloc(1, sizeof(*runner));
+	int rc;
+
+	if (!runner)
+		return -ENOMEM;
+	runner->options = *options;
+	runner->loop = loop;
+	rc = loop_timer_new(loop, pass, runner, &runner->timer);
+	if (rc == 0)
+		rc = loop_timer_new(loop, tell_progress, runner, &runner->progress_timer);
+	if (rc) {
+		volume_runner_free(runner);
+		return rc;
+	}
+	loop_timer_arm(runner->progress_timer, PROGRESS_MS);
+	*ret = runner;
+	return 0;
+}
+
+void volume_runner_stop(struct volume_runner *runner)
+{
+	runner->stopping = true;
+	runner->connected = false;
+	for (struct volume_job *job = runner->jobs; job; job = job->next)
+		atomic_store(&job->progress.stop, true);
+}
+
+void volume_runner_free(struct volume_runner *runner)
+{
+	if (!runner)
+		return;
+	while (runner->jobs)
+		job_end(runner->jobs);
+	while (runner->resting) {
+		struct resting *next = runner->resting->next;
+
+		free(runner->resting);
+		runner->resting = next;
+	}
+	storage_view_done(&runner->look.view);
+	free(runner->volumes);
+	free(runner->archives);
+	if (runner->timer)
+		loop_timer_free(runner->timer);
+	if (runner->progress_timer)
+		loop_timer_free(runner->progress_timer);
+	free(runner);
+}

@@ -1,0 +1,185 @@
+// links: storage_driver
+/* tgt's management protocol, against what tgtadm 1.0.85 sent and tgtd 1.0.85 answered. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+#include "bampi/storage/driver/tgt_wire.h"
+#include "tests/support/cmocka.h"
+
+static uint32_t native(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* tgtadm --lld iscsi --op new --mode logicalunit --tid 7 --lun 1 -b /v --bstype rdwr, as strace saw
+ * it: the places of the fields. */
+static void request(void **state)
+{
+	uint8_t room[TGT_REQUEST_SIZE + 64];
+	struct wire_writer writer = wire_writer(room, sizeof(room));
+	static const char text[] = "path=/v,bstype=rdwr";
+
+	(void)state;
+	tgt_request_encode(&(struct tgt_request){.mode = TGT_LOGICAL_UNIT,
+						 .op = TGT_NEW,
+						 .target = 7,
+						 .unit = 1,
+						 .text = text},
+			   &writer);
+	assert_false(writer.bad);
+	assert_int_equal(wire_written(&writer), TGT_REQUEST_SIZE + sizeof(text));
+	assert_int_equal(native(room), 2);
+	assert_int_equal(native(room + 4), 0);
+	assert_string_equal((const char *)room + 8, "iscsi");
+	assert_int_equal(native(room + 72), TGT_REQUEST_SIZE + sizeof(text));
+	assert_int_equal(native(room + 76), 7);
+	assert_int_equal(native(room + 88), 1);
+	assert_int_equal(native(room + 92), 0);
+	assert_int_equal(native(room + 116), 0);
+	assert_memory_equal(room + TGT_REQUEST_SIZE, text, sizeof(text));
+}
+
+static void request_without_text(void **state)
+{
+	uint8_t room[TGT_REQUEST_SIZE];
+	struct wire_writer writer = wire_writer(room, sizeof(room));
+	const struct tgt_request close = {.mode = TGT_TARGET,
+					  .op = TGT_DELETE,
+					  .target = 8,
+					  .unit = UINT64_MAX,
+					  .force = 1,
+					  .text = ""};
+
+	(void)state;
+	tgt_request_encode(&close, &writer);
+	assert_false(writer.bad);
+	assert_int_equal(wire_written(&writer), TGT_REQUEST_SIZE);
+	assert_int_equal(native(room + 4), 1);
+	assert_int_equal(native(room + 72), TGT_REQUEST_SIZE);
+	assert_int_equal(native(room + 88), UINT32_MAX);
+	assert_int_equal(native(room + 92), UINT32_MAX);
+	assert_int_equal(native(room + 116), 1);
+	writer = wire_writer(room, sizeof(room) - 1);
+	tgt_request_encode(&close, &writer);
+	assert_true(writer.bad);
+}
+
+static void answer(void **state)
+{
+	const uint32_t good[] = {TGT_NO_TARGET, 8};
+	const uint32_t text[] = {TGT_OK, 8 + 100};
+	const uint32_t small[] = {TGT_OK, 7};
+	const uint32_t large[] = {TGT_OK, UINT32_MAX};
+	struct tgt_answer ret;
+
+	(void)state;
+	assert_int_equal(tgt_answer_decode(good, 8, &ret), 0);
+	assert_int_equal(ret.status, TGT_NO_TARGET);
+	assert_int_equal(ret.size, 0);
+	assert_int_equal(tgt_answer_decode(text, 8, &ret), 0);
+	assert_int_equal(ret.size, 100);
+	assert_int_equal(tgt_answer_decode(good, 7, &ret), E_MALFORMED);
+	assert_int_equal(tgt_answer_decode(small, 8, &ret), E_MALFORMED);
+	assert_int_equal(tgt_answer_decode(large, 8, &ret), E_LIMIT);
+}
+
+static const char list[] = "Target 1: iqn.2026-11.test:v1\n"
+			   "    System information:\n"
+			   "        Driver: iscsi\n"
+			   "        State: ready\n"
+			   "    I_T nexus information:\n"
+			   "    LUN information:\n"
+			   "        LUN: 0\n"
+			   "            Type: controller\n"
+			   "            Backing store type: null\n"
+			   "            Backing store path: None\n"
+			   "            Backing store flags: \n"
+			   "    Account information:\n"
+			   "    ACL information:\n"
+			   "Target 7: iqn.2026-11.internal.haas:volume.7\n"
+			   "    System information:\n"
+			   "        Driver: iscsi\n"
+			   "        State: ready\n"
+			   "    I_T nexus information:\n"
+			   "        I_T nexus: 5\n"
+			   "            Initiator: iqn.2026-11.internal.haas:node.n1 alias: none\n"
+			   "            Connection: 0\n"
+			   "                IP Address: 127.0.0.1\n"
+			   "    LUN information:\n"
+			   "        LUN: 0\n"
+			   "            Type: controller\n"
+			   "            Backing store path: None\n"
+			   "        LUN: 1\n"
+			   "            Type: disk\n"
+			   "            Size: 17 MB, Block size: 512\n"
+			   "            Backing store type: rdwr\n"
+			   "            Backing store path: /var/lib/haas/storage/volumes/7\n"
+			   "            Backing store flags: \n"
+			   "    Account information:\n"
+			   "        v7-2\n"
+			   "        other (outgoing)\n"
+			   "    ACL information:\n"
+			   "        10.50.0.32\n"
+			   "        iqn.2026-11.internal.haas:node.n1\n"
+			   "        fd00::17\n";
+
+static void listing(void **state)
+{
+	struct storage_view view = {0};
+
+	(void)state;
+	assert_int_equal(tgt_list_decode(list, sizeof(list), &view), 0); /* with its NUL */
+	assert_int_equal(view.count, 2);
+	assert_int_equal(view.targets[0].id, 1);
+	assert_string_equal(view.targets[0].path, "");
+	assert_int_equal(view.targets[0].address_count, 0);
+	assert_int_equal(view.targets[1].id, 7);
+	assert_string_equal(view.targets[1].name, "iqn.2026-11.internal.haas:volume.7");
+	assert_string_equal(view.targets[1].path, "/var/lib/haas/storage/volumes/7");
+	assert_string_equal(view.targets[1].user, "v7-2");
+	assert_int_equal(view.targets[1].address_count, 2);
+	assert_string_equal(view.targets[1].addresses[0].text, "10.50.0.32");
+	assert_string_equal(view.targets[1].addresses[1].text, "fd00::17");
+	storage_view_done(&view);
+}
+
+static void bad_listings(void **state)
+{
+	static const char *const bad[] = {
+		"Target x: iqn\n",  "Target 0: iqn\n",
+		"Target -1: iqn\n", "Target 2147483648: iqn\n",
+		"Target 7 iqn\n",   "Target 7: \n",
+		"Target 7:\n",      "Target 99999999999999999999: a",
+	};
+	static const char orphan[] = "    ACL information:\n        1.2.3.4\n";
+	struct storage_view view = {0};
+	char *longest = malloc(PATH_MAX * 2);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		assert_int_equal(tgt_list_decode(bad[i], strlen(bad[i]), &view), E_MALFORMED);
+	memset(longest, 'a', PATH_MAX * 2);
+	assert_int_equal(tgt_list_decode(longest, PATH_MAX * 2, &view), E_MALFORMED);
+	free(longest);
+	assert_int_equal(tgt_list_decode("", 0, &view), 0);
+	assert_int_equal(view.count, 0);
+	assert_int_equal(tgt_list_decode(orphan, strlen(orphan), &view), 0);
+	assert_int_equal(view.count, 0);
+	storage_view_done(&view);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(request),      cmocka_unit_test(request_without_text),
+		cmocka_unit_test(answer),       cmocka_unit_test(listing),
+		cmocka_unit_test(bad_listings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
