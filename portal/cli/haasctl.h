@@ -28,7 +28,8 @@ struct command_group {
 
 extern const struct command_group db_group, node_group, bmc_group, health_group, image_group,
 	image_sign_group, deployment_group, pdci_group, network_group, node_network_group,
-	site_group, cable_group, record_group, certificate_group, fabric_group, switch_group;
+	site_group, cable_group, record_group, certificate_group, fabric_group, switch_group,
+	volume_group, grant_group;
 
 MUST_USE int haasctl_new(struct haasctl **ret);
 void haasctl_free(struct haasctl *haasctl);
@@ -137,6 +138,8 @@ MUST_USE int watch_pdci(struct haasctl *haasctl, const struct command_input *inp
 			const char *target);
 /* pdci_cli.c: "NIC:NETWORK[:MODE]" (`separator` ':') as an object. EXIT_OK, or the error told. */
 MUST_USE int haasctl_add_nic(struct text *body, const char *word, char separator);
+/* volume_cli.c: bytes of "10G", "512M", "1048576"; EXIT_OK, or the error told. */
+MUST_USE int haasctl_size(const char *name, const char *word, int64_t *ret);
 /* deployment_cli.c: "ssh_keys", the lines of the files; "user_data", a file. EXIT_OK, or the error
  * told. */
 MUST_USE int haasctl_add_ssh_keys(struct text *body, const char *const *paths);

@@ -30,14 +30,16 @@ static const struct completion_row completions[] = {
 	{"SWITCH", "switch list -c name"},    {"CIRCUIT", "circuit unknown -c id"},
 	{"FABRIC", "fabric list -c name"},    {"ALERT", "alert list -c id"},
 	{"PDCI", "pdci list -c name"},        {"NETWORK", "network list -c name"},
+	{"VOLUME", "volume list -c name"},    {"ARCHIVE", "archive list -c name"},
 	{"RULE", "circuit list -c name"},     {"FAMILY", "circuit families -c name"}};
 
 /* In the order of help: what has the same noun stands together. */
 static const struct command_group *const groups[] = {
-	&node_group,       &bmc_group,    &node_network_group, &health_group,
-	&deployment_group, &pdci_group,   &network_group,      &image_group,
-	&image_sign_group, &site_group,   &fabric_group,       &switch_group,
-	&cable_group,      &record_group, &certificate_group,  &db_group};
+	&node_group,        &bmc_group,        &node_network_group, &health_group,
+	&deployment_group,  &pdci_group,       &volume_group,       &network_group,
+	&image_group,       &image_sign_group, &grant_group,        &site_group,
+	&fabric_group,      &switch_group,     &cable_group,        &record_group,
+	&certificate_group, &db_group};
 
 /* Did all of stdout arrive? A reader that left early (| head) is no error to talk about. */
 static int close_output(int status)

@@ -194,6 +194,75 @@ static void add_networks(struct text *body, const char *const *words)
 	json_end_array(body);
 }
 
+/* --volume size=SIZE[,name=NAME][,delete] | archive=ARCHIVE[,...] | name=NAME, one that is there */
+static int add_volume(struct text *body, const char *word, const char *pdci, size_t index)
+{
+	CLEANUP(freep) char *copy = strdup(word);
+	const char *name = NULL;
+	const char *size = NULL;
+	const char *archive = NULL;
+	bool keep = true;
+	char *rest = NULL;
+	char given[96];
+	int64_t bytes = 0;
+	int status = EXIT_OK;
+
+	for (char *part = copy ? strtok_r(copy, ",", &rest) : NULL; part;
+	     part = strtok_r(NULL, ",", &rest)) {
+		char *value = strchr(part, '=');
+
+		if (value)
+			*value++ = '\0';
+		if (value && strcmp(part, "size") == 0)
+			size = value;
+		else if (value && strcmp(part, "name") == 0)
+			name = value;
+		else if (value && strcmp(part, "archive") == 0)
+			archive = value;
+		else if (!value && strcmp(part, "delete") == 0)
+			keep = false;
+		else
+			return haasctl_usage("%s is not known in --volume; say size=SIZE or "
+					     "archive=ARCHIVE[,name=NAME][,delete], or name=NAME",
+					     part);
+	}
+	if (size)
+		status = haasctl_size("size", size, &bytes);
+	if (status != EXIT_OK)
+		return status;
+	if (!name && !size && !archive)
+		return haasctl_usage("--volume needs size=SIZE, archive=ARCHIVE or name=NAME");
+	json_begin_object(body, NULL);
+	if (!size && !archive) {
+		json_string(body, "volume", name);
+	} else {
+		(void)text_format(given, sizeof(given), "%s-%zu", pdci, index + 1);
+		json_string(body, "name", name ? name : given);
+		if (size)
+			json_int(body, "size_bytes", bytes);
+		if (archive)
+			json_string(body, "archive", archive);
+		json_bool(body, "keep", keep);
+	}
+	json_end_object(body);
+	return EXIT_OK;
+}
+
+static int add_volumes(struct text *body, const struct command_input *input)
+{
+	const char *const *words = command_options(input, "--volume");
+	int status = EXIT_OK;
+
+	if (!words || !words[0])
+		return EXIT_OK;
+	json_begin_array(body, "volumes");
+	for (size_t i = 0; status == EXIT_OK && words[i]; i++)
+		status = add_volume(body, words[i], input->words[0], i);
+	if (status == EXIT_OK)
+		json_end_array(body);
+	return status;
+}
+
 static int create_body(struct text *body, const struct command_input *input)
 {
 	static const char *const texts[][2] = {
@@ -210,6 +279,9 @@ static int create_body(struct text *body, const struct command_input *input)
 	if (status != EXIT_OK)
 		return status;
 	add_networks(body, command_options(input, "--network"));
+	status = add_volumes(body, input);
+	if (status != EXIT_OK)
+		return status;
 	json_begin_object(body, "params");
 	status = haasctl_add_ssh_keys(body, command_options(input, "--ssh-key"));
 	if (status == EXIT_OK)
@@ -510,6 +582,8 @@ static const struct option_row create_options[] = {
 	{"--group", 0, OPTION_REPEAT, "class=C,nodes=N,image=I",
 	 "more of another kind; may be repeated"},
 	{"--network", 0, OPTION_REPEAT, "NAME[=PREFIX]", "a network of its own; may be repeated"},
+	{"--volume", 0, OPTION_REPEAT, "size=SIZE[,name=NAME][,delete]",
+	 "a volume, new or (name=NAME) there; may be repeated"},
 	{"--spread", 0, OPTION_VALUE, "near|rack",
 	 "few switches and racks, or many racks (default near)"},
 	{"--spare", 0, OPTION_VALUE, "none|automatic",

@@ -8,6 +8,7 @@
 #include "common/net/ipv4.h"
 
 #include "portal/server/member_check.h"
+#include "portal/server/volume_body.h"
 
 #define POINTER_SIZE 64
 
@@ -20,6 +21,7 @@ static const struct member_row body_members[] = {
 	{"spread",   MEMBER_WORD,   0,               0, 0,                 spread_words},
 	{"spare",    MEMBER_WORD,   0,               0, 0,                 spare_words},
 	{"params",   MEMBER_OBJECT, 0,               0, 0,                 NULL},
+	{"volumes",  MEMBER_LIST,   0,               0, PDCI_VOLUMES_MAX,  NULL},
 };
 static const struct member_row group_members[] = {
 	{"class", MEMBER_TEXT,  0,               0, 63,             NULL},
@@ -309,6 +311,7 @@ void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors
 		objects_check(groups, group_members, COUNT_OF(group_members), "/groups", errors);
 	if (errors->count > 0)
 		return; /* what follows takes the kinds for granted */
+	pdci_volumes_check(json_object_get(body, "volumes"), errors);
 	names = check_networks(body, errors);
 	for (size_t i = 0; i < json_array_size(groups); i++) {
 		pointer_of("/groups", i, "/nics", path);

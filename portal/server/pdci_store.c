@@ -85,7 +85,7 @@ const struct db_query store_usage_list = {
 	STORE_PAGE(
 		"u.id",
 		"jsonb_build_object('tenant', u.tenant, 'kind', u.kind, 'subject', u.subject, 'class', u.class, 'pdci', u.pdci, 'from_at', " USAGE_FROM ", "
-		"'to_at', least(u.to_at, $5::timestamptz), 'seconds', greatest(floor(extract(epoch from " USAGE_TO " - " USAGE_FROM ")), 0)::bigint)",
+		"'to_at', least(u.to_at, $5::timestamptz), 'seconds', greatest(floor(extract(epoch from " USAGE_TO " - " USAGE_FROM ")), 0)::bigint, 'bytes', u.bytes)",
 		"haas.usage u where ($2::bigint is null or u.id > $2::bigint) and ($3::text is null or u.tenant = $3) "
 		"and ($4::timestamptz is null or coalesce(u.to_at, now()) > $4::timestamptz) and ($5::timestamptz is null or u.from_at < $5::timestamptz) "
 		"and ($6::text is null or u.kind = $6)",

@@ -82,6 +82,8 @@ extern const struct route cable_routes[];
 extern const struct route fabric_routes[];
 extern const struct route pdci_routes[];
 extern const struct route network_routes[];
+extern const struct route volume_routes[];
+extern const struct route grant_routes[];
 extern const struct route record_routes[];
 extern const struct route server_routes[];
 

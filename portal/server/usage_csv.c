@@ -6,8 +6,8 @@
 
 #include "common/base/macros.h"
 
-static const char *const columns[] = {"tenant",  "pdci",    "kind",  "class",
-				      "subject", "from_at", "to_at", "seconds"};
+static const char *const columns[] = {"tenant",  "pdci",  "kind",    "class", "subject",
+				      "from_at", "to_at", "seconds", "bytes"};
 
 static void add_cell(struct text *ret, const char *cell)
 {

@@ -37,3 +37,12 @@ const char *const spare_words[] = {"none", "automatic", NULL};
 const char *const pdci_state_words[] = {"requested", "infeasible", "building", "ready",
 					"failed",    "releasing",  "released", NULL};
 const char *const spread_words[] = {"near", "rack", NULL};
+const char *const volume_action_words[] = {"attach", "detach", "resize", "archive", "secret", NULL};
+const char *const volume_kind_words[] = {"shared", "local", NULL};
+const char *const volume_state_words[] = {"creating",  "restoring", "failed",    "growing",
+					  "archiving", "detached",  "attaching", "attached",
+					  "detaching", "deleting",  "deleted",   NULL};
+const char *const archive_state_words[] = {"archiving", "ready",   "failed",
+					   "deleting",  "deleted", NULL};
+const char *const grant_kind_words[] = {"image", "package", "archive", NULL};
+const char *const package_kind_words[] = {"deb", "bundle", NULL};
