@@ -1,0 +1,156 @@
+"""A storage with real initiators: tgtd and bampi-stored as their own user, nodes of two tenants as network namespaces on one bridge."""
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+
+from api_site import BUILD, skip
+from cli_site import CliSite
+
+STORED = BUILD / "bin/bampi-stored"
+PORT = 3260
+NET = "10.77.0"
+AS_STORED = ["setpriv", "--reuid=haas-stored", "--regid=haas", "--clear-groups"]
+
+
+class VolumeSite(CliSite):
+    """`nodes`: name -> last octet of its address. The disk is a tmpfs of `disk_mib`."""
+
+    def __init__(self, nodes, disk_mib):
+        super().__init__()
+        for tool in ("tgtd", "qemu-io", "iscsi-ls"):
+            if not shutil.which(tool):
+                skip(f"{tool} is not installed")
+        if os.getuid() != 0:
+            skip("network namespaces need root")
+        self.nodes_at = nodes
+        self.disk = self.dir / "disk"
+        self.keys_dir = self.dir / "storage-keys"
+        self.run_dir = self.dir / "run"
+        self.disk_mib = disk_mib
+        self.tgtd_process = self.stored_process = None
+        self.stored_log = open(self.dir / "stored.log", "wb")
+        self.names = {name: f"v{os.getpid()}{name}" for name in ("st", *nodes)}
+        self.secrets = []
+
+    def __enter__(self):
+        for folder in (self.disk, self.keys_dir, self.run_dir):
+            folder.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.disk_mib}m,mode=0700", "none", self.disk], check=True)
+        for folder in (self.disk, self.keys_dir, self.run_dir):
+            shutil.chown(folder, "haas-stored", "haas")
+        self.network()
+        return super().__enter__()
+
+    def __exit__(self, kind, value, trace):
+        self.end(self.stored_process)
+        self.end(self.tgtd_process, 9)  # it waits for its targets to go
+        for name in self.names.values():
+            subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL)
+        if kind is not None:
+            print("--- log of bampi-stored\n" + self.stored_text()[-6000:])
+        subprocess.run(["umount", "-l", self.disk])
+        super().__exit__(kind, value, trace)
+
+    @staticmethod
+    def end(process, how=15):
+        if process and process.poll() is None:
+            process.send_signal(how)
+            process.wait(20)
+
+    def network(self):
+        """A bridge in the storage's namespace, a veth to each node."""
+        st = self.names["st"]
+        lines = [f"netns add {st}", f"-n {st} link add br0 type bridge", f"-n {st} addr add {NET}.1/24 dev br0", f"-n {st} link set br0 up", f"-n {st} link set lo up"]
+        for i, (name, octet) in enumerate(self.nodes_at.items()):
+            ns = self.names[name]
+            lines += [f"netns add {ns}", f"-n {st} link add p{i} type veth peer name eth0 netns {ns}", f"-n {st} link set p{i} master br0 up",
+                      f"-n {ns} addr add {NET}.{octet}/24 dev eth0", f"-n {ns} link set eth0 up", f"-n {ns} link set lo up"]
+        for line in lines:
+            subprocess.run(["ip", *line.split()], check=True)
+
+    # --- daemons
+    def tgtd(self):
+        # waits for its answer on the management socket as bampi-stored does
+        self.tgtd_process = subprocess.Popen(
+            ["ip", "netns", "exec", self.names["st"], *AS_STORED, "env", f"TGT_IPC_SOCKET={self.run_dir}/tgtd", "unshare", "--user", "--map-root-user",
+             "tgtd", "-f", "--iscsi", f"portal={NET}.1:{PORT}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.until(lambda: (self.run_dir / "tgtd.0").exists(), "tgtd listens")
+
+    def stored(self, **changes):
+        values = {"level": 3, "period": 200, **changes}
+        conf = self.dir / "stored.conf"
+        conf.write_text(f'''
+database = "host={self.pg_dir} dbname=haas user=bampi_stored";
+storage = "s1";
+dir = "{self.disk}";
+key_dir = "{self.keys_dir}";
+control = "{self.run_dir}/tgtd.0";
+level = {values["level"]};
+period = {values["period"]};
+claim = 5;
+''')
+        self.stored_process = subprocess.Popen([STORED, "--config", conf, "--log-level", "debug"], stderr=self.stored_log, stdout=self.stored_log)
+
+    def stored_text(self):
+        self.stored_log.flush()
+        return (self.dir / "stored.log").read_text(errors="replace")
+
+    # --- rows
+    def pdci_ready(self, pdci, node):
+        """What bampid would have done: the node is the PDCI's, has its address and is handed over."""
+        self.sql(f"""insert into pdci_node (pdci_id, node, node_id, group_index, class, address) select p.id, n.name, n.id, 0, n.class, '{NET}.{self.nodes_at[node]}'
+            from pdci p, node n where p.name = '{pdci}' and n.name = '{node}'; update pdci set state = 'ready', ready_at = now() where name = '{pdci}'""")
+
+    def state(self, volume):
+        return self.sql(f"select coalesce((select state from volume_view where name = '{volume}' order by id desc limit 1), '')")
+
+    def volume_until(self, volume, state, seconds=20):
+        self.until(lambda: self.state(volume) == state, f"volume {volume} is {state}, not {self.state(volume)}", seconds)
+
+    def file(self, volume):
+        return self.disk / "volumes" / self.sql(f"select id from volume where name = '{volume}' order by id desc limit 1")
+
+    def secret(self, volume):
+        """(user, secret, target), told once."""
+        told = json.loads(self.out("volume", "secret", volume, "-o", "json"))
+        self.secrets.append(told["secret"])
+        # the storage opens it with the new secret
+        self.until(lambda: told["user"] in self.targets(), "the new secret holds")
+        return told["user"], told["secret"], told["target"]
+
+    def targets(self):
+        """tgtd's own word for it, by its own tool."""
+        out = subprocess.run([*AS_STORED, "env", f"TGT_IPC_SOCKET={self.run_dir}/tgtd", "tgtadm", "--lld", "iscsi", "--op", "show", "--mode", "target"],
+                             capture_output=True, text=True)
+        return out.stdout
+
+    # --- initiators
+    def io(self, node, login, *commands, ok=True):
+        """qemu-io as the initiator of a node; its output."""
+        user, secret, target = login
+        path = self.dir / "secret"
+        path.write_text(secret)
+        done = subprocess.run(
+            ["ip", "netns", "exec", self.names[node], "timeout", "20", "qemu-io", *[word for c in commands for word in ("-c", c)],
+             "--object", f"secret,id=s,file={path}", "--image-opts",
+             f"driver=iscsi,transport=tcp,portal={NET}.1:{PORT},target={target},lun=1,user={user},password-secret=s,initiator-name=iqn.2026-11.test:{node}"],
+            capture_output=True, text=True)
+        path.unlink()
+        text = done.stdout + done.stderr
+        good = done.returncode == 0 and "can't open" not in text and "failed" not in text
+        assert good == ok, f"{node} {commands}: {text}"
+        return text
+
+    def discovered(self, node):
+        """What iscsi-ls of a node is told."""
+        return subprocess.run(["ip", "netns", "exec", self.names[node], "timeout", "10", "iscsi-ls", f"iscsi://{NET}.1:{PORT}"], capture_output=True, text=True).stdout
+
+
+def digest(path):
+    state = hashlib.blake2b(digest_size=32)
+    with open(path, "rb") as file:
+        for part in iter(lambda: file.read(1 << 20), b""):
+            state.update(part)
+    return state.hexdigest()
