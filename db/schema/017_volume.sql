@@ -645,16 +645,16 @@ end
 $$;
 grant execute on function storage_claim(text, text, bigint, bytea, bigint, bigint, jsonb) to bampi_stored;
 
--- What is to be true of each volume that is not deleted. initiators: null = nobody may reach it now; else the nodes of its PDCI as they are.
+-- What is to be true of each volume that is not deleted. initiators: null = nobody may reach it now; else the nodes of its PDCI as they are, once it was ready.
 create function volume_work(p_storage bigint)
 returns table (id bigint, name text, tenant text, state text, absent boolean, size_bytes bigint, kept_bytes bigint, archive_id bigint,
 	       archive_bytes bigint, archive_digest text, pdci_id bigint, served_pdci_id bigint, initiators jsonb, secret_sealed bytea, secret_number bigint, served jsonb)
 stable language sql security definer set search_path = haas, pg_temp as $$
 	select v.id, v.name, t.name, v.state, v.wanted = 'absent', v.size_bytes, v.kept_bytes, v.archive_id, a.size_bytes, a.digest, v.pdci_id, v.served_pdci_id,
-	       case when v.wanted = 'present' and v.state = 'ready' and v.kept_bytes = v.size_bytes and p.wanted = 'present' and p.state = 'ready'
+	       case when v.wanted = 'present' and v.state = 'ready' and v.kept_bytes = v.size_bytes and p.wanted = 'present' and p.ready_at is not null
 			 and not exists (select from archive x where x.volume_id = v.id and x.state = 'archiving') then
 			(select coalesce(jsonb_agg(jsonb_build_object('node', m.node, 'address', host(m.address)) order by m.node), '[]')
-			 from pdci_node m where m.pdci_id = p.id and m.released_at is null) end,
+			 from pdci_node m where m.pdci_id = p.id and m.released_at is null and to_jsonb(m) ->> 'replace_asked_at' is null) end,  -- (021) being replaced: out
 	       v.secret_sealed, v.secret_number, v.served
 	from volume v join storage s on s.id = v.storage_id join tenant t on t.id = v.tenant_id
 	left join archive a on a.id = v.archive_id left join pdci p on p.id = v.pdci_id

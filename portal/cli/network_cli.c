@@ -217,12 +217,12 @@ static int port_actions(struct haasctl *haasctl, const struct command_input *inp
 	return tally_status(&tally);
 }
 
-static int port_park(void *context, const struct command_input *input)
+int haasctl_port_park(void *context, const struct command_input *input)
 {
 	return port_actions(context, input, "park");
 }
 
-static int port_release(void *context, const struct command_input *input)
+int haasctl_port_release(void *context, const struct command_input *input)
 {
 	return port_actions(context, input, "release");
 }
@@ -332,10 +332,6 @@ static const struct command commands[] = {
 	 OPTIONS(attach_options), 2, 1000, network_attach},
 	{"network", "detach", "NETWORK SWITCH:PORT...", "take ports out of a network",
 	 OPTIONS(one_options), 2, 1000, network_detach},
-	{"port", "park", "SWITCH:PORT...", "ports are ours, and in no network", NO_OPTIONS, 1, 1000,
-	 port_park},
-	{"port", "release", "SWITCH:PORT...", "ports stay as they are and are ours no more",
-	 NO_OPTIONS, 1, 1000, port_release},
 };
 const struct command_group network_group = {commands, COUNT_OF(commands)};
 
