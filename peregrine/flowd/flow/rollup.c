@@ -123,6 +123,11 @@ int rollup_use(struct rollup *rollup, const struct attribution_index *index)
 	return 0;
 }
 
+uint32_t rollup_place(const struct rollup *rollup, uint32_t port)
+{
+	return rollup->place_of_port[port];
+}
+
 /* --- one flow ------------------------------------------------------------------- */
 
 static struct traffic_end end_of(const struct rollup *rollup, const struct flow_key *key,

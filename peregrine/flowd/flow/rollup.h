@@ -51,6 +51,8 @@ void rollup_free(struct rollup *rollup);
 /* The index to ask from now on; borrowed until the next one is given, may be NULL at first (then
  * harvests are dropped: nobody knows whose they are). -ENOMEM: the old one stays. */
 MUST_USE int rollup_use(struct rollup *rollup, const struct attribution_index *index);
+/* The place of a port of the index in use. */
+uint32_t rollup_place(const struct rollup *rollup, uint32_t port);
 /* One harvest; belongs to the second in which it ended. */
 void rollup_take(struct rollup *rollup, const struct harvest *harvest);
 /* Closes seconds and buckets that are over. `now_s` a second behind the clock lets all receivers

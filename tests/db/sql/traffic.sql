@@ -36,7 +36,7 @@ select * from plugged;
 select traffic_partitions_turn(now()) as again;
 select count(*) > 30 as ahead from pg_inherits i join pg_class p on p.oid = i.inhparent where p.relname like 'traffic\_%\_%' and p.relkind = 'p';
 set role peregrine_flowd;
-insert into traffic_share (step, at, switch_id, port, direction, tenant_id, tenant, network_id, network, vlan, bytes, packets, samples, square)
+insert into traffic_60_share (step, at, switch_id, port, direction, tenant_id, tenant, network_id, network, vlan, bytes, packets, samples, square)
 values (60, now(), 1, 'p1', 'out', 1, 'acme', 1, 'red', 100, 1000, 10, 1, 1e6), (60, now(), 1, 'p1', 'out', 2, 'globex', 2, 'blue', 101, 500, 5, 1, 1e6),
        (60, now(), 1, 'p1', 'out', null, '', null, '', 999, 7, 1, 1, 49);
 update traffic_share set reason = 'foreign_vlan';

@@ -1,0 +1,149 @@
+#include "peregrine/flowd/flow/port_counters.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "peregrine/flowd/flow/attribution_index.h"
+
+/* Faster than any port: a counter that went back looks like this after subtraction. */
+#define BYTES_PER_SECOND_MAX (2e12 / 8)
+/* Two readings further apart say little about either bucket. */
+#define INTERVAL_MAX_US (15 * 60 * 1000000LL)
+
+struct port_state {
+	int64_t at_us;
+	struct port_reading last;
+	struct port_rates rates;
+	struct port_sums sums[TRAFFIC_STEP_COUNT], taken;
+};
+
+struct port_counters {
+	struct port_state *ports; /* by place */
+	size_t count;
+};
+
+int port_counters_new(struct port_counters **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+void port_counters_free(struct port_counters *counters)
+{
+	if (!counters)
+		return;
+	free(counters->ports);
+	free(counters);
+}
+
+static struct port_state *state_of(struct port_counters *counters, uint32_t place)
+{
+	size_t room = counters->count ? counters->count : 64;
+	struct port_state *ports;
+
+	if (place < counters->count)
+		return &counters->ports[place];
+	while (room <= place)
+		room *= 2;
+	ports = reallocarray(counters->ports, room, sizeof(*ports));
+	if (!ports)
+		return NULL;
+	for (size_t i = counters->count; i < room; i++)
+		ports[i] = (struct port_state){0};
+	counters->ports = ports;
+	counters->count = room;
+	return &ports[place];
+}
+
+/* Some agents keep octets in 32 bits and fill the rest with zeros. */
+static uint64_t octets_between(uint64_t before, uint64_t now)
+{
+	if (now < before && before <= UINT32_MAX)
+		return (uint32_t)((uint32_t)now - (uint32_t)before);
+	return now - before;
+}
+
+static void values_between(const struct port_reading *before, const struct port_reading *now,
+			   uint64_t ret[PORT_COUNTER_COUNT])
+{
+	ret[COUNTER_IN_BYTES] = octets_between(before->in_octets, now->in_octets);
+	ret[COUNTER_OUT_BYTES] = octets_between(before->out_octets, now->out_octets);
+	ret[COUNTER_IN_PACKETS] = now->in_packets - before->in_packets;
+	ret[COUNTER_OUT_PACKETS] = now->out_packets - before->out_packets;
+	ret[COUNTER_IN_ERRORS] = now->in_errors - before->in_errors;
+	ret[COUNTER_OUT_ERRORS] = now->out_errors - before->out_errors;
+	ret[COUNTER_IN_DISCARDS] = now->in_discards - before->in_discards;
+	ret[COUNTER_OUT_DISCARDS] = now->out_discards - before->out_discards;
+}
+
+/* A frame has at least 64 bytes: packets and errors of a counter that began anew are as impossible
+ * as its octets. */
+static bool is_possible(const uint64_t values[PORT_COUNTER_COUNT], double seconds)
+{
+	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++) {
+		bool bytes = i == COUNTER_IN_BYTES || i == COUNTER_OUT_BYTES;
+
+		if ((double)values[i] > BYTES_PER_SECOND_MAX / (bytes ? 1 : 64) * seconds)
+			return false;
+	}
+	return true;
+}
+
+bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
+			const struct port_reading *reading)
+{
+	struct port_state *state = state_of(counters, place);
+	uint64_t values[PORT_COUNTER_COUNT];
+	int64_t interval_us;
+	double seconds;
+	bool follows;
+
+	if (!state)
+		return false;
+	interval_us = at_us - state->at_us;
+	seconds = (double)interval_us / 1e6;
+	values_between(&state->last, reading, values);
+	follows = state->at_us && interval_us > 0 && interval_us <= INTERVAL_MAX_US &&
+		  is_possible(values, seconds);
+	state->last = *reading;
+	state->at_us = at_us;
+	state->rates.speed_bps = reading->speed_bps;
+	state->rates.up = reading->up;
+	if (!follows)
+		return false;
+	state->rates.at_us = at_us;
+	state->rates.seconds = seconds;
+	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++) {
+		state->rates.per_second[i] = (double)values[i] / seconds;
+		for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++)
+			state->sums[step].values[i] += values[i];
+	}
+	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++)
+		state->sums[step].seconds += seconds;
+	return true;
+}
+
+const struct port_rates *port_counters_rates(const struct port_counters *counters, uint32_t place)
+{
+	if (place >= counters->count || !counters->ports[place].rates.at_us)
+		return NULL;
+	return &counters->ports[place].rates;
+}
+
+const struct port_sums *port_counters_take(struct port_counters *counters, uint32_t place,
+					   enum traffic_step step)
+{
+	struct port_state *state;
+
+	if (place >= counters->count || counters->ports[place].sums[step].seconds <= 0)
+		return NULL;
+	state = &counters->ports[place];
+	state->taken = state->sums[step];
+	state->sums[step] = (struct port_sums){0};
+	return &state->taken;
+}
+
+size_t port_counters_places(const struct port_counters *counters)
+{
+	return counters->count;
+}

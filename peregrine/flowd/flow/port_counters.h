@@ -1,0 +1,63 @@
+/* Interface counters: readings of whatever source (sFlow counter samples, SNMP) to exact sums per
+ * port and bucket, and to the rates of the last interval. Wraps of 32 and 64 bits, agents that
+ * began anew and readings that go back are told apart: a difference that cannot be is nobody's
+ * traffic. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+
+#include "peregrine/flowd/flow/rollup.h"
+
+struct port_reading {
+	uint64_t in_octets, out_octets;
+	uint32_t in_packets, out_packets; /* unicast, multicast and broadcast; wrap */
+	uint32_t in_errors, out_errors, in_discards, out_discards;
+	uint64_t speed_bps;
+	bool up;
+};
+
+enum port_counter {
+	COUNTER_IN_BYTES,
+	COUNTER_OUT_BYTES,
+	COUNTER_IN_PACKETS,
+	COUNTER_OUT_PACKETS,
+	COUNTER_IN_ERRORS,
+	COUNTER_OUT_ERRORS,
+	COUNTER_IN_DISCARDS,
+	COUNTER_OUT_DISCARDS,
+	PORT_COUNTER_COUNT
+};
+
+/* What one port counted in one bucket. */
+struct port_sums {
+	double seconds; /* covered by pairs of readings */
+	uint64_t values[PORT_COUNTER_COUNT];
+};
+
+/* The last interval between two readings. */
+struct port_rates {
+	int64_t at_us; /* of the later reading; 0 = none yet */
+	double seconds;
+	uint64_t speed_bps;
+	bool up;
+	double per_second[PORT_COUNTER_COUNT];
+};
+
+struct port_counters;
+
+MUST_USE int port_counters_new(struct port_counters **ret);
+void port_counters_free(struct port_counters *counters);
+/* A reading of a place at a time. False: the first one, or one that does not follow the last:
+ * nothing was summed up. The interval's sums go to the bucket in which it ends. */
+bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
+			const struct port_reading *reading);
+/* NULL when nothing is known of it. */
+const struct port_rates *port_counters_rates(const struct port_counters *counters, uint32_t place);
+/* The sums of one step since it was last taken; NULL = none. Then they are empty. */
+const struct port_sums *port_counters_take(struct port_counters *counters, uint32_t place,
+					   enum traffic_step step);
+size_t port_counters_places(const struct port_counters *counters);

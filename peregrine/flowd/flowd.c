@@ -1,0 +1,294 @@
+#include "peregrine/flowd/flowd.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/io/log.h"
+#include "common/io/process.h"
+
+#include "peregrine/flowd/flowd_private.h"
+
+#define SUBJECT "flowd"
+
+enum {
+	LOOK_MS = 2000,
+	TICK_MS = 250,
+	TURN_MS = 10 * 60 * 1000,
+	RETRY_MS = 2000,
+	/* A second is closed this long after its end: every receiver has told by then. */
+	LATE_S = 1,
+	STOP_MS = 5000,
+};
+
+/* --- bindings ------------------------------------------------------------------------- */
+
+static void use_bindings(struct flowd *flowd, const struct bindings *bindings)
+{
+	struct attribution_index *index = NULL;
+	struct agent_directory *directory = NULL;
+	int rc = attribution_index_new(&bindings->rows, &index);
+
+	if (!rc)
+		rc = rollup_use(flowd->rollup, index);
+	if (rc) {
+		attribution_index_free(index);
+	} else {
+		attribution_index_free(flowd->index);
+		flowd->index = index;
+		flowd->totals.bindings_odd = bindings->odd + index->left_out;
+		rc = agent_directory_new(bindings->agents, bindings->agent_count, &directory);
+	}
+	if (!rc)
+		rc = receivers_use(flowd->receivers, directory);
+	if (rc) {
+		log_error(SUBJECT, "bindings could not be used: %s", error_text(rc));
+		flowd->mark[0] = 0; /* again at the next look */
+	}
+}
+
+static void on_bindings(void *context, int rc, struct bindings *bindings,
+			const struct problem *problem)
+{
+	struct flowd *flowd = context;
+
+	flowd->reading = false;
+	if (rc) {
+		flowd->totals.binding_failures++;
+		flowd->mark[0] = 0;
+		if (rc != E_UNAVAILABLE)
+			log_error(SUBJECT, "bindings could not be read: %s (detail=\"%s\")",
+				  problem->message, problem->detail);
+		return;
+	}
+	flowd->totals.binding_reads++;
+	use_bindings(flowd, bindings);
+	bindings_done(bindings);
+}
+
+static void on_mark(void *context, int rc, const char *mark)
+{
+	struct flowd *flowd = context;
+
+	flowd->reading = false;
+	if (rc || !strcmp(mark, flowd->mark))
+		return;
+	(void)text_copy(flowd->mark, sizeof(flowd->mark), mark);
+	if (!binding_read(flowd->db, on_bindings, flowd))
+		flowd->reading = true;
+	else
+		flowd->mark[0] = 0;
+}
+
+static void look(void *context)
+{
+	struct flowd *flowd = context;
+
+	loop_timer_arm(flowd->look, LOOK_MS);
+	if (!flowd->reading && db_connected(flowd->db))
+		flowd->reading = !binding_mark(flowd->db, on_mark, flowd);
+}
+
+/* --- time ------------------------------------------------------------------------------- */
+
+static void tick(void *context)
+{
+	struct flowd *flowd = context;
+
+	loop_timer_arm(flowd->tick, TICK_MS);
+	rollup_tick(flowd->rollup, clock_wall_us() / 1000000 - LATE_S);
+}
+
+static void turn(void *context)
+{
+	static const struct db_query query = {"traffic_turn",
+					      "select haas.traffic_partitions_turn(now())", 0};
+	struct flowd *flowd = context;
+
+	loop_timer_arm(flowd->turn, TURN_MS);
+	if (db_submit(flowd->db, &query, NULL, NULL, NULL))
+		log_warn(SUBJECT, "partitions are not turned: no memory");
+}
+
+static void on_db_state(void *context, bool connected)
+{
+	struct flowd *flowd = context;
+
+	if (connected)
+		log_info(SUBJECT, "PostgreSQL is there");
+	else
+		log_warn(SUBJECT, "PostgreSQL is away: bindings are those of before, sums wait");
+	if (!connected || !flowd->turn)
+		return;
+	loop_timer_arm(flowd->turn, 0);
+	loop_timer_arm(flowd->look, 0);
+}
+
+/* --- start -------------------------------------------------------------------------------- */
+
+static int start_rollup(struct flowd *flowd)
+{
+	const struct flowd_conf *conf = flowd->conf;
+	uint32_t pairs = (uint32_t)conf->pairs, flows = (uint32_t)conf->flows;
+	uint32_t pairs_kept = (uint32_t)conf->pairs_kept, flows_kept = (uint32_t)conf->flows_kept;
+	const struct rollup_options options = {
+		.ring_seconds = (unsigned)conf->ring_seconds,
+		/* A second is never more than the half of what a minute holds: it fits after its
+		 * pruning. */
+		.second = {65536, pairs / 2, flows / 2, pairs_kept * 2, flows_kept * 2},
+		.kept = {65536, pairs / 32, flows / 32, pairs_kept, flows_kept},
+		.bucket = {65536, pairs, flows, pairs_kept, flows_kept},
+	};
+	int rc = rollup_new(&options, flowd->started_s, flowd_bucket, flowd, &flowd->rollup);
+
+	return rc ? rc : port_counters_new(&flowd->counters);
+}
+
+static int start_writer(struct flowd *flowd)
+{
+	const struct traffic_writer_options options = {.conninfo = flowd->conf->database,
+						       .name = flowd->name,
+						       .waiting_max =
+							       (size_t)flowd->conf->waiting_bytes,
+						       .retry_ms = RETRY_MS};
+	int rc = worker_new(flowd->loop, 1, 4, &flowd->worker);
+
+	return rc ? rc : traffic_writer_new(flowd->loop, flowd->worker, &options, &flowd->writer);
+}
+
+/* Nobody is known until the bindings were read: what comes before is counted as from nobody. */
+static int start_receivers(struct flowd *flowd, struct problem *problem)
+{
+	const struct receiver_options options = {
+		.address = flowd->conf->listen_address,
+		.port = (uint16_t)flowd->conf->listen_port,
+		.threads = (unsigned)flowd->conf->receivers,
+		.table_bits = (unsigned)flowd->conf->flow_slots,
+		.source_limit = (unsigned)flowd->conf->sources,
+		.buffer_bytes = (int)flowd->conf->receive_buffer,
+		.harvest_ms = 1000,
+	};
+	struct agent_directory *directory = NULL;
+	int rc = agent_directory_new(NULL, 0, &directory);
+
+	if (!rc)
+		rc = receivers_start(flowd->loop, &options, directory, flowd_take, flowd,
+				     &flowd->receivers, problem);
+	if (!rc)
+		log_info(SUBJECT, "listening on %s port %u (receivers=%u queue_bytes=%d)",
+			 options.address, (unsigned)receivers_port(flowd->receivers),
+			 options.threads, receivers_buffer(flowd->receivers));
+	return rc;
+}
+
+static int start_timers(struct flowd *flowd)
+{
+	int rc = loop_timer_new(flowd->loop, look, flowd, &flowd->look);
+
+	if (!rc)
+		rc = loop_timer_new(flowd->loop, tick, flowd, &flowd->tick);
+	if (!rc)
+		rc = loop_timer_new(flowd->loop, turn, flowd, &flowd->turn);
+	if (!rc)
+		loop_timer_arm(flowd->tick, TICK_MS);
+	return rc;
+}
+
+static int start_parts(struct flowd *flowd, struct problem *problem)
+{
+	const struct db_options db = {.conninfo = flowd->conf->database,
+				      .application = "peregrine-flowd",
+				      .on_state = on_db_state,
+				      .context = flowd};
+	int rc = start_rollup(flowd);
+
+	if (!rc)
+		rc = start_writer(flowd);
+	if (!rc)
+		rc = start_receivers(flowd, problem);
+	if (!rc)
+		rc = start_timers(flowd);
+	if (!rc)
+		rc = db_new(flowd->loop, &db, &flowd->db);
+	if (rc && !problem_is_set(problem))
+		(void)problem_set(problem, rc, "peregrine-flowd cannot start: %s", error_text(rc));
+	return rc;
+}
+
+static void name_life(struct flowd *flowd)
+{
+	char host[64] = "";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	flowd->started_s = clock_wall_us() / 1000000;
+	(void)text_format(flowd->name, sizeof(flowd->name), "%s:%" PRId64 ":%d",
+			  flowd->conf->name[0] ? flowd->conf->name : host, flowd->started_s,
+			  (int)getpid());
+}
+
+int flowd_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
+{
+	const struct flowd_conf *conf = values;
+	struct flowd *flowd = calloc(1, sizeof(*flowd));
+	int rc;
+
+	if (!flowd)
+		return problem_set(problem, -ENOMEM, "no memory");
+	flowd->loop = loop;
+	flowd->conf = conf;
+	name_life(flowd);
+	flowd->agents = calloc(AGENT_LIMIT + 1, sizeof(*flowd->agents));
+	rc = flowd->agents ? 0 : problem_set(problem, -ENOMEM, "no memory");
+	if (!rc)
+		rc = flowd_serve(flowd, problem);
+	if (!rc)
+		rc = process_drop_privileges(conf->user, problem);
+	if (!rc)
+		rc = start_parts(flowd, problem);
+	if (rc) {
+		flowd_stop(flowd);
+		return rc;
+	}
+	process_notify("READY=1");
+	*ret_state = flowd;
+	return 0;
+}
+
+void flowd_reload(void *state)
+{
+	struct flowd *flowd = state;
+
+	flowd->mark[0] = 0;
+	loop_timer_arm(flowd->look, 0);
+}
+
+/* What was received is summed up and written before the end, if PostgreSQL is there. */
+void flowd_stop(void *state)
+{
+	struct flowd *flowd = state;
+
+	if (!flowd)
+		return;
+	/* Writing runs the loop: whatever else could act there goes before. */
+	http_server_free(flowd->server);
+	loop_timer_free(flowd->look);
+	loop_timer_free(flowd->tick);
+	loop_timer_free(flowd->turn);
+	flowd->look = flowd->tick = flowd->turn = NULL;
+	db_free(flowd->db);
+	if (flowd->receivers) {
+		receivers_stop(flowd->receivers);
+		rollup_flush(flowd->rollup);
+	}
+	traffic_writer_free(flowd->writer, STOP_MS);
+	rollup_free(flowd->rollup);
+	port_counters_free(flowd->counters);
+	attribution_index_free(flowd->index);
+	worker_free(flowd->worker);
+	free(flowd->agents);
+	free(flowd);
+}

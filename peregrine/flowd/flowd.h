@@ -1,0 +1,37 @@
+/* peregrine-flowd: receives what switches sample, says whose it is, sums it up and answers for the
+ * last minutes. One struct holds all that changes. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/problem.h"
+#include "common/io/conf.h"
+#include "common/io/loop.h"
+
+struct flowd_conf {
+	char *database;
+	char *user;
+	char *name; /* "" = host name */
+	char *socket_path;
+	char *socket_group;
+	char *listen_address;
+	int64_t listen_port;
+	int64_t receivers;
+	int64_t receive_buffer;
+	int64_t flow_slots; /* a power of two's exponent */
+	int64_t sources;
+	int64_t ring_seconds;
+	int64_t pairs, flows;           /* of a bucket */
+	int64_t pairs_kept, flows_kept; /* of each parent */
+	int64_t waiting_bytes;
+};
+
+extern const struct conf_row flowd_conf_rows[];
+extern const size_t flowd_conf_row_count;
+int flowd_conf_check(const void *values, struct problem *problem);
+
+int flowd_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem);
+void flowd_stop(void *state);
+/* Reads the bindings again. */
+void flowd_reload(void *state);

@@ -1,0 +1,65 @@
+/* The one struct of peregrine-flowd, shared by flowd.c (life), flowd_take.c (harvests and buckets)
+ * and flowd_serve.c (its socket). */
+#pragma once
+
+#include "common/db/db.h"
+#include "common/http/server.h"
+#include "common/io/worker.h"
+
+#include "peregrine/flowd/binding_store.h"
+#include "peregrine/flowd/flow/port_counters.h"
+#include "peregrine/flowd/flow/rollup.h"
+#include "peregrine/flowd/flowd.h"
+#include "peregrine/flowd/sample/receiver.h"
+#include "peregrine/flowd/traffic_writer.h"
+
+/* What is known of one agent's datagrams, for an operator. */
+struct agent_state {
+	int64_t heard_us; /* 0 = never */
+	uint64_t datagrams, samples, missing, drops;
+	uint32_t rate; /* as last told */
+	double factor; /* of the last second: 1 = nothing was lost */
+	uint32_t restarts;
+};
+
+struct flowd_totals {
+	uint64_t agents_heard, agents_silent;
+	uint64_t binding_reads, binding_failures, bindings_odd;
+	uint64_t counter_readings, counter_gaps;
+	uint64_t discards;
+};
+
+struct flowd {
+	struct loop *loop;
+	const struct flowd_conf *conf;
+	char name[128]; /* name:start, of this life */
+
+	struct db *db;
+	struct worker *worker;
+	struct traffic_writer *writer;
+	struct receivers *receivers;
+	struct rollup *rollup;
+	struct port_counters *counters;
+	struct http_server *server;
+
+	struct attribution_index *index;
+	char mark[256]; /* of the bindings that the index was made of */
+	bool reading;
+	struct loop_timer *look; /* whether bindings have changed */
+	struct loop_timer *tick; /* closes seconds when nobody speaks */
+	struct loop_timer *turn; /* partitions */
+
+	int64_t started_s;
+	struct agent_state *agents;         /* AGENT_LIMIT + 1 */
+	struct receive_counts received[64]; /* of each receiver, since it started */
+	struct flowd_totals totals;
+};
+
+/* flowd_take.c */
+void flowd_take(void *context, unsigned receiver, struct harvest *harvest);
+void flowd_bucket(void *context, enum traffic_step step, int64_t at_s, bool partial,
+		  const struct traffic_set *set);
+struct receive_counts flowd_received(const struct flowd *flowd);
+
+/* Binds the socket. */
+MUST_USE int flowd_serve(struct flowd *flowd, struct problem *problem);

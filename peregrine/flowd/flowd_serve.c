@@ -1,0 +1,142 @@
+/* The socket of peregrine-flowd: what is only in memory, for portald; metrics and health for
+ * whoever watches. */
+#include <stddef.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+#include "common/http/metrics.h"
+
+#include "peregrine/flowd/flowd_private.h"
+
+/* An agent that has been silent for so long is said to be. */
+#define SILENT_US (60 * 1000000LL)
+
+struct numbers {
+	struct receive_counts received;
+	struct rollup_counts rollup;
+	struct traffic_writer_counts writer;
+	struct flowd_totals totals;
+	uint64_t database_up, ring_bytes, queue_bytes;
+};
+
+#define AT(member) offsetof(struct numbers, member)
+
+/* clang-format off */
+static const struct metric_row metric_rows[] = {
+	{"haas_flow_datagrams_total",            METRIC_COUNTER, NULL, AT(received.datagrams),     "datagrams received"},
+	{"haas_flow_bytes_total",                METRIC_COUNTER, NULL, AT(received.bytes),         "bytes of datagrams received"},
+	{"haas_flow_samples_total",              METRIC_COUNTER, NULL, AT(received.samples),       "sampled frames"},
+	{"haas_flow_kernel_drops_total",         METRIC_COUNTER, NULL, AT(received.kernel_drops),  "datagrams that the sockets' queues had no room for; made up for by their agents' pools"},
+	{"haas_flow_unknown_agent_total",        METRIC_COUNTER, NULL, AT(received.unknown_agent), "datagrams of agents that no switch has"},
+	{"haas_flow_spoofed_total",              METRIC_COUNTER, NULL, AT(received.spoofed),       "datagrams that name an agent but come from elsewhere: refused"},
+	{"haas_flow_malformed_total",            METRIC_COUNTER, NULL, AT(received.malformed),     "datagrams that could not be read to their end"},
+	{"haas_flow_other_version_total",        METRIC_COUNTER, NULL, AT(received.other_version), "datagrams that are not sFlow version 5"},
+	{"haas_flow_oversized_total",            METRIC_COUNTER, NULL, AT(received.oversized),     "datagrams longer than any switch sends"},
+	{"haas_flow_zero_rate_total",            METRIC_COUNTER, NULL, AT(received.zero_rate),     "samples that stand for nothing"},
+	{"haas_flow_no_header_total",            METRIC_COUNTER, NULL, AT(received.no_header),     "samples without an Ethernet header"},
+	{"haas_flow_late_seconds_total",         METRIC_COUNTER, NULL, AT(received.late_harvests), "seconds that went on because the one before was not summed up"},
+	{"haas_flow_records_lost_total",         METRIC_COUNTER, NULL, AT(received.records_lost),  "counters and discards that did not fit"},
+	{"haas_flow_discards_total",             METRIC_COUNTER, NULL, AT(totals.discards),        "packets that switches say they threw away"},
+	{"haas_flow_counter_readings_total",     METRIC_COUNTER, NULL, AT(totals.counter_readings), "readings of interface counters"},
+	{"haas_flow_counter_gaps_total",         METRIC_COUNTER, NULL, AT(totals.counter_gaps),    "of them those that did not follow another"},
+	{"haas_flow_egress_ignored_total",       METRIC_COUNTER, NULL, AT(rollup.egress_ignored),  "samples of frames that were sampled where they came in, too"},
+	{"haas_flow_late_total",                 METRIC_COUNTER, NULL, AT(rollup.late),            "harvests counted in a later second"},
+	{"haas_flow_clock_jumps_total",          METRIC_COUNTER, NULL, AT(rollup.clock_jumps),     "times that the clock was set back"},
+	{"haas_flow_lost_bytes_total",           METRIC_COUNTER, NULL, AT(rollup.lost_bytes),      "bytes at ports that did not fit into memory"},
+	{"haas_flow_prunes_total",               METRIC_COUNTER, NULL, AT(rollup.prunes),          "times that small pairs and flows became \"other\" for want of room"},
+	{"haas_flow_buckets_total",              METRIC_COUNTER, NULL, AT(writer.batches),         "buckets written"},
+	{"haas_flow_bucket_failures_total",      METRIC_COUNTER, NULL, AT(writer.failures),        "attempts to write that failed"},
+	{"haas_flow_buckets_waiting",            METRIC_GAUGE,   NULL, AT(writer.waiting),         "buckets that wait for PostgreSQL"},
+	{"haas_flow_buckets_waiting_bytes",      METRIC_GAUGE,   NULL, AT(writer.waiting_bytes),   "their bytes"},
+	{"haas_flow_buckets_thinned_total",      METRIC_COUNTER, NULL, AT(writer.thinned),         "buckets that lost pairs and flows while they waited"},
+	{"haas_flow_buckets_dropped_total",      METRIC_COUNTER, NULL, AT(writer.dropped),         "buckets given up"},
+	{"haas_flow_binding_reads_total",        METRIC_COUNTER, NULL, AT(totals.binding_reads),   "times that bindings were read"},
+	{"haas_flow_binding_failures_total",     METRIC_COUNTER, NULL, AT(totals.binding_failures), "times that they could not be"},
+	{"haas_flow_bindings_odd",               METRIC_GAUGE,   NULL, AT(totals.bindings_odd),    "bindings that name what is not there"},
+	{"haas_flow_ring_bytes",                 METRIC_GAUGE,   NULL, AT(ring_bytes),             "memory of the last seconds"},
+	{"haas_database_up",                     METRIC_GAUGE,   NULL, AT(database_up),            "1 = PostgreSQL is there"},
+};
+/* clang-format on */
+
+static void get_metrics(void *context, struct http_request *request)
+{
+	const struct flowd *flowd = context;
+	CLEANUP(text_done) struct text body = {0};
+	const struct numbers numbers = {
+		.received = flowd_received(flowd),
+		.rollup = rollup_counts(flowd->rollup),
+		.writer = traffic_writer_counts(flowd->writer),
+		.totals = flowd->totals,
+		.database_up = db_connected(flowd->db),
+		.ring_bytes = traffic_ring_bytes(rollup_ring(flowd->rollup)),
+	};
+
+	metrics_write(&body, metric_rows, COUNT_OF(metric_rows), &numbers);
+	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
+}
+
+static void get_health(void *context, struct http_request *request)
+{
+	const struct flowd *flowd = context;
+	struct problem problem = {0};
+
+	if (db_connected(flowd->db)) {
+		http_answer(request, 200, "text/plain", "ok\n", 3);
+		return;
+	}
+	(void)problem_set(&problem, E_UNAVAILABLE, "PostgreSQL is away");
+	http_answer_problem(request, 503, &problem);
+}
+
+/* Which switches sample, how densely, and what of it was lost. */
+static void get_agents(void *context, struct http_request *request)
+{
+	const struct flowd *flowd = context;
+	CLEANUP(text_done) struct text body = {0};
+	int64_t now_us = clock_wall_us();
+	char time[CLOCK_TEXT_SIZE];
+
+	json_begin_object(&body, NULL);
+	json_begin_array(&body, "agents");
+	for (size_t i = 0; flowd->index && i < flowd->index->switch_count; i++) {
+		const struct index_switch *owner = &flowd->index->switches[i];
+		const struct agent_state *agent = &flowd->agents[(uint16_t)owner->id];
+
+		json_begin_object(&body, NULL);
+		json_string(&body, "switch", owner->name);
+		json_string(&body, "heard_at",
+			    agent->heard_us ? clock_text(agent->heard_us, time) : NULL);
+		json_bool(&body, "silent", now_us - agent->heard_us > SILENT_US);
+		json_int(&body, "sampling_rate", agent->rate);
+		json_int(&body, "datagrams", (int64_t)agent->datagrams);
+		json_int(&body, "samples", (int64_t)agent->samples);
+		json_int(&body, "samples_missing", (int64_t)agent->missing);
+		json_int(&body, "samples_dropped", (int64_t)agent->drops);
+		json_double(&body, "factor", agent->factor);
+		json_int(&body, "restarts", agent->restarts);
+		json_end_object(&body);
+	}
+	json_end_array(&body);
+	json_end_object(&body);
+	http_answer_json(request, 200, &body);
+}
+
+static const struct http_route routes[] = {
+	{HTTP_GET, "/metrics", get_metrics},
+	{HTTP_GET, "/healthz", get_health},
+	{HTTP_GET, "/agents", get_agents},
+};
+
+int flowd_serve(struct flowd *flowd, struct problem *problem)
+{
+	const struct http_server_options options = {
+		.routes = routes, .route_count = COUNT_OF(routes), .context = flowd};
+	const char *group = flowd->conf->socket_group;
+	int rc = http_server_new(flowd->loop, &options, &flowd->server);
+
+	if (rc)
+		return problem_set(problem, rc, "cannot serve: %s", error_text(rc));
+	return http_server_listen_unix(flowd->server, flowd->conf->socket_path,
+				       group[0] ? 0660 : 0600, group[0] ? group : NULL, problem);
+}

@@ -1,0 +1,110 @@
+/* A harvest into sums, and sums into rows. */
+#include "common/base/clock.h"
+#include "common/io/log.h"
+
+#include "peregrine/flowd/flow/source_policy.h"
+#include "peregrine/flowd/flowd_private.h"
+
+#define SUBJECT "flowd"
+
+static void note_sources(struct flowd *flowd, const struct harvest *harvest)
+{
+	for (size_t i = 0; i < harvest->source_count; i++) {
+		const struct source_sums *sums = &harvest->sources[i];
+		struct agent_state *agent = &flowd->agents[sums->agent];
+
+		agent->heard_us = harvest->until_us;
+		agent->restarts += sums->restarted && sums->datagrams;
+		if (sums->datagrams) {
+			agent->datagrams += sums->samples;
+			continue;
+		}
+		agent->samples += sums->samples;
+		agent->missing += sums->missing;
+		agent->drops += sums->drops;
+		agent->factor = source_factor(sums);
+		/* Agents back off when they are busy: the rate is their word, and it is watched. */
+		if (agent->rate && agent->rate != sums->rate)
+			log_info(SUBJECT, "agent %u samples 1 in %u, 1 in %u before",
+				 (unsigned)sums->agent, sums->rate, agent->rate);
+		agent->rate = sums->rate;
+	}
+}
+
+static void note_counters(struct flowd *flowd, const struct harvest *harvest)
+{
+	for (size_t i = 0; flowd->index && i < harvest->counter_count; i++) {
+		const struct counter_record *record = &harvest->counters[i];
+		const struct sflow_counters *c = &record->counters;
+		const struct port_reading reading = {
+			.in_octets = c->in_octets,
+			.out_octets = c->out_octets,
+			.in_packets = c->in_unicast + c->in_multicast + c->in_broadcast,
+			.out_packets = c->out_unicast + c->out_multicast + c->out_broadcast,
+			.in_errors = c->in_errors,
+			.out_errors = c->out_errors,
+			.in_discards = c->in_discards,
+			.out_discards = c->out_discards,
+			.speed_bps = c->speed_bps,
+			.up = (c->status & 3) == 3,
+		};
+		uint32_t owner = flowd->index->switch_of_agent[record->agent];
+		uint32_t port, place;
+
+		if (!c->has_generic || owner == INDEX_NONE)
+			continue;
+		port = index_port_find(flowd->index, owner, c->if_index);
+		place = port == INDEX_NONE ? INDEX_NONE : rollup_place(flowd->rollup, port);
+		if (place == INDEX_NONE)
+			continue;
+		flowd->totals.counter_readings++;
+		if (!port_counters_note(flowd->counters, place, harvest->until_us, &reading))
+			flowd->totals.counter_gaps++;
+	}
+}
+
+void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
+{
+	struct flowd *flowd = context;
+
+	note_sources(flowd, harvest);
+	note_counters(flowd, harvest);
+	rollup_take(flowd->rollup, harvest);
+	flowd->totals.discards += harvest->discard_count;
+	flowd->received[receiver] = harvest->counts;
+	receiver_return(flowd->receivers, receiver, harvest);
+}
+
+struct receive_counts flowd_received(const struct flowd *flowd)
+{
+	struct receive_counts sum = {0};
+
+	for (size_t i = 0; i < COUNT_OF(flowd->received); i++) {
+		const uint64_t *from = (const uint64_t *)(const void *)&flowd->received[i];
+		uint64_t *to = (uint64_t *)(void *)&sum;
+
+		for (size_t j = 0; j < sizeof(sum) / sizeof(*to); j++)
+			to[j] += from[j];
+	}
+	return sum;
+}
+
+void flowd_bucket(void *context, enum traffic_step step, int64_t at_s, bool partial,
+		  const struct traffic_set *set)
+{
+	struct flowd *flowd = context;
+	const struct traffic_names *names = rollup_names(flowd->rollup);
+	int64_t end_s = at_s + traffic_step_seconds[step], now_s = clock_wall_us() / 1000000;
+	struct traffic_batch batch;
+
+	traffic_batch_begin(&batch, step, at_s, at_s > flowd->started_s ? at_s : flowd->started_s,
+			    end_s < now_s ? end_s : now_s);
+	traffic_batch_set(&batch, partial, set, names);
+	for (uint32_t place = 0; place < traffic_place_count(names); place++) {
+		const struct port_sums *sums = port_counters_take(flowd->counters, place, step);
+
+		if (sums)
+			traffic_batch_port(&batch, traffic_place_get(names, place), sums);
+	}
+	traffic_writer_put(flowd->writer, &batch);
+}

@@ -1,0 +1,84 @@
+// links: peregrine_flow
+#include "common/base/macros.h"
+
+#include "peregrine/flowd/flow/port_counters.h"
+#include "tests/support/cmocka.h"
+
+#define SECOND 1000000LL
+
+static void readings_become_sums(void **state)
+{
+	static const struct {
+		const char *what;
+		int64_t at_s;
+		uint64_t in, out;
+		uint32_t packets;
+		bool follows;
+	} rows[] = {
+		{"the first one tells nothing", 10, 1000, 500, 10, false},
+		{"five seconds later", 15, 6000, 500, 60, true},
+		{"the same instant again", 15, 6000, 500, 60, false},
+		{"the clock went back", 12, 6500, 500, 60, false},
+		{"packets wrap", 20, 8500, 600, 4, true},
+		{"the agent began anew", 25, 10, 10, 1, false},
+		{"and goes on", 30, 1010, 10, 2, true},
+		{"too long a gap", 3000, 5000000, 10, 3, false},
+		{"faster than any port", 3001, 900000000000, 10, 4, false},
+	};
+	struct port_counters *counters = NULL;
+	const struct port_sums *sums;
+
+	(void)state;
+	assert_int_equal(port_counters_new(&counters), 0);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct port_reading reading = {.in_octets = rows[i].in,
+						     .out_octets = rows[i].out,
+						     .in_packets = rows[i].packets,
+						     .speed_bps = 1000000000,
+						     .up = true};
+
+		print_message("%s\n", rows[i].what);
+		assert_int_equal(port_counters_note(counters, 200, rows[i].at_s * SECOND, &reading),
+				 rows[i].follows);
+	}
+	sums = port_counters_take(counters, 200, STEP_MINUTE);
+	assert_non_null(sums);
+	assert_int_equal(sums->values[COUNTER_IN_BYTES], 8000);
+	assert_true(sums->seconds > 14.9 && sums->seconds < 15.1);
+	assert_null(port_counters_take(counters, 200, STEP_MINUTE));
+	assert_non_null(port_counters_take(counters, 200, STEP_HOUR));
+	assert_null(port_counters_take(counters, 3, STEP_HOUR));
+	assert_null(port_counters_take(counters, 70000, STEP_HOUR));
+	port_counters_free(counters);
+}
+
+static void octets_of_32_bits_wrap_too(void **state)
+{
+	struct port_counters *counters = NULL;
+	struct port_reading reading = {.in_octets = 0xffffff00, .out_octets = 0xffffffffffffff00};
+	const struct port_rates *rates;
+
+	(void)state;
+	assert_int_equal(port_counters_new(&counters), 0);
+	assert_null(port_counters_rates(counters, 0));
+	assert_false(port_counters_note(counters, 0, 10 * SECOND, &reading));
+	assert_null(port_counters_rates(counters, 0));
+	reading.in_octets = 0x100;
+	reading.out_octets = 0x300;
+	assert_true(port_counters_note(counters, 0, 12 * SECOND, &reading));
+	rates = port_counters_rates(counters, 0);
+	assert_non_null(rates);
+	assert_true(rates->per_second[COUNTER_IN_BYTES] == 256);
+	assert_true(rates->per_second[COUNTER_OUT_BYTES] == 512);
+	port_counters_free(counters);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(readings_become_sums),
+		cmocka_unit_test(octets_of_32_bits_wrap_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
