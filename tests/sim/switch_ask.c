@@ -74,7 +74,7 @@ __attribute__((noreturn)) PRINTF_LIKE(1, 2) static void usage(const char *format
 	(void)vfprintf(stderr, format, list);
 	va_end(list);
 	(void)fputs(
-		"\nusage: switch_ask --address A [--community C | --secrets FILE] [--port N] [--cli-port N] [--ovsdb-port N] "
+		"\nusage: switch_ask --address A [--community C | --secrets FILE] [--port N] [--cli-port N] [--netconf-port N] [--ovsdb-port N] "
 		"[--family F] [--driver D] [--timeout MS] [--retries N] [--deadline MS] "
 		"[--repeat N] read [--parts P,..] [--only PORT].. | change EDIT.. | save | "
 		"locate PORT SECONDS\nEDIT: vlan+:ID:NAME vlan-:ID:NAME port:NAME:access:ID "
@@ -370,6 +370,7 @@ static void take_option(struct ask *ask, int letter, char *value)
 	case 's': read_secrets(ask, value); break;
 	case 'p': ask->endpoint.snmp_port = (uint16_t)number; break;
 	case 'C': ask->endpoint.cli_port = (uint16_t)number; break;
+	case 'N': ask->endpoint.netconf_port = (uint16_t)number; break;
 	case 'O': ask->endpoint.ovsdb_port = (uint16_t)number; break;
 	case 'f': ask->family = value; break;
 	case 'd': ask->driver = value; break;
@@ -395,6 +396,7 @@ static void parse(struct ask *ask, int argc, char **argv)
 		{"secrets", required_argument, NULL, 's'},
 		{"port", required_argument, NULL, 'p'},
 		{"cli-port", required_argument, NULL, 'C'},
+		{"netconf-port", required_argument, NULL, 'N'},
 		{"ovsdb-port", required_argument, NULL, 'O'},
 		{"family", required_argument, NULL, 'f'},
 		{"driver", required_argument, NULL, 'd'},

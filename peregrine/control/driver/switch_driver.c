@@ -8,14 +8,15 @@
 
 #include "peregrine/control/driver/cli/cli_driver.h"
 #include "peregrine/control/driver/joined_driver.h"
+#include "peregrine/control/driver/netconf/netconf_driver.h"
 #include "peregrine/control/driver/ovsdb/ovsdb_driver.h"
 #include "peregrine/control/driver/sim/sim_fabric.h"
 #include "peregrine/control/driver/snmp/snmp_driver.h"
 
 /* One row per way to speak to a switch. */
 static const struct switch_driver *const drivers[] = {
-	&sim_switch_driver,   &snmp_switch_driver,       &cli_switch_driver,
-	&ovsdb_switch_driver, &ovsdb_snmp_switch_driver,
+	&sim_switch_driver,     &snmp_switch_driver,  &cli_switch_driver,
+	&netconf_switch_driver, &ovsdb_switch_driver, &ovsdb_snmp_switch_driver,
 };
 
 const struct switch_driver *switch_driver_find(const char *name)

@@ -8,6 +8,7 @@
 #include "common/base/macros.h"
 
 #include "peregrine/control/driver/cli/cli_dialect.h"
+#include "peregrine/control/driver/netconf/netconf_dialect.h"
 #include "peregrine/control/driver/snmp/snmp_dialect.h"
 
 #define CISCO "1.3.6.1.4.1.9"
@@ -252,6 +253,75 @@ const struct switch_family switch_family_table[] = {
 		.max_sessions = 2,
 		.timeout_ms = 3000,
 		.change_timeout_ms = 300000,
+		.proof = PROOF_EMULATOR,
+	},
+	/* NETCONF is chosen by an operator, for one switch, by naming its family so: no sysObjectID
+	 * leads here. */
+	{
+		.name = "cisco-nxos-netconf",
+		.title = "Cisco NX-OS by NETCONF",
+		.read_driver = "netconf",
+		.write_driver = "netconf",
+		.snmp = &snmp_dialect_read_only,
+		.cli = &cli_dialect_nxos,
+		.netconf = &netconf_dialect_nxos,
+		.vlan_low = 1,
+		.vlan_high = 4094,
+		.reserved = "1,3968-4094",
+		.max_vlans = 3967,
+		.max_sessions = 4,
+		.timeout_ms = 5000,
+		.change_timeout_ms = 180000,
+		.proof = PROOF_EMULATOR,
+	},
+	{
+		.name = "cisco-iosxe-netconf",
+		.title = "Cisco IOS-XE by NETCONF",
+		.read_driver = "netconf",
+		.write_driver = "netconf",
+		.snmp = &snmp_dialect_ios,
+		.cli = &cli_dialect_ios,
+		.netconf = &netconf_dialect_iosxe,
+		.vlan_low = 1,
+		.vlan_high = 4094,
+		.reserved = "1,1002-1005",
+		.max_vlans = 1005,
+		.max_sessions = 5,
+		.timeout_ms = 5000,
+		.change_timeout_ms = 180000,
+		.proof = PROOF_EMULATOR,
+	},
+	{
+		.name = "hpe-comware-netconf",
+		.title = "HPE Comware by NETCONF",
+		.read_driver = "netconf",
+		.write_driver = "netconf",
+		.snmp = &snmp_dialect_comware,
+		.cli = &cli_dialect_comware,
+		.netconf = &netconf_dialect_comware,
+		.vlan_low = 1,
+		.vlan_high = 4094,
+		.reserved = "1",
+		.max_vlans = 4094,
+		.max_sessions = 5,
+		.timeout_ms = 5000,
+		.change_timeout_ms = 180000,
+		.proof = PROOF_EMULATOR,
+	},
+	{
+		.name = "openconfig",
+		.title = "any switch with OpenConfig's models, by NETCONF",
+		.read_driver = "netconf",
+		.write_driver = "netconf",
+		.snmp = &snmp_dialect_read_only,
+		.netconf = &netconf_dialect_openconfig,
+		.vlan_low = 1,
+		.vlan_high = 4094,
+		.reserved = "1",
+		.max_vlans = 4094,
+		.max_sessions = 2,
+		.timeout_ms = 5000,
+		.change_timeout_ms = 180000,
 		.proof = PROOF_EMULATOR,
 	},
 	{
