@@ -131,18 +131,27 @@ static const struct output_column link_columns[] = {
 	TITLED("evidence", "BY"), WIDE("since"),   WIDE("seen_at"),
 };
 
+static bool is_silent(const json_t *alert)
+{
+	return strcmp(haasctl_word(alert, "kind"), "wiring.silent") == 0;
+}
+
+/* Cables of nodes that are off are no trouble: one line for all of them. */
 static void print_alerts(const json_t *alerts)
 {
 	const json_t *alert;
+	size_t silent = 0;
 	size_t i;
 
-	if (json_array_size(alerts) == 0) {
+	json_array_foreach(alerts, i, alert) silent += is_silent(alert);
+	if (json_array_size(alerts) == silent)
 		printf("\nnothing is wrong\n");
-		return;
-	}
-	printf("\n%zu to look at:\n", json_array_size(alerts));
+	else
+		printf("\n%zu to look at:\n", json_array_size(alerts) - silent);
 	json_array_foreach(alerts, i, alert)
 	{
+		if (is_silent(alert))
+			continue;
 		printf("  %s %s (%s%s%s)\n    %s\n", haasctl_word(alert, "subject"),
 		       haasctl_word(alert, "kind"), haasctl_word(alert, "severity"),
 		       haasctl_word(alert, "acknowledged_by")[0] ? ", seen by " : "",
@@ -150,6 +159,10 @@ static void print_alerts(const json_t *alerts)
 		if (haasctl_word(alert, "hint")[0])
 			printf("    to do: %s\n", haasctl_word(alert, "hint"));
 	}
+	if (silent > 0)
+		printf("%zu planned cables are silent, as expected: haasctl alert list --kind "
+		       "wiring.silent\n",
+		       silent);
 }
 
 static int fabric_show(void *context, const struct command_input *input)

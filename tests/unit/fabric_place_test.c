@@ -124,6 +124,29 @@ static void a_moved_cable(void **state)
 	assert_int_equal(fabric_place_find(&lab->conclusion, nic_mac(1))->certainty, 40);
 }
 
+/* An entry from before its port lost the link says nothing: what is new elsewhere wins at once. */
+static void an_entry_from_before_the_cut_does_not_count(void **state)
+{
+	struct lab *lab = *state;
+	uint8_t old[ROWS] = {0};
+
+	learns(lab, 1, 3, 1);
+	lab->sources[1].fdb_old = old;
+	place_is(lab, 1, 1, 3, 80, PLACE_FDB);
+	old[0] = 1;
+	place_is(lab, 1, -1, 0, 0, 0);
+	learns(lab, 2, 0, 1);
+	place_is(lab, 1, 2, 0, 80, PLACE_FDB);
+	assert_false(fabric_place_find(&lab->conclusion, nic_mac(1))->doubted);
+	assert_int_equal(lab->conclusion.conflict_count, 0);
+	/* Where it was is remembered, less surely, until it is seen. */
+	lab->readings[2].fdb_count = 0;
+	lab->priors[0] =
+		(struct fabric_prior){.mac = nic_mac(1), .at = {1, 3}, .seen_us = NOW - MIN};
+	lab->facts.prior_count = 1;
+	place_is(lab, 1, 1, 3, 55, PLACE_EARLIER);
+}
+
 static void silence_is_no_absence(void **state)
 {
 	struct lab *lab = *state;
@@ -159,6 +182,7 @@ int main(void)
 		TEST(a_number_of_option82_is_no_ifindex),
 		TEST(fresh_lldp_beats_fdb_old_does_not),
 		TEST(a_moved_cable),
+		TEST(an_entry_from_before_the_cut_does_not_count),
 		TEST(silence_is_no_absence),
 	};
 

@@ -51,7 +51,7 @@ static void the_plan_for_nodes(void **state)
 	items = compare(lab, rows, 2, &found);
 	assert_int_equal(found.count, 3);
 	assert_string_equal(items[0].hint, "move the cable from s1:Ethernet1/3 to s1:Ethernet1/4");
-	assert_string_equal(items[1].kind, "wiring.missing");
+	assert_string_equal(items[1].kind, "wiring.silent");
 	assert_false(items[1].warning);
 	assert_string_equal(items[2].kind, "wiring.unexpected");
 	assert_string_equal(items[2].port, "Ethernet1/1");
@@ -59,6 +59,49 @@ static void the_plan_for_nodes(void **state)
 	lab->sources[1].fresh = false;
 	(void)compare(lab, rows, 1, &found);
 	assert_int_equal(found.count, 0);
+	free(found.items);
+}
+
+/* Nothing is found of n1 at its port. */
+static void silence_is_an_alarm_only_where_it_is_strange(void **state)
+{
+	static const struct {
+		bool off, on, ever, up;
+		const char *kind;
+		bool warning;
+	} rows[] = {
+		/* off   on     ever   up */
+		{true, false, false, false, "wiring.silent", false},
+		{true, false, true, false, "wiring.silent", false},
+		{true, false, true, true, "wiring.silent", false}, /* wakes on LAN */
+		{false, false, false, false, "wiring.silent", false},
+		{false, false, true, false, "wiring.missing", false},
+		{false, false, false, true, "wiring.missing", true},
+		{false, true, false, false, "wiring.missing", true}, /* really no cable */
+		{false, true, true, false, "wiring.missing", true},
+		{false, true, true, true, "wiring.missing", true},
+	};
+	static const struct wiring_row plan = {.switch_id = 11,
+					       .port = "Ethernet1/4",
+					       .node_id = 101,
+					       .node = "n1",
+					       .nic = "eth0"};
+	struct lab *lab = *state;
+	struct wiring_found found = {0};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		/* Its last port has no link, so it is remembered as seen, but nowhere now. */
+		lab->priors[0] = (struct fabric_prior){.mac = nic_mac(1), .at = {2, 2}};
+		lab->ports[2][2].up = false;
+		lab->facts.prior_count = rows[i].ever;
+		lab->nics[1].off = rows[i].off;
+		lab->nics[1].on = rows[i].on;
+		lab->ports[1][3].up = rows[i].up;
+		const struct wiring_difference *items = compare(lab, &plan, 1, &found);
+		assert_int_equal(found.count, 1);
+		assert_string_equal(items[0].kind, rows[i].kind);
+		assert_int_equal(items[0].warning, rows[i].warning);
+	}
 	free(found.items);
 }
 
@@ -148,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_plan_for_nodes),
+		TEST(silence_is_an_alarm_only_where_it_is_strange),
 		TEST(the_plan_for_links),
 		TEST(the_plan_for_bonds),
 	};

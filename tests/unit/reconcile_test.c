@@ -201,6 +201,43 @@ static void a_foreign_change_is_told_of_and_repaired(void **state)
 	assert_no_leak(site);
 }
 
+/* A cable was moved: its port counts as free, and what it is meant for stays where it is written.
+ */
+static void a_blocked_port_is_parked_whatever_it_is_meant_for(void **state)
+{
+	struct site *site = *state;
+
+	settle(site);
+	want(site, 0, 0, 1);
+	want(site, 1, 0, 1);
+	settle(site);
+	site->also[0][0] = 0; /* it will be a free port like those beside it */
+	/* Where foreign changes are only told of, it is parked as well: it is none. */
+	assert_int_equal(
+		sql(site, "update fabric set repair = 'report'; "
+			  "insert into port_block (switch_id, port, kind, mac, wanted_version, "
+			  "message) select i.switch_id, i.port, 'moved', '52:54:00:00:00:01', "
+			  "i.wanted_version, 'm' from port_intent i join switch s on s.id = "
+			  "i.switch_id where s.name = 'leaf1' and i.port = 'p1'; notify network;"),
+		0);
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent i join port_block b using "
+			     "(switch_id, port) where i.applied_native = 99",
+			     1));
+	assert_int_equal(leaf(site, 0)->ports[0].vlans.native, 99);
+	assert_false(reaches(site, 0, 0, 1, 0));
+	assert_int_equal(ask(site, "select count(*) from attachment"), 2);
+	/* Another intent ends the block by itself. */
+	assert_int_equal(sql(site, "update port_intent set wanted_version = wanted_version + 1; "
+				   "notify network;"),
+			 0);
+	settle(site);
+	assert_true(reaches(site, 0, 0, 1, 0));
+	assert_int_equal(ask(site, "select count(*) from port_block"), 1);
+	assert_int_equal(ask(site, "select count(*) from alert"), 0);
+	assert_no_leak(site);
+}
+
 static void numbers_run_out_and_come_back(void **state)
 {
 	struct site *site = *state;
@@ -300,6 +337,7 @@ int main(void)
 		CASE(half_done_silent_and_rebooting_switches_are_read_first),
 		CASE(killed_between_sending_and_reading_back),
 		CASE(a_foreign_change_is_told_of_and_repaired),
+		CASE(a_blocked_port_is_parked_whatever_it_is_meant_for),
 		CASE(numbers_run_out_and_come_back),
 		CASE(numbers_are_such_that_every_switch_can_carry),
 		CASE(postgresql_goes_and_comes_back),

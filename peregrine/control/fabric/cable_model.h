@@ -23,12 +23,16 @@ struct fabric_source {
 	bool fresh;                           /* it answers now */
 	int64_t read_us;
 	const uint8_t *prior_kinds; /* enum port_kind per port of the reading; NULL = none yet */
+	const int64_t *cut_us;  /* per port: when it was last seen without a link; NULL = never */
+	const uint8_t *fdb_old; /* per FDB entry: from before that; NULL = none is */
 };
 
 /* A NIC that we know, with what the node's agent heard on it by LLDP (empty = nothing). */
 struct fabric_nic {
 	struct mac mac;
-	int64_t node_id;
+	int64_t node_id, tenant_id; /* tenant 0 = nobody's */
+	bool off;                   /* its node is known to be switched off */
+	bool on;                    /* and to be on; neither = not known */
 	const char *node, *name;
 	const char *heard_chassis, *heard_port, *heard_system;
 	int64_t heard_us;
@@ -53,6 +57,9 @@ struct fabric_prior {
 	struct port_ref left;
 	unsigned moves;  /* within the last FABRIC_MOVES_US */
 	int64_t seen_us; /* by anything but memory */
+	bool has_home; /* it was seen at a port with an intent, and that intent is still the one */
+	struct port_ref home;
+	int64_t home_version, home_us; /* of port_intent; of the reading that showed it there */
 };
 #define FABRIC_MOVES_US ((int64_t)600 * 1000000)
 

@@ -21,6 +21,7 @@ LEAKS_LEFT_TO_SANITIZER
 #define SETTLE_MS    10000 /* after a start, for all switches to be asked once */
 #define LOOK_MS      200
 #define FACTS_OLD_MS 10000 /* option 82 and inventories come without a word */
+#define BLOCK_OLD_MS 1000  /* nothing is taken from a tenant by older facts */
 
 /* --- one conclusion ---------------------------------------------------------------------- */
 
@@ -59,6 +60,8 @@ static void work_done(struct work *work)
 	fabric_conclusion_done(&work->conclusion);
 	fabric_index_done(&work->index);
 	free(work->wiring.items);
+	free(work->guard.items);
+	free(work->guard.look);
 	free(work->sights);
 	free(work->sources);
 	free(work->priors);
@@ -80,7 +83,50 @@ static int decide(struct work *work)
 	if (rc == 0)
 		rc = wiring_policy_compare(&work->facts, &work->conclusion, discovery->facts.wiring,
 					   discovery->facts.wiring_count, &work->wiring);
+	if (rc == 0)
+		rc = guard_policy_decide(
+			&work->facts, &work->conclusion,
+			&(struct guard_facts){.ports = discovery->facts.guards,
+					      .port_count = discovery->facts.guard_count,
+					      .before = discovery->blocks,
+					      .before_count = discovery->block_count},
+			&work->guard);
 	return rc;
+}
+
+static bool has_new_block(const struct work *work)
+{
+	for (size_t i = 0; i < work->guard.count; i++) {
+		if (work->guard.items[i].is_new)
+			return true;
+	}
+	return false;
+}
+
+static void keep_blocks(struct work *work)
+{
+	struct discovery *discovery = work->discovery;
+
+	for (size_t i = 0; i < work->guard.look_count; i++)
+		discovery_changed(discovery, work->guard.look[i]);
+	free(discovery->blocks);
+	discovery->blocks = TAKE(work->guard.items);
+	discovery->block_count = work->guard.count;
+}
+
+static void keep_all(struct work *work)
+{
+	struct discovery *discovery = work->discovery;
+
+	keep_kinds(work);
+	keep_doubts(work);
+	memory_keep(work);
+	keep_blocks(work);
+	discovery->stats.conclusions++;
+	discovery->stats.links = work->conclusion.link_count;
+	discovery->stats.places = work->conclusion.place_count;
+	discovery->stats.problems =
+		work->conclusion.conflict_count + work->wiring.count + work->guard.count;
 }
 
 void conclude_now(struct discovery *discovery)
@@ -90,14 +136,10 @@ void conclude_now(struct discovery *discovery)
 		.discovery = discovery, .now_us = begin_us, .now_ms = loop_now_ms(discovery->loop)};
 	int rc = decide(&work);
 
-	if (rc == 0) {
-		keep_kinds(&work);
-		keep_doubts(&work);
-		memory_keep(&work);
-		discovery->stats.conclusions++;
-		discovery->stats.links = work.conclusion.link_count;
-		discovery->stats.places = work.conclusion.place_count;
-		discovery->stats.problems = work.conclusion.conflict_count + work.wiring.count;
+	if (rc == 0 && has_new_block(&work) && work.now_ms - discovery->facts_ms > BLOCK_OLD_MS) {
+		facts_read(discovery); /* and once more, with what is meant for the port now */
+	} else if (rc == 0) {
+		keep_all(&work);
 		conclude_rows(&work);
 		conclude_write(&work);
 	} else {

@@ -39,6 +39,29 @@ static void on_sightings(void *context, int rc, const PGresult *result,
 	facts_one(discovery, rc, problem);
 }
 
+static void on_guards(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct discovery *discovery = context;
+
+	if (rc == 0)
+		rc = fabric_rows_guards(result, &discovery->facts);
+	facts_one(discovery, rc, problem);
+}
+
+/* Once, after a start: from then on it is known here. */
+static void on_blocks(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct discovery *discovery = context;
+
+	if (rc == 0) {
+		free(discovery->blocks);
+		discovery->blocks = NULL;
+		discovery->block_count = 0;
+		rc = fabric_rows_blocks(result, &discovery->blocks, &discovery->block_count);
+	}
+	facts_one(discovery, rc, problem);
+}
+
 static void on_wiring(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	struct discovery *discovery = context;
@@ -74,6 +97,33 @@ static struct memory *memory_get(struct discovery *discovery, struct mac mac)
 	return memory;
 }
 
+/* The last port with an intent at which it was seen, until that intent is another one. A NIC that
+ * belongs to another tenant has no home there. */
+static void keep_home(const struct work *work, struct memory *memory,
+		      const struct fabric_place *place)
+{
+	const struct fact_rows *facts = &work->discovery->facts;
+	const struct fabric_source *source = &work->sources[place->at.source];
+	const char *port = fabric_port(&work->facts, place->at)->name;
+	const struct guard_port *here =
+		guard_port_find(facts->guards, facts->guard_count, source->id, port);
+	const struct fabric_nic *nic = fabric_nic_find(&work->facts, place->mac);
+
+	if (here && nic && place->sources & (PLACE_FDB | PLACE_LLDP) &&
+	    (!here->tenant_id || here->tenant_id == nic->tenant_id)) {
+		memory->home_id = source->id;
+		(void)text_copy(memory->home_port, sizeof(memory->home_port), port);
+		memory->home_version = here->version;
+		memory->home_us = source->read_us;
+		return;
+	}
+	here = memory->home_id ? guard_port_find(facts->guards, facts->guard_count, memory->home_id,
+						 memory->home_port)
+			       : NULL;
+	if (!here || here->version != memory->home_version)
+		memory->home_id = 0;
+}
+
 static void keep_place(struct work *work, const struct fabric_place *place)
 {
 	const char *port = fabric_port(&work->facts, place->at)->name;
@@ -95,6 +145,7 @@ static void keep_place(struct work *work, const struct fabric_place *place)
 	(void)text_copy(memory->port, sizeof(memory->port), port);
 	if (place->sources != PLACE_EARLIER)
 		memory->seen_us = work->now_us;
+	keep_home(work, memory, place);
 }
 
 void memory_keep(struct work *work)
@@ -153,8 +204,11 @@ void facts_read(struct discovery *discovery)
 	facts_ask(discovery, &fabric_store_nics, on_nics);
 	facts_ask(discovery, &fabric_store_sightings, on_sightings);
 	facts_ask(discovery, &fabric_store_wiring, on_wiring);
-	if (!discovery->memory_loaded)
+	facts_ask(discovery, &fabric_store_guards, on_guards);
+	if (!discovery->memory_loaded) {
+		facts_ask(discovery, &fabric_store_blocks, on_blocks);
 		facts_ask(discovery, &fabric_store_places, on_places);
+	}
 	if (discovery->facts_waited > 0)
 		return;
 	discovery->state = CONCLUDE_IDLE;
@@ -188,6 +242,7 @@ void memory_done(struct discovery *discovery)
 	struct memory *memory = NULL;
 	struct memory *next = NULL;
 
+	free(discovery->blocks);
 	HASH_ITER(hh, discovery->memory, memory, next)
 	{
 		HASH_DEL(discovery->memory, memory);
@@ -219,6 +274,11 @@ static void gather_priors(struct work *work)
 		prior->mac = memory->mac;
 		prior->moves = memory->moves;
 		prior->seen_us = memory->seen_us;
+		prior->has_home =
+			memory->home_id && fabric_port_find(&work->facts, memory->home_id,
+							    memory->home_port, &prior->home);
+		prior->home_version = memory->home_version;
+		prior->home_us = memory->home_us;
 		prior->has_left =
 			memory->left_id && fabric_port_find(&work->facts, memory->left_id,
 							    memory->left_port, &prior->left);
@@ -256,6 +316,8 @@ int facts_gather(struct work *work)
 			.fresh = sight->reachable,
 			.read_us = sight->reading_us,
 			.prior_kinds = sight->kinds,
+			.cut_us = sight->cut_us,
+			.fdb_old = sight->fdb_old,
 		};
 	}
 	work->facts = (struct fabric_facts){

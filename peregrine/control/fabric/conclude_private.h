@@ -8,7 +8,15 @@
 #include "peregrine/control/fabric/fabric_index.h"
 #include "peregrine/control/fabric/wiring_policy.h"
 
-enum table { TABLE_OBSERVED, TABLE_PORTS, TABLE_LINKS, TABLE_PLACES, TABLE_ALERTS, TABLE_COUNT };
+enum table {
+	TABLE_OBSERVED,
+	TABLE_PORTS,
+	TABLE_LINKS,
+	TABLE_PLACES,
+	TABLE_BLOCKS,
+	TABLE_ALERTS,
+	TABLE_COUNT
+};
 
 /* Everything of one conclusion. */
 struct work {
@@ -20,6 +28,7 @@ struct work {
 	struct fabric_index index;
 	struct fabric_conclusion conclusion;
 	struct wiring_found wiring;
+	struct guard_found guard;
 	struct text rows[TABLE_COUNT];
 	struct text port_switches, link_switches;
 	int64_t now_us, now_ms;

@@ -188,6 +188,26 @@ static void rows_places(struct work *work)
 	}
 }
 
+static void rows_blocks(struct work *work)
+{
+	struct text *json = &work->rows[TABLE_BLOCKS];
+
+	for (size_t i = 0; i < work->discovery->block_count; i++) {
+		const struct guard_block *block = &work->discovery->blocks[i];
+		char mac[MAC_TEXT_SIZE];
+
+		json_begin_object(json, NULL);
+		json_int(json, "switch_id", block->switch_id);
+		json_string(json, "port", block->port);
+		json_string(json, "kind",
+			    enum_text(guard_kind_words, GUARD_KIND_COUNT, (int)block->kind));
+		json_string(json, "mac", mac_text(block->mac, mac));
+		json_int(json, "version", block->version);
+		json_string(json, "message", block->message);
+		json_end_object(json);
+	}
+}
+
 struct alert_row {
 	const char *kind, *severity, *subject_kind, *subject, *message, *hint;
 };
@@ -239,6 +259,15 @@ static void rows_alerts(struct work *work)
 		row_alert(json, &(struct alert_row){item->kind, item->warning ? "warning" : "info",
 						    "port", subject, item->message, item->hint});
 	}
+	for (size_t i = 0; i < work->discovery->block_count; i++) {
+		const struct guard_block *block = &work->discovery->blocks[i];
+		bool moved = block->kind == GUARD_MOVED;
+
+		row_alert(json,
+			  &(struct alert_row){moved ? "fabric.cable_moved" : "fabric.foreign_node",
+					      moved ? "warning" : "critical", "port",
+					      block->subject, block->message, block->hint});
+	}
 	for (size_t i = 0; i < work->facts.source_count; i++) {
 		const struct sight *sight = work->sights[i];
 
@@ -264,6 +293,7 @@ void conclude_rows(struct work *work)
 	rows_ports(work);
 	rows_links(work);
 	rows_places(work);
+	rows_blocks(work);
 	rows_alerts(work);
 	for (int table = 0; table < TABLE_COUNT; table++)
 		json_end_array(&work->rows[table]);

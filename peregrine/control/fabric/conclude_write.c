@@ -30,6 +30,7 @@ static void forget_written(struct discovery *discovery)
 	}
 	discovery->links_digest[0] = '\0';
 	discovery->places_digest[0] = '\0';
+	discovery->blocks_digest[0] = '\0';
 	discovery->alerts_digest[0] = '\0';
 }
 
@@ -89,6 +90,7 @@ void conclude_write(struct work *work)
 	const char *const links[] = {text_get(&work->link_switches),
 				     text_get(&work->rows[TABLE_LINKS]), seen};
 	const char *const places[] = {text_get(&work->rows[TABLE_PLACES]), seen};
+	const char *const blocks[] = {text_get(&work->rows[TABLE_BLOCKS])};
 	const char *const alerts[] = {text_get(&work->rows[TABLE_ALERTS]), seen};
 	const struct {
 		bool due;
@@ -101,6 +103,8 @@ void conclude_write(struct work *work)
 		 {&fabric_store_links, links, on_written, pending}},
 		{is_due(work, TABLE_PLACES, discovery->places_digest, &discovery->places_ms),
 		 {&fabric_store_located, places, on_written, pending}},
+		{is_due(work, TABLE_BLOCKS, discovery->blocks_digest, &discovery->blocks_ms),
+		 {&fabric_store_blocked, blocks, on_written, pending}},
 		{is_due(work, TABLE_ALERTS, discovery->alerts_digest, &discovery->alerts_ms),
 		 {&fabric_store_alerts, alerts, on_written, pending}},
 	};

@@ -73,27 +73,6 @@ static void sight_heard(struct sight *sight, const struct switch_reading *readin
 		conclude_wake(sight->discovery);
 }
 
-/* A port that loses its link keeps its kind, also when ifIndexes have changed. */
-static void carry_kinds(struct sight *sight, const struct switch_reading *reading)
-{
-	uint8_t *kinds = sight->kinds ? calloc(reading->port_count + 1, 1) : NULL;
-
-	for (size_t i = 0; kinds && i < reading->port_count; i++) {
-		/* Mostly it is where it was. */
-		const struct switch_port *old =
-			i < sight->reading.port_count && strcmp(sight->reading.ports[i].name,
-								reading->ports[i].name) == 0
-				? &sight->reading.ports[i]
-				: switch_reading_port_named(&sight->reading,
-							    reading->ports[i].name);
-
-		if (old)
-			kinds[i] = sight->kinds[old - sight->reading.ports];
-	}
-	free(sight->kinds);
-	sight->kinds = kinds;
-}
-
 /* A full reading replaces the last one; its parts that did not come stay unknown. */
 static void sight_take(struct sight *sight, struct switch_reading *reading, int64_t since_ms)
 {
@@ -102,7 +81,7 @@ static void sight_take(struct sight *sight, struct switch_reading *reading, int6
 	sight_heard(sight, reading);
 	if (since_ms < sight->reading_ms)
 		return; /* an older one that came late */
-	carry_kinds(sight, reading);
+	sight_carry(sight, reading, clock_wall_us());
 	switch_reading_done(&sight->reading);
 	sight->reading = *reading;
 	*reading = (struct switch_reading){0};
@@ -315,6 +294,8 @@ static void sight_free(struct sight *sight)
 	loop_timer_free(sight->timer);
 	switch_reading_done(&sight->reading);
 	free(sight->kinds);
+	free(sight->cut_us);
+	free(sight->fdb_old);
 	free(sight);
 }
 

@@ -47,8 +47,10 @@ struct sight {
 	int64_t doubt_ms;   /* how long until its neighbours are asked again for a doubtful cable;
 			       doubles; 0 = there is none */
 	int64_t doubt_at_ms;
-	bool unobserved; /* identity, reachability or problem are not in the database yet */
-	uint8_t *kinds;  /* enum port_kind per port of the reading, as concluded last */
+	bool unobserved;  /* identity, reachability or problem are not in the database yet */
+	uint8_t *kinds;   /* enum port_kind per port of the reading, as concluded last */
+	int64_t *cut_us;  /* per port of the reading: when it was last seen without a link; 0 */
+	uint8_t *fdb_old; /* per FDB entry of the reading: was there before that */
 	char ports_digest[DIGEST_TEXT_SIZE]; /* of the rows that were written last */
 	int64_t ports_ms;
 	UT_hash_handle hh;
@@ -65,6 +67,9 @@ struct memory {
 	unsigned moves;
 	int64_t moved_us; /* the first of `moves` */
 	int64_t seen_us;
+	int64_t home_id; /* the port with an intent at which it was seen last; 0 = none */
+	char home_port[64];
+	int64_t home_version, home_us;
 	UT_hash_handle hh;
 };
 
@@ -93,11 +98,17 @@ struct discovery {
 	int64_t cost_ms;  /* of the last conclusion */
 	struct fact_rows facts;
 	struct memory *memory;
+	struct guard_block *blocks; /* as decided last */
+	size_t block_count;
 	char links_digest[DIGEST_TEXT_SIZE], places_digest[DIGEST_TEXT_SIZE],
-		alerts_digest[DIGEST_TEXT_SIZE];
-	int64_t links_ms, places_ms, alerts_ms;
+		blocks_digest[DIGEST_TEXT_SIZE], alerts_digest[DIGEST_TEXT_SIZE];
+	int64_t links_ms, places_ms, blocks_ms, alerts_ms;
 	struct pending *pending; /* what the write under way will have written */
 };
+
+/* sight_age.c: what the next reading takes over from the last one: kinds of ports, when each was
+ * without a link, and which FDB entries are from before that. Before the reading is replaced. */
+void sight_carry(struct sight *sight, const struct switch_reading *next, int64_t now_us);
 
 /* discovery.c: a cable of this switch is told by one end only, or not any more. Its neighbours are
  * read again after 2 s, 4 s, ... while that lasts: the other end may speak later. */

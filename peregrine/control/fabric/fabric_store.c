@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* clang-format off */
 /* NICs that were declared, and those that an agent found besides; the declared name wins. */
@@ -10,8 +11,8 @@ const struct db_query fabric_store_nics = {"fabric_nics",
 	" from haas.node_inventory i cross join lateral jsonb_array_elements(case when jsonb_typeof(i.data -> 'nics') = 'array'"
 	" then i.data -> 'nics' else '[]' end) e where e ->> 'mac' ~* '^([0-9a-f]{2}:){5}[0-9a-f]{2}$' order by 1, i.at desc)"
 	" select coalesce(d.mac, r.mac), coalesce(d.node_id, r.node_id), n.name, coalesce(d.name, r.name), r.lldp ->> 'chassis', r.lldp ->> 'port',"
-	" r.lldp ->> 'system', (extract(epoch from r.at) * 1e6)::bigint from haas.nic d full join reported r on r.mac = d.mac"
-	" join haas.node n on n.id = coalesce(d.node_id, r.node_id)", 0};
+	" r.lldp ->> 'system', (extract(epoch from r.at) * 1e6)::bigint, coalesce(n.tenant_id, 0), coalesce(b.observed_power, 'unknown') from haas.nic d full join reported r on r.mac = d.mac"
+	" join haas.node n on n.id = coalesce(d.node_id, r.node_id) left join haas.bmc b on b.node_id = n.id", 0};
 
 const struct db_query fabric_store_sightings = {"fabric_sightings",
 	"select s.mac, s.switch, s.port, (extract(epoch from s.seen_at) * 1e6)::bigint from haas.sighting s where s.port <> ''", 0};
@@ -19,6 +20,16 @@ const struct db_query fabric_store_sightings = {"fabric_sightings",
 const struct db_query fabric_store_wiring = {"fabric_wiring",
 	"select w.switch_id, w.port, w.node_id, n.name, w.nic, w.peer_switch_id, p.name, w.peer_port from haas.wiring w"
 	" left join haas.node n on n.id = w.node_id left join haas.switch p on p.id = w.peer_switch_id order by w.switch_id, w.port", 0};
+
+/* Sorted as guard_port_find() looks. */
+const struct db_query fabric_store_guards = {"fabric_guards",
+	"select i.switch_id, i.port, i.wanted_version, coalesce(max(n.tenant_id), 0), string_agg(n.name, ', ' order by n.name)"
+	" from haas.port_intent i join haas.attachment a on a.switch_id = i.switch_id and a.port = i.port"
+	" join haas.network n on n.id = a.network_id where n.kind = 'tenant' group by i.switch_id, i.port, i.wanted_version"
+	" order by i.switch_id, i.port collate \"C\"", 0};
+
+const struct db_query fabric_store_blocks = {"fabric_blocks",
+	"select switch_id, port, kind, mac, wanted_version from haas.port_block", 0};
 
 const struct db_query fabric_store_places = {"fabric_places",
 	"select mac, switch_id, port, (extract(epoch from seen_at) * 1e6)::bigint from haas.nic_location", 0};
@@ -28,6 +39,7 @@ const struct db_query fabric_store_ports = {"fabric_ports", "select haas.port_ob
 const struct db_query fabric_store_links = {"fabric_links", "select haas.link_put($1::bigint[], $2::jsonb, $3::int)", 3};
 const struct db_query fabric_store_located = {"fabric_located", "select haas.nic_location_put($1::jsonb, $2::int)", 2};
 const struct db_query fabric_store_alerts = {"fabric_alerts", "select haas.fabric_alert_put($1::jsonb, $2::int)", 2};
+const struct db_query fabric_store_blocked = {"fabric_blocked", "select haas.port_block_put($1::jsonb)", 1};
 const struct db_query fabric_store_notify = {"fabric_notify", "select pg_notify('event', '')", 0};
 /* clang-format on */
 
@@ -58,8 +70,18 @@ static void done_wiring(struct fact_rows *rows)
 	rows->wiring_count = 0;
 }
 
+static void done_guards(struct fact_rows *rows)
+{
+	free(rows->guards);
+	free(rows->guard_texts);
+	rows->guards = NULL;
+	rows->guard_texts = NULL;
+	rows->guard_count = 0;
+}
+
 void fact_rows_done(struct fact_rows *rows)
 {
+	done_guards(rows);
 	done_nics(rows);
 	done_sightings(rows);
 	done_wiring(rows);
@@ -98,6 +120,9 @@ int fabric_rows_nics(const PGresult *result, struct fact_rows *ret)
 		nic->heard_port = TAKE_TEXT(text->port, result, i, 5);
 		nic->heard_system = TAKE_TEXT(text->system, result, i, 6);
 		nic->heard_us = db_int(result, i, 7, 0);
+		nic->tenant_id = db_int(result, i, 8, 0);
+		nic->off = strcmp(db_text(result, i, 9, ""), "off") == 0;
+		nic->on = strcmp(db_text(result, i, 9, ""), "on") == 0;
 		ret->nic_count++;
 	}
 	qsort(ret->nics, ret->nic_count, sizeof(*ret->nics), compare_nics);
@@ -151,5 +176,54 @@ int fabric_rows_wiring(const PGresult *result, struct fact_rows *ret)
 		};
 	}
 	ret->wiring_count = (size_t)rows;
+	return 0;
+}
+
+int fabric_rows_guards(const PGresult *result, struct fact_rows *ret)
+{
+	int rows = PQntuples(result);
+
+	done_guards(ret);
+	ret->guards = calloc((size_t)rows + 1, sizeof(*ret->guards));
+	ret->guard_texts = calloc((size_t)rows + 1, sizeof(*ret->guard_texts));
+	if (!ret->guards || !ret->guard_texts)
+		return -ENOMEM;
+	for (int i = 0; i < rows; i++) {
+		struct guard_row *text = &ret->guard_texts[i];
+
+		ret->guards[i] = (struct guard_port){
+			.switch_id = db_int(result, i, 0, 0),
+			.port = TAKE_TEXT(text->port, result, i, 1),
+			.version = db_int(result, i, 2, 0),
+			.tenant_id = db_int(result, i, 3, 0),
+			.networks = TAKE_TEXT(text->networks, result, i, 4),
+		};
+	}
+	ret->guard_count = (size_t)rows;
+	return 0;
+}
+
+int fabric_rows_blocks(const PGresult *result, struct guard_block **ret, size_t *ret_count)
+{
+	int rows = PQntuples(result);
+	struct guard_block *blocks = calloc((size_t)rows + 1, sizeof(*blocks));
+	size_t count = 0;
+
+	if (!blocks)
+		return -ENOMEM;
+	for (int i = 0; i < rows; i++) {
+		struct guard_block *block = &blocks[count];
+
+		if (mac_parse(db_text(result, i, 3, ""), &block->mac) != 0)
+			continue;
+		block->switch_id = db_int(result, i, 0, 0);
+		(void)text_copy(block->port, sizeof(block->port), db_text(result, i, 1, ""));
+		block->kind = strcmp(db_text(result, i, 2, ""), "foreign") == 0 ? GUARD_FOREIGN
+										: GUARD_MOVED;
+		block->version = db_int(result, i, 4, 0);
+		count++;
+	}
+	*ret = blocks;
+	*ret_count = count;
 	return 0;
 }

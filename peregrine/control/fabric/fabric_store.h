@@ -1,5 +1,6 @@
 /* SQL of the fabric: what the conclusions need to know from the database, and the functions of
- * 013_fabric that take what was concluded. One statement per table, all rows in one parameter. */
+ * 013_fabric and 019_moved_cable that take what was concluded. One statement per table, all rows in
+ * one parameter. */
 #pragma once
 
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include "common/db/db.h"
 
 #include "peregrine/control/fabric/cable_model.h"
+#include "peregrine/control/fabric/guard_policy.h"
 #include "peregrine/control/fabric/wiring_policy.h"
 
 struct nic_row {
@@ -20,6 +22,10 @@ struct sighting_row {
 };
 struct plan_row {
 	char port[64], node[64], nic[16], peer[64], peer_port[64];
+};
+
+struct guard_row {
+	char port[64], networks[128];
 };
 
 /* Rows as structs of the model; what these point to is owned here, too. */
@@ -33,16 +39,26 @@ struct fact_rows {
 	struct wiring_row *wiring;
 	struct plan_row *wiring_texts;
 	size_t wiring_count;
+	struct guard_port *guards;
+	struct guard_row *guard_texts;
+	size_t guard_count;
 };
 void fact_rows_done(struct fact_rows *rows);
 
-extern const struct db_query fabric_store_nics, fabric_store_sightings, fabric_store_wiring;
+extern const struct db_query fabric_store_nics, fabric_store_sightings, fabric_store_wiring,
+	fabric_store_guards;
 /* (mac, switch_id, port, seen_us): where MACs were concluded to be before we started */
 extern const struct db_query fabric_store_places;
+/* (switch_id, port, kind, mac, version): ports that were blocked then */
+extern const struct db_query fabric_store_blocks;
 /* Each takes its rows from a result and replaces what was there. -ENOMEM. */
 MUST_USE int fabric_rows_nics(const PGresult *result, struct fact_rows *ret);
 MUST_USE int fabric_rows_sightings(const PGresult *result, struct fact_rows *ret);
 MUST_USE int fabric_rows_wiring(const PGresult *result, struct fact_rows *ret);
+MUST_USE int fabric_rows_guards(const PGresult *result, struct fact_rows *ret);
+/* A new array, owned by the caller. */
+MUST_USE int fabric_rows_blocks(const PGresult *result, struct guard_block **ret,
+				size_t *ret_count);
 
 /* Each answers with the number of events that it wrote. */
 extern const struct db_query fabric_store_observed; /* $1 rows */
@@ -50,4 +66,5 @@ extern const struct db_query fabric_store_ports;    /* $1 ids of switches $2 row
 extern const struct db_query fabric_store_links;    /* $1 ids of switches $2 rows $3 seen_s */
 extern const struct db_query fabric_store_located;  /* $1 rows $2 seen_s */
 extern const struct db_query fabric_store_alerts;   /* $1 rows $2 seen_s */
+extern const struct db_query fabric_store_blocked;  /* $1 rows */
 extern const struct db_query fabric_store_notify;

@@ -21,6 +21,7 @@ static int see(struct link_work *work, const struct fabric_nic *nic, struct port
 static int behind_of(struct link_work *work, uint32_t source)
 {
 	const struct switch_reading *reading = reading_of(work, source);
+	const uint8_t *old = work->facts->sources[source].fdb_old;
 	int rc = 0;
 
 	work->behind[source] = calloc(reading->port_count + 1, sizeof(**work->behind));
@@ -31,7 +32,7 @@ static int behind_of(struct link_work *work, uint32_t source)
 		const struct fabric_nic *nic;
 		struct mac mac;
 
-		if (at.port == UINT32_MAX)
+		if (at.port == UINT32_MAX || (old && old[i]))
 			continue;
 		memcpy(mac.bytes, reading->fdb[i].mac, sizeof(mac.bytes));
 		nic = fabric_nic_find(work->facts, mac);

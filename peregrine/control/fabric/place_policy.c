@@ -70,6 +70,7 @@ static uint32_t index_of(const struct switch_reading *reading, uint32_t if_index
 static int hints_of_fdb(struct work *work, uint32_t source)
 {
 	const struct switch_reading *reading = work->facts->sources[source].reading;
+	const uint8_t *old = work->facts->sources[source].fdb_old;
 	int rc = 0;
 
 	for (size_t i = 0; i < reading->fdb_count && rc == 0; i++) {
@@ -81,7 +82,7 @@ static int hints_of_fdb(struct work *work, uint32_t source)
 
 		/* Not every switch forgets what was behind a port that lost its link. */
 		if (port == UINT32_MAX || work->ret->kinds[source][port] == PORT_UPLINK ||
-		    !reading->ports[port].up)
+		    !reading->ports[port].up || (old && old[i]))
 			continue;
 		memcpy(hint.mac.bytes, entry->mac, sizeof(hint.mac.bytes));
 		hint.at = (struct port_ref){source, port};

@@ -1,6 +1,7 @@
 #include "peregrine/control/fabric/wiring_policy.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/text.h"
@@ -260,6 +261,57 @@ static int intruder(struct work *work, const struct wiring_row *row, const struc
 	return 0;
 }
 
+/* What is known of the NICs that a row means. */
+struct meant {
+	bool off; /* their node is switched off */
+	bool on;
+	bool ever; /* one of them was seen, anywhere */
+};
+
+static int compare_prior(const void *key, const void *item)
+{
+	uint64_t a = *(const uint64_t *)key;
+	uint64_t b = mac_key(((const struct fabric_prior *)item)->mac);
+
+	return a < b ? -1 : a > b;
+}
+
+static struct meant what_is_meant(struct work *work, const struct wiring_row *row)
+{
+	const struct fabric_facts *facts = work->facts;
+	struct meant meant = {0};
+
+	for (uint32_t entry = key_map_first(&work->nics_of_node, (uint64_t)row->node_id);
+	     entry != KEY_NONE; entry = key_map_next(&work->nics_of_node, entry)) {
+		const struct fabric_nic *nic =
+			&facts->nics[key_map_value(&work->nics_of_node, entry)];
+		uint64_t key = mac_key(nic->mac);
+
+		if (!is_meant(row, nic))
+			continue;
+		meant.off |= nic->off;
+		meant.on |= nic->on;
+		meant.ever |= facts->prior_count && bsearch(&key, facts->priors, facts->prior_count,
+							    sizeof(*facts->priors), compare_prior);
+	}
+	return meant;
+}
+
+/* A node that is off says nothing, and one that was never heard of and has no link may not be
+ * there yet: that is expected, and no alarm. */
+static int silent(struct work *work, const struct wiring_row *row, bool off)
+{
+	struct wiring_difference *item = add(work, "wiring.silent", work->here->name, row->port);
+	char what[128];
+
+	if (!item)
+		return -ENOMEM;
+	describe(row, what, sizeof(what));
+	(void)text_format(item->message, sizeof(item->message), "%s is expected and silent: %s",
+			  what, off ? "it is switched off" : "no link, and it was never seen");
+	return 0;
+}
+
 static int missing(struct work *work, const struct wiring_row *row)
 {
 	const struct fabric_source *source = work->here;
@@ -268,13 +320,17 @@ static int missing(struct work *work, const struct wiring_row *row)
 		fabric_port_find(work->facts, row->switch_id, row->port, &at)
 			? fabric_port(work->facts, at)
 			: NULL;
-	struct wiring_difference *item = add(work, "wiring.missing", source->name, row->port);
+	struct meant meant = row->node_id ? what_is_meant(work, row) : (struct meant){0};
+	struct wiring_difference *item;
 	char what[128];
 
+	if (port && row->node_id && (meant.off || (!port->up && !meant.on && !meant.ever)))
+		return silent(work, row, meant.off);
+	item = add(work, "wiring.missing", source->name, row->port);
 	if (!item)
 		return -ENOMEM;
-	/* A node that is switched off has no link: worth knowing, no alarm. */
-	item->warning = !port || port->up;
+	/* Without a link, and nobody knows whether the node is on: worth knowing, no alarm. */
+	item->warning = !port || port->up || meant.on;
 	describe(row, what, sizeof(what));
 	(void)text_format(item->message, sizeof(item->message), "%s is not found at %s:%s", what,
 			  source->name, row->port);
@@ -282,6 +338,7 @@ static int missing(struct work *work, const struct wiring_row *row)
 		item->hint, sizeof(item->hint),
 		!port      ? "the switch has no such port: correct the plan"
 		: port->up ? "the cable is in, but nothing we know was heard on it"
+		: meant.on ? "the node is on and the port has no link: plug the cable in"
 			   : "the port has no link: plug the cable in, or switch the other end "
 			     "on");
 	return 0;

@@ -1,9 +1,10 @@
 /* The cabling as it was planned against the cabling as it was found, with which cable to move
  * where:
  *
- * wiring.miscabled    what belongs into this port is in another one, or another thing is in this
- * one wiring.missing      nothing is found of what belongs there wiring.unexpected   a node of ours
- * at a port of a planned switch for which nothing is planned
+ * wiring.miscabled   what belongs into this port is in another one, or another thing is in this one
+ * wiring.missing     nothing is found of what belongs there
+ * wiring.silent      nothing is found, and that is no wonder: the node is off, or was never seen
+ * wiring.unexpected  a node of ours at a port of a planned switch for which nothing is planned
  *
  * A switch that does not answer says nothing about its cables: no difference is told of its ports.
  */

@@ -31,8 +31,9 @@ static const struct db_query load_query = {"intent_load",
 	"   where ended_at > now() - interval '5 minutes'"
 	"  union all select s.id, true from haas.alert a join haas.switch s on s.name = a.subject where a.kind = 'switch.unsaved' and a.cleared_at is null) x"
 	"  group by id) y),"
-	"'attachments', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, port, network_id, mode) order by switch_id, port, network_id), '[]')"
-	"  from haas.attachment))", 0};
+	"'attachments', (select coalesce(jsonb_agg(jsonb_build_array(a.switch_id, a.port, a.network_id, a.mode, b.port is not null)"
+	"  order by a.switch_id, a.port, a.network_id), '[]') from haas.attachment a left join haas.port_intent i on i.switch_id = a.switch_id and i.port = a.port"
+	"  left join haas.port_block b on b.switch_id = a.switch_id and b.port = a.port and b.wanted_version = i.wanted_version))", 0};
 
 /* An owner's earlier life cannot be at work any more; anybody else's claim has to run out. */
 static const struct db_query claim_query = {"fabric_claim",

@@ -33,6 +33,7 @@ static uint64_t digest_of(const struct scene *scene)
 
 		digest = mix(digest, port->role);
 		digest = mix(digest, port->peer);
+		digest = mix(digest, port->blocked);
 		if (port->role == PORT_UPLINK)
 			digest = mix(digest, port->up);
 	}

@@ -21,7 +21,7 @@ enum {
 	PORT_PROBLEM
 };
 enum { UPLINK_SWITCH, UPLINK_PORT, UPLINK_TAGGED };
-enum { ATTACHED_SWITCH, ATTACHED_PORT, ATTACHED_NETWORK, ATTACHED_MODE };
+enum { ATTACHED_SWITCH, ATTACHED_PORT, ATTACHED_NETWORK, ATTACHED_MODE, ATTACHED_BLOCKED };
 
 /* --- networks -------------------------------------------------------- */
 
@@ -211,6 +211,10 @@ int scene_make_members(struct scene *scene)
 		port = scene_port_at(scene, at, scene_word(row, ATTACHED_PORT));
 		if (port == MODEL_NONE)
 			continue;
+		if (json_is_true(json_array_get(row, ATTACHED_BLOCKED))) {
+			model->ports[port].blocked = true;
+			continue;
+		}
 		if (model->ports[port].member_count == 0)
 			model->ports[port].first_member = model->member_count;
 		model->ports[port].member_count++;

@@ -1,0 +1,231 @@
+#include "peregrine/control/fabric/guard_policy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/text.h"
+
+#include "peregrine/control/fabric/fabric_index.h"
+
+enum { SURE = 50, NOW = PLACE_FDB | PLACE_LLDP }; /* what says that it is there now */
+
+const char *const guard_kind_words[GUARD_KIND_COUNT] = {"moved", "foreign"};
+
+struct work {
+	const struct fabric_facts *facts;
+	const struct fabric_conclusion *conclusion;
+	const struct guard_facts *guard;
+	struct guard_found *ret;
+	struct key_map taken; /* port -> block of it */
+	struct key_map seen;  /* port -> place of a NIC of ours that is seen there now */
+};
+
+/* --- looking up ---------------------------------------------------------------- */
+
+static int compare_port(const void *key, const void *item)
+{
+	const struct guard_port *a = key;
+	const struct guard_port *b = item;
+
+	if (a->switch_id != b->switch_id)
+		return a->switch_id < b->switch_id ? -1 : 1;
+	return strcmp(a->port, b->port);
+}
+
+const struct guard_port *guard_port_find(const struct guard_port ports[], size_t count,
+					 int64_t switch_id, const char *port)
+{
+	const struct guard_port key = {.switch_id = switch_id, .port = port};
+
+	return count ? bsearch(&key, ports, count, sizeof(*ports), compare_port) : NULL;
+}
+
+static const struct guard_port *guard_at(const struct work *work, struct port_ref at)
+{
+	return guard_port_find(work->guard->ports, work->guard->port_count,
+			       work->facts->sources[at.source].id,
+			       fabric_port(work->facts, at)->name);
+}
+
+static bool is_seen(const struct fabric_place *place)
+{
+	return place && place->certainty >= SURE && place->sources & NOW;
+}
+
+/* --- blocks ------------------------------------------------------------------------ */
+
+static void say_moved(const struct work *work, struct guard_block *block,
+		      const struct fabric_nic *nic, const char *networks)
+{
+	const struct fabric_place *place = fabric_place_find(work->conclusion, block->mac);
+
+	(void)text_format(block->message, sizeof(block->message),
+			  "node %s:%s was in it (%s)%s%s%s%s; the port is parked",
+			  nic ? nic->node : "?", nic ? nic->name : "?", networks,
+			  place ? " and is in " : ", nobody knows where it is",
+			  place ? work->facts->sources[place->at.source].name : "",
+			  place ? ":" : "", place ? fabric_port(work->facts, place->at)->name : "");
+	(void)text_copy(block->hint, sizeof(block->hint),
+			"put the cable back, or plan it where it is (haasctl wiring delete, wiring "
+			"set): it is let in there when plan and finding agree");
+}
+
+static void say_foreign(struct guard_block *block, const struct fabric_nic *nic,
+			const char *networks)
+{
+	(void)text_format(block->message, sizeof(block->message),
+			  "node %s:%s of another tenant is in it (%s); the port is parked",
+			  nic ? nic->node : "?", nic ? nic->name : "?", networks);
+	(void)text_copy(block->hint, sizeof(block->hint),
+			"put that cable where it belongs: haasctl wiring list");
+}
+
+static int block(struct work *work, const struct guard_port *port, enum guard_kind kind,
+		 struct mac mac)
+{
+	const struct fabric_nic *nic = fabric_nic_find(work->facts, mac);
+	uint32_t source = fabric_source_find(work->facts, port->switch_id);
+	uint64_t key = key_of_text((uint64_t)port->switch_id, port->port, strlen(port->port));
+	struct guard_block *added;
+
+	if (key_map_first(&work->taken, key) != KEY_NONE)
+		return 0;
+	added = fabric_array_add(&work->ret->items, &work->ret->count, sizeof(*added));
+	if (!added || key_map_add(&work->taken, key, (uint32_t)work->ret->count))
+		return -ENOMEM;
+	added->switch_id = port->switch_id;
+	(void)text_copy(added->port, sizeof(added->port), port->port);
+	added->kind = kind;
+	added->mac = mac;
+	added->version = port->version;
+	(void)text_format(added->subject, sizeof(added->subject), "%s:%s",
+			  source == UINT32_MAX ? "?" : work->facts->sources[source].name,
+			  port->port);
+	if (kind == GUARD_MOVED)
+		say_moved(work, added, nic, port->networks);
+	else
+		say_foreign(added, nic, port->networks);
+	return 0;
+}
+
+/* --- what was found before ------------------------------------------------------------ */
+
+/* A switch that cannot be read says nothing new: the block stays. */
+static bool is_over(const struct work *work, const struct guard_block *before,
+		    const struct guard_port *port)
+{
+	const struct fabric_place *place = fabric_place_find(work->conclusion, before->mac);
+	struct port_ref at;
+	bool here;
+
+	if (!port || port->version != before->version)
+		return true;
+	if (!fabric_port_find(work->facts, before->switch_id, before->port, &at))
+		return false;
+	here = place && port_ref_equal(place->at, at);
+	return before->kind == GUARD_MOVED ? here && is_seen(place) : !here;
+}
+
+static int keep_blocks(struct work *work)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < work->guard->before_count && rc == 0; i++) {
+		const struct guard_block *before = &work->guard->before[i];
+		const struct guard_port *port =
+			guard_port_find(work->guard->ports, work->guard->port_count,
+					before->switch_id, before->port);
+
+		if (!is_over(work, before, port))
+			rc = block(work, port, before->kind, before->mac);
+	}
+	return rc;
+}
+
+/* --- what is new -------------------------------------------------------------------------- */
+
+static int find_foreign(struct work *work)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < work->conclusion->place_count && rc == 0; i++) {
+		const struct fabric_place *place = &work->conclusion->places[i];
+		const struct fabric_nic *nic = fabric_nic_find(work->facts, place->mac);
+		const struct guard_port *port =
+			nic && is_seen(place) ? guard_at(work, place->at) : NULL;
+
+		if (nic && is_seen(place))
+			rc = key_map_add(&work->seen, key_of_port(place->at), (uint32_t)i);
+		if (rc == 0 && port && port->tenant_id && nic->tenant_id &&
+		    port->tenant_id != nic->tenant_id)
+			rc = block(work, port, GUARD_FOREIGN, place->mac);
+	}
+	return rc;
+}
+
+static int look_at(struct work *work, int64_t switch_id)
+{
+	int64_t *added;
+
+	for (size_t i = 0; i < work->ret->look_count; i++) {
+		if (work->ret->look[i] == switch_id)
+			return 0;
+	}
+	added = fabric_array_add(&work->ret->look, &work->ret->look_count, sizeof(*added));
+	if (!added)
+		return -ENOMEM;
+	*added = switch_id;
+	return 0;
+}
+
+static int find_moved(struct work *work, const struct fabric_prior *prior)
+{
+	const struct fabric_place *place = fabric_place_find(work->conclusion, prior->mac);
+	const struct guard_port *port = prior->has_home ? guard_at(work, prior->home) : NULL;
+	const struct fabric_source *source = &work->facts->sources[prior->home.source];
+	int64_t cut_us = port && source->cut_us ? source->cut_us[prior->home.port] : 0;
+
+	if (!port || port->version != prior->home_version || !is_seen(place) ||
+	    port_ref_equal(place->at, prior->home) ||
+	    key_map_first(&work->seen, key_of_port(prior->home)) != KEY_NONE)
+		return 0;
+	if (!fabric_port(work->facts, prior->home)->up || cut_us > prior->home_us)
+		return block(work, port, GUARD_MOVED, prior->mac);
+	/* Its link may be lost since it was read last. */
+	return source->fresh && source->read_us < place->seen_us ? look_at(work, source->id) : 0;
+}
+
+static void mark_new(struct work *work)
+{
+	for (size_t i = 0; i < work->ret->count; i++) {
+		struct guard_block *found = &work->ret->items[i];
+
+		found->is_new = true;
+		for (size_t j = 0; j < work->guard->before_count && found->is_new; j++) {
+			const struct guard_block *before = &work->guard->before[j];
+
+			found->is_new = before->switch_id != found->switch_id ||
+					before->version != found->version ||
+					before->kind != found->kind ||
+					strcmp(before->port, found->port) != 0;
+		}
+	}
+}
+
+int guard_policy_decide(const struct fabric_facts *facts,
+			const struct fabric_conclusion *conclusion, const struct guard_facts *guard,
+			struct guard_found *ret)
+{
+	struct work work = {.facts = facts, .conclusion = conclusion, .guard = guard, .ret = ret};
+	int rc = find_foreign(&work);
+
+	if (rc == 0)
+		rc = keep_blocks(&work);
+	for (size_t i = 0; i < facts->prior_count && rc == 0; i++)
+		rc = find_moved(&work, &facts->priors[i]);
+	mark_new(&work);
+	key_map_done(&work.taken);
+	key_map_done(&work.seen);
+	return rc;
+}

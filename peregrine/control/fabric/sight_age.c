@@ -1,0 +1,119 @@
+/* What of a switch's last reading goes on to the next. Not every switch forgets what was behind a
+ * port that lost its link: such an entry would hold a NIC where its cable was pulled out, for as
+ * long as an FDB ages. So an entry that was there before the link was lost does not count until it
+ * has gone, or until it must have been learned anew. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "peregrine/control/fabric/discovery_private.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+/* 802.1Q 8.8.3: the default ageing time of an FDB. */
+#define FDB_AGE_US ((int64_t)300 * 1000000)
+
+/* The same port of the last reading: mostly it is where it was. */
+static const struct switch_port *port_before(const struct sight *sight,
+					     const struct switch_reading *next, size_t i)
+{
+	const struct switch_reading *last = &sight->reading;
+	const char *name = next->ports[i].name;
+
+	if (i < last->port_count && strcmp(last->ports[i].name, name) == 0)
+		return &last->ports[i];
+	return switch_reading_port_named(last, name);
+}
+
+/* A port that loses its link keeps its kind, also when ifIndexes have changed. */
+static void carry_ports(struct sight *sight, const struct switch_reading *next, int64_t now_us)
+{
+	uint8_t *kinds = sight->kinds ? calloc(next->port_count + 1, 1) : NULL;
+	int64_t *cut_us = calloc(next->port_count + 1, sizeof(*cut_us));
+
+	for (size_t i = 0; i < next->port_count; i++) {
+		const struct switch_port *old = port_before(sight, next, i);
+		size_t at = old ? (size_t)(old - sight->reading.ports) : 0;
+
+		if (kinds && old)
+			kinds[i] = sight->kinds[at];
+		if (cut_us && !next->ports[i].up)
+			cut_us[i] = now_us;
+		else if (cut_us && old && sight->cut_us)
+			cut_us[i] = sight->cut_us[at];
+	}
+	free(sight->kinds);
+	free(sight->cut_us);
+	sight->kinds = kinds;
+	sight->cut_us = cut_us;
+}
+
+static uint64_t key_of_entry(const struct switch_fdb_entry *entry)
+{
+	struct mac mac;
+
+	memcpy(mac.bytes, entry->mac, sizeof(mac.bytes));
+	return mac_key(mac) << 12 | entry->vlan;
+}
+
+/* Entries of the last reading that are old, or whose port has no link now: they are from before.
+ * One that appears together with a lost link is not: a reading is no single moment, and a cable
+ * that is just plugged in may be learned after its port was read. */
+static int old_entries(const struct sight *sight, const struct switch_reading *next,
+		       struct key_map *ret)
+{
+	const struct switch_reading *last = &sight->reading;
+	int rc = 0;
+
+	for (size_t i = 0; i < last->fdb_count && rc == 0; i++) {
+		const struct switch_port *port = switch_reading_port(next, last->fdb[i].if_index);
+
+		if (port && (!port->up || (sight->fdb_old && sight->fdb_old[i])))
+			rc = key_map_add(ret, key_of_entry(&last->fdb[i]), last->fdb[i].if_index);
+	}
+	return rc;
+}
+
+static bool was_old(struct key_map *old, const struct switch_fdb_entry *entry)
+{
+	for (uint32_t at = key_map_first(old, key_of_entry(entry)); at != KEY_NONE;
+	     at = key_map_next(old, at)) {
+		if (key_map_value(old, at) == entry->if_index)
+			return true;
+	}
+	return false;
+}
+
+static uint8_t *carry_fdb(const struct switch_reading *next, struct key_map *old)
+{
+	uint8_t *fdb_old = old->count ? calloc(next->fdb_count + 1, 1) : NULL;
+
+	for (size_t i = 0; fdb_old && i < next->fdb_count; i++)
+		fdb_old[i] = was_old(old, &next->fdb[i]);
+	return fdb_old;
+}
+
+/* What has been there for longer than an entry lives was learned since. */
+static void forgive(const struct sight *sight, const struct switch_reading *next, int64_t now_us)
+{
+	for (size_t i = 0; sight->fdb_old && sight->cut_us && i < next->fdb_count; i++) {
+		const struct switch_port *port = switch_reading_port(next, next->fdb[i].if_index);
+		size_t at = port ? (size_t)(port - next->ports) : 0;
+
+		if (!port || now_us - sight->cut_us[at] > FDB_AGE_US)
+			sight->fdb_old[i] = 0;
+	}
+}
+
+void sight_carry(struct sight *sight, const struct switch_reading *next, int64_t now_us)
+{
+	struct key_map old = {0};
+	uint8_t *fdb_old = NULL;
+
+	if (old_entries(sight, next, &old) == 0)
+		fdb_old = carry_fdb(next, &old);
+	key_map_done(&old);
+	free(sight->fdb_old);
+	sight->fdb_old = fdb_old;
+	carry_ports(sight, next, now_us);
+	forgive(sight, next, now_us);
+}
