@@ -41,11 +41,11 @@ site_needs() {
 	done
 }
 
-site_up() { # LEAVES NODES: and every port of a node adopted, parked
+site_up() { # LEAVES NODES [OPTION...]: and every port of a node adopted, parked
 	state=$dir/state
 	conninfo_host=$dir/pg
 	chmod 0755 "$dir"
-	"$fabric" up --dir "$dir/fabric" --spines 2 --leaves "$1" --nodes "$2" --park 4000 --ovsdb "$ovsdb_leaves"
+	"$fabric" up --dir "$dir/fabric" --spines 2 --leaves "$1" --nodes "$2" --park 4000 --ovsdb "$ovsdb_leaves" "${@:3}"
 	. "$dir/fabric/fabric.env"
 	HAAS_NS=$FABRIC_NS HAAS_INTERFACE=lo HAAS_GATEWAY=127.0.0.1
 	daemon_folders
@@ -132,13 +132,13 @@ pairs() { # NODE...: what `matrix` prints when these answer each other
 
 # --- the prober ----------------------------------------------------------
 
-declare -A tenant_of=()
-members() { # writes the prober's file from tenant_of; a node that changes belongs to both for the grace
+declare -A tenant_of=() between=()
+members() { # writes the prober's file from tenant_of, or for nodes that change hands from between ("red,blue")
 	local name
 	{
 		echo "tags 100 $(seq -s ' ' 201 220) 4000"
 		echo "grace ${grace_ms:-30000}"
-		for name in "${!tenant_of[@]}"; do echo "probe $name $FABRIC_PREFIX-$name eth0 ${tenant_of[$name]}"; done
+		for name in "${!tenant_of[@]}"; do echo "probe $name $FABRIC_PREFIX-$name eth0 ${between[$name]:-${tenant_of[$name]}}"; done
 	} >"$dir/members.new"
 	mv "$dir/members.new" "$dir/members"
 }
