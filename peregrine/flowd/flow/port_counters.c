@@ -76,14 +76,17 @@ static void values_between(const struct port_reading *before, const struct port_
 	ret[COUNTER_OUT_DISCARDS] = now->out_discards - before->out_discards;
 }
 
-/* A frame has at least 64 bytes: packets and errors of a counter that began anew are as impossible
- * as its octets. */
-static bool is_possible(const uint64_t values[PORT_COUNTER_COUNT], double seconds)
+/* No more than the port can carry, and a little for the time of the readings. A frame has at least
+ * 64 bytes: packets and errors of a counter that began anew are as impossible as its octets. */
+static bool is_possible(const uint64_t values[PORT_COUNTER_COUNT], double seconds,
+			uint64_t speed_bps)
 {
+	double most = speed_bps ? (double)speed_bps / 8 * 1.25 : BYTES_PER_SECOND_MAX;
+
 	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++) {
 		bool bytes = i == COUNTER_IN_BYTES || i == COUNTER_OUT_BYTES;
 
-		if ((double)values[i] > BYTES_PER_SECOND_MAX / (bytes ? 1 : 64) * seconds)
+		if ((double)values[i] > most / (bytes ? 1 : 64) * seconds)
 			return false;
 	}
 	return true;
@@ -104,7 +107,7 @@ bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t 
 	seconds = (double)interval_us / 1e6;
 	values_between(&state->last, reading, values);
 	follows = state->at_us && interval_us > 0 && interval_us <= INTERVAL_MAX_US &&
-		  is_possible(values, seconds);
+		  is_possible(values, seconds, reading->speed_bps);
 	state->last = *reading;
 	state->at_us = at_us;
 	state->rates.speed_bps = reading->speed_bps;
