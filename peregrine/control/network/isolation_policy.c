@@ -51,9 +51,12 @@ static struct isolation_finding *find(struct proof *proof, enum isolation_fault 
 	return finding;
 }
 
-/* The numbers of a finding are in it now. */
+/* The numbers of a finding are in it now. A port that is parked and meant for a network (as each is
+ * when it is adopted) is nobody's stranger. */
 static void taint(struct proof *proof, const struct isolation_finding *finding)
 {
+	if (finding->fault == FAULT_STRANGER && model_vlan_is_parking(proof->model, finding->vlan))
+		return;
 	if (model_vlan_is_ours(proof->model, finding->vlan))
 		vlan_set_add(&proof->report->tainted, finding->vlan);
 	if (model_vlan_is_ours(proof->model, finding->other_vlan))

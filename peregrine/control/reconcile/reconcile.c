@@ -17,6 +17,7 @@ LEAKS_LEFT_TO_SANITIZER
 #define FULL_LOAD_MS  30000 /* the safety net */
 #define AFTER_FAIL_MS 1000
 #define LOAD_LONG_MS  20
+#define LOAD_PAUSE_MS 1000
 #define JSON_MAX      ((size_t)256 << 20)
 
 static void load(void *context);
@@ -149,6 +150,7 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 	const json_t *row;
 	json_t *rows = NULL;
 	int64_t now_ms;
+	int64_t took_ms;
 	size_t i;
 
 	reconcile->loading = false;
@@ -180,8 +182,10 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 	}
 	/* Half of the time at most goes into it, however many wake us. */
 	now_ms = clock_monotonic_ms();
-	if (now_ms - reconcile->load_asked_ms > LOAD_LONG_MS)
-		reconcile->next_load_ms = 2 * now_ms - reconcile->load_asked_ms;
+	took_ms = now_ms - reconcile->load_asked_ms;
+	if (took_ms > LOAD_LONG_MS)
+		reconcile->next_load_ms =
+			now_ms + (took_ms < LOAD_PAUSE_MS ? took_ms : LOAD_PAUSE_MS);
 	if (reconcile->again)
 		reconcile_wake(reconcile);
 	reconcile->again = false;
