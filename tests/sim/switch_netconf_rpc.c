@@ -58,8 +58,9 @@ static bool store_of(struct call *call, const char *path, enum netconf_datastore
 	const xmlNode *in = netconf_child(call->operation, path);
 
 	for (int i = 0; in && i < NETCONF_STORES; i++) {
-		if (netconf_child(in, store_words[i]) && has_store(call->at, i)) {
-			*ret = i;
+		if (netconf_child(in, store_words[i]) &&
+		    has_store(call->at, (enum netconf_datastore)i)) {
+			*ret = (enum netconf_datastore)i;
 			return true;
 		}
 	}
