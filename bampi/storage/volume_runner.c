@@ -104,8 +104,10 @@ static void rest(struct volume_runner *runner, const struct volume_row *row, boo
 	struct resting *resting = resting_find(runner, row->archive, row->id);
 
 	if (!failed) {
-		if (resting)
-			resting->failures = 0, resting->until_ms = 0;
+		if (resting) {
+			resting->failures = 0;
+			resting->until_ms = 0;
+		}
 		return;
 	}
 	if (!resting) {

@@ -398,6 +398,37 @@ static int pdci_list(void *context, const struct command_input *input)
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(pdci_columns));
 }
 
+/* Shared volumes one by one; the disks of its nodes as a sum. */
+static void show_volumes(const json_t *volumes)
+{
+	CLEANUP(text_done) struct text text = {0};
+	const char *title = "volumes";
+	json_int_t bytes = 0;
+	const json_t *volume;
+	size_t disks = 0;
+	size_t i;
+
+	json_array_foreach(volumes, i, volume)
+	{
+		if (strcmp(haasctl_word(volume, "kind"), "local") == 0) {
+			bytes += json_integer_value(json_object_get(volume, "size_bytes"));
+			disks++;
+			continue;
+		}
+		printf("  %-10s %s %s %s\n", title, haasctl_word(volume, "name"),
+		       listing_text(json_object_get(volume, "size_bytes"), "size_bytes", &text),
+		       haasctl_word(volume, "state"));
+		title = "";
+	}
+	if (disks > 0) {
+		json_t *sum = json_integer(bytes);
+
+		printf("  %-10s %zu local disks, %s\n", title, disks,
+		       listing_text(sum, "size_bytes", &text));
+		json_decref(sum);
+	}
+}
+
 static void show_head(const json_t *pdci)
 {
 	static const char *const members[] = {"actor", "created_at", "ready_at", "ended_at"};
@@ -422,6 +453,7 @@ static void show_head(const json_t *pdci)
 	json_array_foreach(json_object_get(pdci, "networks"), i, network)
 		printf("  %-10s %s %s\n", i == 0 ? "networks" : "", haasctl_word(network, "name"),
 		       haasctl_word(network, "prefix"));
+	show_volumes(json_object_get(pdci, "volumes"));
 	for (i = 0; i < COUNT_OF(parts); i++) {
 		if (haasctl_word(problem, parts[i])[0])
 			printf("  %-10s %s\n", i == 0 ? "problem" : parts[i],
@@ -587,7 +619,7 @@ static const struct option_row create_options[] = {
 	{"--spread", 0, OPTION_VALUE, "near|rack",
 	 "few switches and racks, or many racks (default near)"},
 	{"--spare", 0, OPTION_VALUE, "none|automatic",
-	 "automatic: a node that fails is replaced by itself, once (default none)"},
+	 "automatic: a node that fails is replaced, once"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "for whom"},
 	{"--ssh-key", 0, OPTION_REPEAT, "FILE", "public keys for root; may be repeated"},
 	{"--user-data", 0, OPTION_VALUE, "FILE", "handed to the installed OS"},

@@ -464,10 +464,7 @@ static const struct option_row list_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--pdci", 0, OPTION_VALUE, "PDCI", "only of this PDCI"},
 	{"--kind", 0, OPTION_VALUE, "shared|local", "shared volumes, or disks of nodes"},
-	{"--state", 0, OPTION_VALUE,
-	 "creating|restoring|failed|growing|archiving|detached|attaching|attached|detaching|"
-	 "deleting|deleted",
-	 "only in this state"},
+	{"--state", 0, OPTION_VALUE, "STATE", "only in this state: detached, attached ..."},
 	{"--all", 0, OPTION_FLAG, NULL, "also those that are deleted"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };

@@ -28,7 +28,9 @@
 	"(select " DEPLOYMENT_ITEM " from haas.deployment_view v where v.id = m.deployment_id)) order by m.group_index, m.node) "                  \
 	"from haas.pdci_node m where m.pdci_id = p.id), '[]'), "                                                                                   \
 	"'networks', coalesce((select jsonb_agg(jsonb_build_object('id', n.id, 'name', n.name, 'prefix', n.prefix::text, 'wanted', n.wanted) "     \
-	"order by n.name) from haas.network n where n.pdci_id = p.id), '[]'))"
+	"order by n.name) from haas.network n where n.pdci_id = p.id), '[]'), "                                                                    \
+	"'volumes', coalesce((select jsonb_agg(jsonb_build_object('id', v.id, 'name', v.name, 'kind', v.kind, 'size_bytes', v.size_bytes, "        \
+	"'state', v.state) order by v.kind desc, v.name) from haas.volume_view v where v.pdci_id = p.id), '[]'))"
 
 #define PDCIS "haas.pdci p join haas.tenant t on t.id = p.tenant_id "
 #define KEPT  "nullif(current_setting('haas.result', true), '')::bigint"
