@@ -322,92 +322,64 @@ static bool has_unknown(const struct netconf_change *change)
 
 #define TARGET(operation, store) "<" operation "><target><" store "/></target></" operation ">"
 
-/* Does the stage have something to do? If so it is under way. */
-static bool enter(struct netconf_change *change)
+/* Does the stage have something to do? */
+static bool is_due(const struct netconf_change *change)
 {
 	bool good = change->rc == 0;
+	bool candidate = good && uses_candidate(change);
 
 	switch (change->stage) {
-	case STAGE_LOCK_RUNNING: run(change, "lock", TARGET("lock", "running")); return true;
 	case STAGE_LOCK_CANDIDATE:
-		if (good && uses_candidate(change)) {
-			run(change, "lock", TARGET("lock", "candidate"));
-			return true;
-		}
-		return false;
-	case STAGE_EDIT:
-		if (good && change->step < change->plan.count) {
-			send_edit(change);
-			return true;
-		}
-		return false;
-	case STAGE_VALIDATE:
-		if (good && uses_candidate(change) && has(change, NETCONF_VALIDATE)) {
-			run(change, "validate",
-			    "<validate><source><candidate/></source></validate>");
-			return true;
-		}
-		return false;
-	case STAGE_COMMIT:
-		if (good && uses_candidate(change)) {
-			send_commit(change);
-			return true;
-		}
-		return false;
-	case STAGE_VERIFY:
-		if (good) {
-			netconf_switch_look(change->one, on_verified);
-			return true;
-		}
-		return false;
-	case STAGE_CONFIRM:
-		if (good && change->waits) {
-			run(change, "commit", "<commit/>");
-			return true;
-		}
-		return false;
-	case STAGE_CANCEL:
-		if (change->waits) {
-			run(change, "cancel-commit", "<cancel-commit/>");
-			return true;
-		}
-		return false;
-	case STAGE_DISCARD:
-		if (change->is_edited) {
-			run(change, "discard-changes", "<discard-changes/>");
-			return true;
-		}
-		return false;
-	case STAGE_UNLOCK_CANDIDATE:
-		if (change->is_candidate_locked) {
-			run(change, "unlock", TARGET("unlock", "candidate"));
-			return true;
-		}
-		return false;
-	case STAGE_UNLOCK_RUNNING:
-		if (change->is_running_locked) {
-			run(change, "unlock", TARGET("unlock", "running"));
-			return true;
-		}
-		return false;
-	case STAGE_COMPARE:
-		if (!good && has_unknown(change)) {
-			netconf_switch_look(change->one, on_compared);
-			return true;
-		}
-		return false;
+	case STAGE_COMMIT: return candidate;
+	case STAGE_EDIT: return good && change->step < change->plan.count;
+	case STAGE_VALIDATE: return candidate && has(change, NETCONF_VALIDATE);
+	case STAGE_VERIFY: return good;
+	case STAGE_CONFIRM: return good && change->waits;
+	case STAGE_CANCEL: return change->waits;
+	case STAGE_DISCARD: return change->is_edited;
+	case STAGE_UNLOCK_CANDIDATE: return change->is_candidate_locked;
+	case STAGE_UNLOCK_RUNNING: return change->is_running_locked;
+	case STAGE_COMPARE: return !good && has_unknown(change);
+	case STAGE_LOCK_RUNNING:
 	case STAGE_OVER: break;
 	}
-	if (change->is_left_over)
-		netconf_session_break(change->one->session);
-	netconf_switch_end(change->one, change->rc, NULL, &change->problem);
 	return true;
+}
+
+static const struct {
+	const char *what, *operation;
+} fixed[STAGE_OVER + 1] = {
+	[STAGE_LOCK_RUNNING] = {"lock", TARGET("lock", "running")},
+	[STAGE_LOCK_CANDIDATE] = {"lock", TARGET("lock", "candidate")},
+	[STAGE_VALIDATE] = {"validate", "<validate><source><candidate/></source></validate>"},
+	[STAGE_CONFIRM] = {"commit", "<commit/>"},
+	[STAGE_CANCEL] = {"cancel-commit", "<cancel-commit/>"},
+	[STAGE_DISCARD] = {"discard-changes", "<discard-changes/>"},
+	[STAGE_UNLOCK_CANDIDATE] = {"unlock", TARGET("unlock", "candidate")},
+	[STAGE_UNLOCK_RUNNING] = {"unlock", TARGET("unlock", "running")},
+};
+
+static void enter(struct netconf_change *change)
+{
+	switch ((int)change->stage) {
+	case STAGE_EDIT: send_edit(change); break;
+	case STAGE_COMMIT: send_commit(change); break;
+	case STAGE_VERIFY: netconf_switch_look(change->one, on_verified); break;
+	case STAGE_COMPARE: netconf_switch_look(change->one, on_compared); break;
+	case STAGE_OVER:
+		if (change->is_left_over)
+			netconf_session_break(change->one->session);
+		netconf_switch_end(change->one, change->rc, NULL, &change->problem);
+		break;
+	default: run(change, fixed[change->stage].what, fixed[change->stage].operation); break;
+	}
 }
 
 static void next(struct netconf_change *change)
 {
-	while (!enter(change))
+	while (!is_due(change))
 		change->stage++;
+	enter(change);
 }
 
 /* --- starting ------------------------------------------------------------------------------- */

@@ -94,7 +94,10 @@ static bool add_list(const char *text, struct vlan_set *set)
 	for (; *text; text++) {
 		bool dots = text[0] == '.' && text[1] == '.';
 
-		*out++ = dots ? '-' : *text;
+		*out = '-';
+		if (!dots)
+			*out = *text;
+		out++;
 		text += dots;
 	}
 	*out = '\0';
@@ -586,7 +589,8 @@ static bool on_neighbor(void *context, const xmlNode *node)
 	const struct netconf_port *port = port_of_fact(walk->config, node, walk->rows);
 	char kind[NETCONF_TEXT_LIMIT];
 	char room[NETCONF_TEXT_LIMIT];
-	struct switch_neighbor *rows, *row;
+	struct switch_neighbor *rows;
+	struct switch_neighbor *row;
 	const char *id;
 
 	if (!port)

@@ -45,12 +45,14 @@ void netconf_switch_run(struct netconf_switch *one, const char *what, const char
 {
 	uint32_t silence_ms =
 		one->endpoint.timeout_ms ? one->endpoint.timeout_ms : one->family->timeout_ms;
-	const struct netconf_limits limits = {
+	const struct netconf_ask ask = {
+		.what = what,
+		.expect = expect,
 		.deadline_ms = one->deadline_ms,
 		.silence_ms = silence_ms < SILENCE_MS ? SILENCE_MS : silence_ms,
 	};
 
-	netconf_session_run(one->session, what, operation, expect, &limits, fn, context);
+	netconf_session_run(one->session, &ask, operation, fn, context);
 }
 
 void netconf_switch_get(struct netconf_switch *one, const char *what, const char *filter,

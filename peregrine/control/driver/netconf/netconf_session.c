@@ -31,9 +31,7 @@ struct netconf_session {
 	uint32_t last_id, requests;
 
 	struct text operation; /* waiting or under way; fn NULL: none */
-	const char *what;
-	enum netconf_expect expect;
-	struct netconf_limits limits;
+	struct netconf_ask ask;
 	bool sent;
 	netconf_answer_fn fn;
 	void *context;
@@ -106,8 +104,8 @@ static void fail_text(struct netconf_session *session, int rc, const char *messa
 /* Patience from now on. */
 static void arm(struct netconf_session *session)
 {
-	int64_t left = session->limits.deadline_ms - clock_monotonic_ms();
-	int64_t patience = session->limits.silence_ms;
+	int64_t left = session->ask.deadline_ms - clock_monotonic_ms();
+	int64_t patience = session->ask.silence_ms;
 
 	if (session->stage < STAGE_READY && patience < HELLO_MS)
 		patience = HELLO_MS;
@@ -206,7 +204,7 @@ static int describe(const struct netconf_session *session, const struct netconf_
 		problem_set(ret, rc, "switch %s refused a change", name);
 		problem_hint(ret, "try it by hand on the switch, it may say more");
 	}
-	problem_detail(ret, "%s: %s%s%s%s%s", session->what, error->tag,
+	problem_detail(ret, "%s: %s%s%s%s%s", session->ask.what, error->tag,
 		       error->message[0] ? ": " : "", error->message, error->path[0] ? " at " : "",
 		       error->path);
 	return rc;
@@ -215,7 +213,7 @@ static int describe(const struct netconf_session *session, const struct netconf_
 static bool is_expected(const struct netconf_session *session,
 			const struct netconf_message *message)
 {
-	switch (session->expect) {
+	switch (session->ask.expect) {
 	case NETCONF_EXPECT_OK: return message->verdict == NETCONF_SAYS_OK;
 	case NETCONF_EXPECT_DATA: return message->verdict == NETCONF_SAYS_DATA;
 	case NETCONF_EXPECT_ANY: break;
@@ -240,7 +238,7 @@ static void hear_reply(struct netconf_session *session, struct netconf_message *
 	if (message->verdict == NETCONF_SAYS_REFUSED) {
 		rc = describe(session, &message->error, &problem);
 	} else if (!is_expected(session, message)) {
-		fail_text(session, E_PROTOCOL, "says neither yes nor no", session->what, "");
+		fail_text(session, E_PROTOCOL, "says neither yes nor no", session->ask.what, "");
 		return;
 	}
 	session->reply = *message;
@@ -368,7 +366,7 @@ static void on_timer(void *context)
 		send_operation(session);
 	else
 		fail_text(session, E_TIMEOUT, "does not answer by NETCONF",
-			  session->stage == STAGE_RUNNING ? session->what : "no hello",
+			  session->stage == STAGE_RUNNING ? session->ask.what : "no hello",
 			  "it may be busy; is its NETCONF server well?");
 }
 
@@ -406,15 +404,12 @@ void netconf_session_free(struct netconf_session *session)
 	free(session);
 }
 
-void netconf_session_run(struct netconf_session *session, const char *what, const char *operation,
-			 enum netconf_expect expect, const struct netconf_limits *limits,
-			 netconf_answer_fn fn, void *context)
+void netconf_session_run(struct netconf_session *session, const struct netconf_ask *ask,
+			 const char *operation, netconf_answer_fn fn, void *context)
 {
 	text_clear(&session->operation);
 	text_add(&session->operation, operation);
-	session->what = what;
-	session->expect = expect;
-	session->limits = *limits;
+	session->ask = *ask;
 	session->fn = fn;
 	session->context = context;
 	session->sent = false;

@@ -29,7 +29,10 @@ struct netconf_answer {
 };
 typedef void (*netconf_answer_fn)(void *context, const struct netconf_answer *answer);
 
-struct netconf_limits {
+/* `what` is a word for problems, constant. */
+struct netconf_ask {
+	const char *what;
+	enum netconf_expect expect;
 	int64_t deadline_ms; /* clock_monotonic_ms */
 	uint32_t silence_ms;
 };
@@ -42,11 +45,10 @@ MUST_USE int netconf_session_new(struct loop *loop, const struct switch_stream_r
 /* Ends the session; no callback comes after. NULL is fine. */
 void netconf_session_free(struct netconf_session *session);
 
-/* Runs one operation, the XML within <rpc>, which is copied; never two at once. `what` is a word
- * for problems, constant. `fn` is called from the loop, never from inside. */
-void netconf_session_run(struct netconf_session *session, const char *what, const char *operation,
-			 enum netconf_expect expect, const struct netconf_limits *limits,
-			 netconf_answer_fn fn, void *context);
+/* Runs one operation, the XML within <rpc>, which is copied; never two at once. `fn` is called from
+ * the loop, never from inside. */
+void netconf_session_run(struct netconf_session *session, const struct netconf_ask *ask,
+			 const char *operation, netconf_answer_fn fn, void *context);
 /* Forgets the operation and ends the session: what the switch does with it is not known, its locks
  * are gone. */
 void netconf_session_break(struct netconf_session *session);

@@ -31,7 +31,8 @@ static const char *behind_tag(const char *at, const char *end, bool *ret_empty)
 
 	for (; at < end; at++) {
 		if (quote) {
-			quote = *at == quote ? '\0' : quote;
+			if (*at == quote)
+				quote = '\0';
 		} else if (*at == '"' || *at == '\'') {
 			quote = *at;
 		} else if (*at == '>') {
@@ -261,9 +262,9 @@ static void read_verdict(const xmlNode *root, struct netconf_message *ret)
 		ret->verdict = netconf_find(root, "ok") ? NETCONF_SAYS_OK : NETCONF_SAYS_OTHER;
 }
 
-static uint32_t read_id(const xmlNode *root)
+static uint32_t read_id(xmlNode *root)
 {
-	xmlChar *text = xmlGetNoNsProp((xmlNode *)(uintptr_t)root, (const xmlChar *)"message-id");
+	xmlChar *text = xmlGetNoNsProp(root, (const xmlChar *)"message-id");
 	unsigned long id = text ? strtoul((const char *)text, NULL, 10) : 0;
 
 	xmlFree(text);
@@ -275,32 +276,36 @@ static bool is_named(const xmlNode *node, const char *name)
 	return strcmp((const char *)node->name, name) == 0;
 }
 
+static int read_root(xmlNode *root, struct netconf_message *ret)
+{
+	if (is_named(root, "hello"))
+		return read_hello(root, ret);
+	if (is_named(root, "rpc-reply")) {
+		ret->kind = NETCONF_REPLY;
+		ret->id = read_id(root);
+		read_verdict(root, ret);
+		return 0;
+	}
+	ret->kind = NETCONF_NOTIFICATION;
+	return is_named(root, "notification") ? 0 : E_MALFORMED;
+}
+
 int netconf_message_parse(const char *bytes, size_t size, struct netconf_message *ret)
 {
 	/* XML_PARSE_HUGE stays away: libxml2's own bounds hold as well. */
 	static const int options =
 		XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_COMPACT;
 	struct netconf_message message = {0};
-	const xmlNode *root;
+	xmlNode *root;
 	int rc = size > NETCONF_MESSAGE_LIMIT ? E_LIMIT : check_bounds(bytes, bytes + size);
 
 	if (rc)
 		return rc;
 	message.doc = xmlReadMemory(bytes, (int)size, NULL, NULL, options);
 	root = message.doc ? xmlDocGetRootElement(message.doc) : NULL;
-	if (!root || message.doc->intSubset) {
-		rc = E_MALFORMED;
-	} else if (is_named(root, "hello")) {
-		rc = read_hello(root, &message);
-	} else if (is_named(root, "rpc-reply")) {
-		message.kind = NETCONF_REPLY;
-		message.id = read_id(root);
-		read_verdict(root, &message);
-	} else if (is_named(root, "notification")) {
-		message.kind = NETCONF_NOTIFICATION;
-	} else {
-		rc = E_MALFORMED;
-	}
+	rc = E_MALFORMED;
+	if (root && !message.doc->intSubset)
+		rc = read_root(root, &message);
 	if (rc) {
 		netconf_message_done(&message);
 		return rc;
