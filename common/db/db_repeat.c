@@ -29,9 +29,10 @@ static const char *const *copy_params(const struct db_call *call, void *block)
 
 	for (int i = 0; i < call->query->param_count; i++) {
 		const char *value = call->params[i];
+		size_t size = value ? strlen(value) + 1 : 0;
 
-		params[i] = value ? strcpy(at, value) : NULL;
-		at += value ? strlen(value) + 1 : 0;
+		params[i] = value ? memcpy(at, value, size) : NULL;
+		at += size;
 	}
 	return (const char *const *)block;
 }

@@ -115,7 +115,8 @@ struct place {
 
 static int place_compare(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct place *x = a;
+	const struct place *y = b;
 	int order = strcmp(x->name, y->name);
 
 	return order ? order : (x->node > y->node) - (x->node < y->node);
@@ -179,7 +180,8 @@ static void find_candidates(struct pool *pool, const struct alloc_group *group)
 static bool nearer(const struct pool *pool, const struct candidate *a, const struct candidate *b,
 		   unsigned left)
 {
-	unsigned a_free = pool->leaf_free[a->leaf], b_free = pool->leaf_free[b->leaf];
+	unsigned a_free = pool->leaf_free[a->leaf];
+	unsigned b_free = pool->leaf_free[b->leaf];
 	bool a_used = pool->leaf_used[a->leaf] > 0, b_used = pool->leaf_used[b->leaf] > 0;
 	bool a_rack = pool->rack_used[a->rack] > 0, b_rack = pool->rack_used[b->rack] > 0;
 	bool a_fits = a_free >= left, b_fits = b_free >= left;
@@ -297,7 +299,8 @@ static bool exchange(struct pool *pool, const struct alloc_request *request, siz
 {
 	struct passage ways[ALLOC_GROUPS_MAX] = {[0] = {0}};
 	size_t queue[ALLOC_GROUPS_MAX];
-	size_t head = 0, tail = 0;
+	size_t head = 0;
+	size_t tail = 0;
 
 	ways[group].seen = true;
 	queue[tail++] = group;
@@ -415,7 +418,8 @@ void alloc_reasons(const struct alloc_node nodes[], size_t count,
 {
 	for (size_t g = 0; g < request->group_count; g++) {
 		const struct alloc_group *group = &request->groups[g];
-		unsigned named = 0, more = 0;
+		unsigned named = 0;
+		unsigned more = 0;
 
 		if (answer->got[g] == group->count)
 			continue;

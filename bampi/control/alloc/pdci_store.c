@@ -291,7 +291,9 @@ int pdci_store_save(struct db *db, const struct pdci_claim *claim, const struct 
 		    db_result_fn fn, void *context)
 {
 	CLEANUP(text_done) struct text problem = {0};
-	char id[24], generation[24], due[24];
+	char id[24];
+	char generation[24];
+	char due[24];
 	const char *params[] = {id, generation, pdci_state_words[save->state], NULL, due};
 
 	number(id, claim->id);
