@@ -133,8 +133,10 @@ static void on_db_state(void *context, bool connected)
 static int start_rollup(struct flowd *flowd)
 {
 	const struct flowd_conf *conf = flowd->conf;
-	uint32_t pairs = (uint32_t)conf->pairs, flows = (uint32_t)conf->flows;
-	uint32_t pairs_kept = (uint32_t)conf->pairs_kept, flows_kept = (uint32_t)conf->flows_kept;
+	uint32_t pairs = (uint32_t)conf->pairs;
+	uint32_t flows = (uint32_t)conf->flows;
+	uint32_t pairs_kept = (uint32_t)conf->pairs_kept;
+	uint32_t flows_kept = (uint32_t)conf->flows_kept;
 	const struct rollup_options options = {
 		.ring_seconds = (unsigned)conf->ring_seconds,
 		/* A second is never more than the half of what a minute holds: it fits after its

@@ -49,7 +49,8 @@ static void note_counters(struct flowd *flowd, const struct harvest *harvest)
 			.up = (c->status & 3) == 3,
 		};
 		uint32_t owner = flowd->index->switch_of_agent[record->agent];
-		uint32_t port, place;
+		uint32_t port;
+		uint32_t place;
 
 		if (!c->has_generic || owner == INDEX_NONE)
 			continue;
@@ -94,7 +95,8 @@ void flowd_bucket(void *context, enum traffic_step step, int64_t at_s, bool part
 {
 	struct flowd *flowd = context;
 	const struct traffic_names *names = rollup_names(flowd->rollup);
-	int64_t end_s = at_s + traffic_step_seconds[step], now_s = clock_wall_us() / 1000000;
+	int64_t end_s = at_s + traffic_step_seconds[step];
+	int64_t now_s = clock_wall_us() / 1000000;
 	struct traffic_batch batch;
 
 	traffic_batch_begin(&batch, step, at_s, at_s > flowd->started_s ? at_s : flowd->started_s,

@@ -32,7 +32,8 @@ void traffic_copy_statement(enum traffic_table_kind table, enum traffic_step ste
 /* Backslash, tab and line ends would end a field or a row. */
 static void add_field(struct text *text, const char *value)
 {
-	static const char special[] = "\\\t\n\r", letters[] = "\\tnr";
+	static const char special[] = "\\\t\n\r";
+	static const char letters[] = "\\tnr";
 
 	while (*value) {
 		size_t plain = strcspn(value, special);

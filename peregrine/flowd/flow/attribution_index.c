@@ -31,7 +31,8 @@ uint32_t index_port_find(const struct attribution_index *index, uint32_t switch_
 			 uint32_t if_index)
 {
 	const struct index_switch *owner = &index->switches[switch_index];
-	uint32_t low = owner->ports, high = owner->ports + owner->port_count;
+	uint32_t low = owner->ports;
+	uint32_t high = owner->ports + owner->port_count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
@@ -89,7 +90,8 @@ static int compare_tags(int64_t fabric, uint32_t tag, const struct index_tag *ro
 uint32_t index_tag_find(const struct attribution_index *index, int64_t fabric, uint32_t tag,
 			int64_t at_us)
 {
-	size_t low = 0, high = index->tag_count;
+	size_t low = 0;
+	size_t high = index->tag_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -108,7 +110,8 @@ uint32_t index_tag_find(const struct attribution_index *index, int64_t fabric, u
 uint16_t index_vlan_find(const struct attribution_index *index, int64_t fabric, uint32_t network,
 			 int64_t at_us)
 {
-	size_t low = 0, high = index->vlan_count;
+	size_t low = 0;
+	size_t high = index->vlan_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -140,7 +143,8 @@ struct name_key {
 
 static int compare_keys(const void *a, const void *b)
 {
-	const struct name_key *left = a, *right = b;
+	const struct name_key *left = a;
+	const struct name_key *right = b;
 
 	if (left->id != right->id)
 		return left->id < right->id ? -1 : 1;
@@ -254,7 +258,8 @@ static void add_switches(struct build *build)
 
 static int compare_ports(const void *a, const void *b)
 {
-	const struct index_port *left = a, *right = b;
+	const struct index_port *left = a;
+	const struct index_port *right = b;
 
 	if (left->switch_index != right->switch_index)
 		return left->switch_index < right->switch_index ? -1 : 1;
@@ -309,7 +314,8 @@ static void add_ports(struct build *build)
 
 static int compare_bindings(const void *a, const void *b)
 {
-	const struct index_binding *left = a, *right = b;
+	const struct index_binding *left = a;
+	const struct index_binding *right = b;
 
 	if (left->port != right->port)
 		return left->port < right->port ? -1 : 1;
@@ -366,7 +372,8 @@ static void add_bindings(struct build *build)
 
 static int compare_nics(const void *a, const void *b)
 {
-	const struct index_nic *left = a, *right = b;
+	const struct index_nic *left = a;
+	const struct index_nic *right = b;
 
 	if (left->mac != right->mac)
 		return left->mac < right->mac ? -1 : 1;
@@ -405,7 +412,8 @@ static void add_nics(struct build *build)
 
 static int compare_tag_rows(const void *a, const void *b)
 {
-	const struct index_tag *left = a, *right = b;
+	const struct index_tag *left = a;
+	const struct index_tag *right = b;
 	int order = compare_tags(left->fabric, left->tag, right);
 
 	if (order)

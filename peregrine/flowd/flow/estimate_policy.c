@@ -12,7 +12,10 @@
 struct estimate estimate_of(const struct traffic_sums *sums, uint64_t missed)
 {
 	double bytes = (double)sums->bytes;
-	double worth, middle, half, per;
+	double worth;
+	double middle;
+	double half;
+	double per;
 	struct estimate e = {.bytes = sums->bytes, .low = sums->bytes, .high = sums->bytes};
 
 	e.high += missed;

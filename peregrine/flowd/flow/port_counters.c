@@ -8,7 +8,7 @@
 /* Faster than any port: a counter that went back looks like this after subtraction. */
 #define BYTES_PER_SECOND_MAX (2e12 / 8)
 /* Two readings further apart say little about either bucket. */
-#define INTERVAL_MAX_US (15 * 60 * 1000000LL)
+#define INTERVAL_MAX_US (15LL * 60 * 1000000)
 
 struct port_state {
 	int64_t at_us;

@@ -135,12 +135,12 @@ static struct traffic_end end_of(const struct rollup *rollup, const struct flow_
 {
 	const uint8_t *mac = source ? key->source_mac : key->target_mac;
 	const struct index_nic *nic = index_nic_find(rollup->index, mac, at_us);
-	uint32_t node = nic ? rollup->node_of_nic[nic - rollup->index->nics] : INDEX_NONE;
+	const uint32_t *node = nic ? &rollup->node_of_nic[nic - rollup->index->nics] : NULL;
 	struct traffic_end end = {0};
 
-	if (node != INDEX_NONE) {
+	if (node && *node != INDEX_NONE) {
 		end.kind = END_NODE;
-		memcpy(end.bytes, &node, sizeof(node));
+		memcpy(end.bytes, node, sizeof(*node));
 	} else if (key->flags & (FLOW_IPV4 | FLOW_IPV6)) {
 		end.kind = END_IP;
 		memcpy(end.bytes, source ? key->source : key->target, sizeof(end.bytes));
@@ -154,7 +154,8 @@ static struct traffic_end end_of(const struct rollup *rollup, const struct flow_
 static void conversation_of(const struct rollup *rollup, const struct flow_key *key, int64_t at_us,
 			    struct pair_key *ret_pair, struct conversation_key *ret_flow)
 {
-	struct traffic_end source, target;
+	struct traffic_end source;
+	struct traffic_end target;
 
 	*ret_pair = (struct pair_key){0};
 	*ret_flow = (struct conversation_key){0};
@@ -175,13 +176,10 @@ static void conversation_of(const struct rollup *rollup, const struct flow_key *
 
 static uint32_t group_of(struct rollup *rollup, const struct attribution *a)
 {
-	const struct index_network *network;
-
 	if (a->network == INDEX_NONE)
-		return traffic_names_group(rollup->names, 0, "", 0, "", a->vlan, a->reason);
-	network = &rollup->index->networks[a->network];
-	return traffic_names_group(rollup->names, network->tenant, network->tenant_name,
-				   network->id, network->name, a->vlan, REASON_NONE);
+		return traffic_names_group(rollup->names, NULL, a->vlan, a->reason);
+	return traffic_names_group(rollup->names, &rollup->index->networks[a->network], a->vlan,
+				   REASON_NONE);
 }
 
 static struct traffic_sums sums_of(const struct flow_entry *entry, double factor)

@@ -40,7 +40,8 @@ static uint64_t place_hash(const struct traffic_place *place)
 
 static bool same_place(const void *row, const void *candidate)
 {
-	const struct traffic_place *a = row, *b = candidate;
+	const struct traffic_place *a = row;
+	const struct traffic_place *b = candidate;
 
 	return a->switch_id == b->switch_id && !strcmp(a->port, b->port);
 }
@@ -52,7 +53,8 @@ static uint64_t group_hash(const struct traffic_group *group)
 
 static bool same_group(const void *row, const void *candidate)
 {
-	const struct traffic_group *a = row, *b = candidate;
+	const struct traffic_group *a = row;
+	const struct traffic_group *b = candidate;
 
 	return a->network == b->network && a->tenant == b->tenant && a->vlan == b->vlan &&
 	       a->reason == b->reason;
@@ -175,15 +177,17 @@ uint32_t traffic_names_place(struct traffic_names *names, int64_t switch_id,
 	return number;
 }
 
-uint32_t traffic_names_group(struct traffic_names *names, int64_t tenant, const char *tenant_name,
-			     int64_t network, const char *network_name, uint16_t vlan,
-			     enum attribution_reason reason)
+uint32_t traffic_names_group(struct traffic_names *names, const struct index_network *network,
+			     uint16_t vlan, enum attribution_reason reason)
 {
-	struct traffic_group group = {
-		.tenant = tenant, .network = network, .vlan = vlan, .reason = (uint8_t)reason};
+	struct traffic_group group = {.vlan = vlan, .reason = (uint8_t)reason};
 
-	copy_name(group.tenant_name, sizeof(group.tenant_name), tenant_name);
-	copy_name(group.network_name, sizeof(group.network_name), network_name);
+	if (network) {
+		group.tenant = network->tenant;
+		group.network = network->id;
+		copy_name(group.tenant_name, sizeof(group.tenant_name), network->tenant_name);
+		copy_name(group.network_name, sizeof(group.network_name), network->name);
+	}
 	return find_or_make(names, &names->groups, &group, same_group);
 }
 

@@ -36,9 +36,9 @@ void traffic_names_free(struct traffic_names *names);
 /* Each finds or makes one and returns its number; INDEX_NONE without memory. */
 uint32_t traffic_names_place(struct traffic_names *names, int64_t switch_id,
 			     const char *switch_name, const char *port, uint64_t speed_bps);
-uint32_t traffic_names_group(struct traffic_names *names, int64_t tenant, const char *tenant_name,
-			     int64_t network, const char *network_name, uint16_t vlan,
-			     enum attribution_reason reason);
+/* `network` may be NULL: nobody's, and `reason` says why. */
+uint32_t traffic_names_group(struct traffic_names *names, const struct index_network *network,
+			     uint16_t vlan, enum attribution_reason reason);
 uint32_t traffic_names_node(struct traffic_names *names, int64_t id, const char *name);
 
 /* Borrowed until the next one is made. The number must be one that was given. */

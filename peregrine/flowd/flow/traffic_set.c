@@ -350,7 +350,8 @@ struct ranked {
  * traffic always leaves the same rows. */
 static int compare_in_parent(const void *a, const void *b)
 {
-	const struct ranked *left = a, *right = b;
+	const struct ranked *left = a;
+	const struct ranked *right = b;
 
 	if (left->parent != right->parent)
 		return left->parent < right->parent ? -1 : 1;
@@ -361,7 +362,8 @@ static int compare_in_parent(const void *a, const void *b)
 
 static int compare_in_all(const void *a, const void *b)
 {
-	const struct ranked *left = a, *right = b;
+	const struct ranked *left = a;
+	const struct ranked *right = b;
 
 	if (left->bytes != right->bytes)
 		return left->bytes > right->bytes ? -1 : 1;
@@ -372,7 +374,8 @@ static int compare_in_all(const void *a, const void *b)
  * Returns how many stay. */
 static size_t choose(struct ranked *ranked, size_t count, uint32_t kept, uint32_t room)
 {
-	size_t left = 0, rank = 0;
+	size_t left = 0;
+	size_t rank = 0;
 
 	qsort(ranked, count, sizeof(*ranked), compare_in_parent);
 	for (size_t i = 0; i < count; i++) {
@@ -395,7 +398,8 @@ static size_t choose(struct ranked *ranked, size_t count, uint32_t kept, uint32_
 static void prune_pairs(struct traffic_set *set, uint32_t room, struct ranked *ranked,
 			uint32_t *moved)
 {
-	uint32_t count = set->pair_table.count, left = 0;
+	uint32_t count = set->pair_table.count;
+	uint32_t left = 0;
 	size_t stay;
 
 	for (uint32_t i = 0; i < count; i++) {

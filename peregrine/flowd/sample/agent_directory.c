@@ -11,7 +11,8 @@ struct agent_directory {
 
 static int compare(const void *a, const void *b)
 {
-	const struct agent_row *left = a, *right = b;
+	const struct agent_row *left = a;
+	const struct agent_row *right = b;
 	int order = memcmp(left->agent, right->agent, sizeof(left->agent));
 
 	return order ? order : memcmp(left->source, right->source, sizeof(left->source));
@@ -44,7 +45,8 @@ int agent_directory_find(const struct agent_directory *directory, const uint8_t 
 			 const uint8_t source[16])
 {
 	struct agent_row wanted = {0};
-	size_t low = 0, high = directory->count;
+	size_t low = 0;
+	size_t high = directory->count;
 
 	memcpy(wanted.agent, agent, sizeof(wanted.agent));
 	memcpy(wanted.source, source, sizeof(wanted.source));

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/error.h"
 
 #include "peregrine/flowd/sample/sample_reader.h"
 
@@ -242,10 +243,12 @@ static int listen_at(const struct receiver_options *options, uint16_t port, int 
 	struct sockaddr_storage at = {0};
 	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)&at;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)&at;
-	const int on = 1, off = 0;
-	const struct timeval idle = {.tv_usec = IDLE_MS * 1000};
+	const int on = 1;
+	const int off = 0;
+	const struct timeval idle = {.tv_usec = IDLE_MS * 1000L};
 	socklen_t size;
-	int fd, rc;
+	int fd;
+	int rc;
 
 	if (inet_pton(AF_INET, options->address, &v4->sin_addr) == 1) {
 		at.ss_family = AF_INET;
@@ -261,7 +264,7 @@ static int listen_at(const struct receiver_options *options, uint16_t port, int 
 	fd = socket(at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
 		rc = -errno;
-		return problem_set(problem, rc, "could not make a socket: %s", strerror(-rc));
+		return problem_set(problem, rc, "could not make a socket: %s", error_text(rc));
 	}
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	if (at.ss_family == AF_INET6)
@@ -273,7 +276,7 @@ static int listen_at(const struct receiver_options *options, uint16_t port, int 
 	if (bind(fd, (const struct sockaddr *)&at, size)) {
 		rc = -errno;
 		(void)problem_set(problem, rc, "could not listen on %s port %u/udp: %s",
-				  options->address, (unsigned)port, strerror(-rc));
+				  options->address, (unsigned)port, error_text(rc));
 		close(fd);
 		return rc;
 	}
@@ -283,14 +286,16 @@ static int listen_at(const struct receiver_options *options, uint16_t port, int 
 
 static uint16_t port_of(int fd)
 {
-	struct sockaddr_storage at = {0};
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} at = {.v6 = {0}};
 	socklen_t size = sizeof(at);
 
-	if (getsockname(fd, (struct sockaddr *)&at, &size))
+	if (getsockname(fd, &at.any, &size))
 		return 0;
-	return ntohs(at.ss_family == AF_INET
-			     ? ((const struct sockaddr_in *)(const void *)&at)->sin_port
-			     : ((const struct sockaddr_in6 *)(const void *)&at)->sin6_port);
+	return ntohs(at.any.sa_family == AF_INET ? at.v4.sin_port : at.v6.sin6_port);
 }
 
 static int buffer_of(int fd)
@@ -329,11 +334,11 @@ static int receiver_init(struct receiver *receiver, const struct receiver_option
 	receiver->buffers = malloc((size_t)BATCH * RECEIVE_SIZE);
 	if (!receiver->buffers)
 		return -ENOMEM;
-	for (size_t i = 0; i < 2; i++) {
-		rc = harvest_init(&receiver->harvests[i], options->table_bits);
-		if (rc)
-			return rc;
-	}
+	rc = harvest_init(&receiver->harvests[0], options->table_bits);
+	if (!rc)
+		rc = harvest_init(&receiver->harvests[1], options->table_bits);
+	if (rc)
+		return rc;
 	receiver->harvests[0].from_us = clock_wall_us();
 	atomic_init(&receiver->spare, &receiver->harvests[1]);
 	receiver->held = held;
@@ -350,7 +355,8 @@ static int receiver_init(struct receiver *receiver, const struct receiver_option
 /* Signals are the main thread's. */
 static int start_thread(struct receiver *receiver)
 {
-	sigset_t all, before;
+	sigset_t all;
+	sigset_t before;
 	int rc;
 
 	sigfillset(&all);
@@ -409,7 +415,7 @@ int receivers_start(struct loop *loop, const struct receiver_options *options,
 	if (rc) {
 		if (!problem->message[0])
 			(void)problem_set(problem, rc, "could not start receiving: %s",
-					  strerror(-rc));
+					  error_text(rc));
 		/* Those that never came to hold it. */
 		for (unsigned i = 0; i < count; i++)
 			if (!all->receivers[i].held)

@@ -223,7 +223,8 @@ static uint32_t read_discard_head(struct wire_reader *body, struct sflow_sample 
 int sflow_next(struct wire_reader *samples, struct sflow_sample *ret)
 {
 	struct wire_reader body;
-	uint32_t tag, records;
+	uint32_t tag;
+	uint32_t records;
 
 	if (wire_left(samples) == 0)
 		return samples->bad ? -EBADMSG : 0;
