@@ -22,11 +22,12 @@ static int behind_of(struct link_work *work, uint32_t source)
 {
 	const struct switch_reading *reading = reading_of(work, source);
 	const uint8_t *old = work->facts->sources[source].fdb_old;
+	struct behind *behind = calloc(reading->port_count + 1, sizeof(*behind));
 	int rc = 0;
 
-	work->behind[source] = calloc(reading->port_count + 1, sizeof(**work->behind));
-	if (!work->behind[source])
+	if (!behind)
 		return -ENOMEM;
+	work->behind[source] = behind;
 	for (size_t i = 0; i < reading->fdb_count && rc == 0; i++) {
 		struct port_ref at = {source, port_index(reading, reading->fdb[i].if_index)};
 		const struct fabric_nic *nic;
@@ -36,11 +37,11 @@ static int behind_of(struct link_work *work, uint32_t source)
 			continue;
 		memcpy(mac.bytes, reading->fdb[i].mac, sizeof(mac.bytes));
 		nic = fabric_nic_find(work->facts, mac);
-		work->behind[source][at.port].entries++;
+		behind[at.port].entries++;
 		if (!nic)
 			continue;
-		if (!work->behind[source][at.port].nic)
-			work->behind[source][at.port].nic = nic;
+		if (!behind[at.port].nic)
+			behind[at.port].nic = nic;
 		rc = see(work, nic, at);
 	}
 	return rc;
@@ -87,6 +88,16 @@ static enum port_kind kind_alone(const struct fabric_source *source, size_t port
 	if (!row->up || (row->base_port == 0 && row->lag == 0 && !row->is_lag))
 		return PORT_UNKNOWN;
 	return PORT_EDGE;
+}
+
+/* Of all its ports; NULL: no memory. */
+static uint8_t *kinds_alone(const struct fabric_source *source)
+{
+	uint8_t *kinds = calloc(source->reading->port_count + 1, 1);
+
+	for (size_t port = 0; kinds && port < source->reading->port_count; port++)
+		kinds[port] = (uint8_t)kind_alone(source, port);
+	return kinds;
 }
 
 static void kind_raise(const struct link_work *work, struct port_ref at)
@@ -142,21 +153,18 @@ static void release_uplinks(struct link_work *work)
 int kinds_conclude(struct link_work *work)
 {
 	const struct fabric_facts *facts = work->facts;
+	uint8_t **kinds = calloc(facts->source_count + 1, sizeof(*kinds));
 
-	work->ret->source_count = facts->source_count;
-	work->ret->kinds = calloc(facts->source_count + 1, sizeof(*work->ret->kinds));
-	if (!work->ret->kinds)
+	if (!kinds)
 		return -ENOMEM;
+	work->ret->source_count = facts->source_count;
+	work->ret->kinds = kinds;
 	for (size_t i = 0; i < facts->source_count; i++) {
-		const struct switch_reading *reading = facts->sources[i].reading;
-
-		if (!reading)
+		if (!facts->sources[i].reading)
 			continue;
-		work->ret->kinds[i] = calloc(reading->port_count + 1, 1);
-		if (!work->ret->kinds[i])
+		kinds[i] = kinds_alone(&facts->sources[i]);
+		if (!kinds[i])
 			return -ENOMEM;
-		for (size_t port = 0; port < reading->port_count; port++)
-			work->ret->kinds[i][port] = (uint8_t)kind_alone(&facts->sources[i], port);
 	}
 	for (size_t i = 0; i < work->ret->link_count; i++) {
 		const struct fabric_link *link = &work->ret->links[i];

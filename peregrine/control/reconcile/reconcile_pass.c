@@ -229,7 +229,7 @@ static int check_now(struct pass *pass)
 static int think(const struct reconcile *reconcile, struct pass *pass)
 {
 	const struct fabric_model *model = &pass->scene.model;
-	struct isolation_report last;
+	struct isolation_report last = {0};
 	int rc;
 
 	pass->faults = calloc(pass->scene.intent_count + 1, sizeof(*pass->faults));

@@ -120,7 +120,8 @@ static enum step over_library(struct ssh_stream *stream, const char *doing)
 
 static enum step step_tcp(struct ssh_stream *stream)
 {
-	static const int one = 1, dead_ms = DEAD_AFTER_MS;
+	static const int one = 1;
+	static const int dead_ms = DEAD_AFTER_MS;
 	int error = 0;
 	socklen_t size = sizeof(error);
 
@@ -489,10 +490,11 @@ static void on_keep(void *context)
 static int connect_begin(const struct switch_endpoint *endpoint, uint16_t port, int *ret)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV},
-			*found = NULL;
+				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+	struct addrinfo *found = NULL;
 	char service[8];
-	int fd, rc = 0;
+	int fd;
+	int rc = 0;
 
 	text_format(service, sizeof(service), "%u", port);
 	if (getaddrinfo(endpoint->address, service, &hints, &found))
