@@ -52,7 +52,9 @@ static int add_range(struct text *body, const char *word)
 /* One number or a range. */
 static int add_parking(struct text *body, const char *range)
 {
-	int low = 0, high = 0, end = 0;
+	int low = 0;
+	int high = 0;
+	int end = 0;
 
 	if (!range)
 		return EXIT_OK;
@@ -272,7 +274,8 @@ static void location_target(struct text *target, const char *word)
 
 static void say_blinks(const json_t *place, const json_t *reply, int64_t seconds)
 {
-	const char *port = haasctl_word(place, "port"), *name = haasctl_word(place, "switch");
+	const char *port = haasctl_word(place, "port");
+	const char *name = haasctl_word(place, "switch");
 	bool whole = strcmp(haasctl_word(reply, "blinks"), "switch") == 0;
 	const json_t *real = json_object_get(reply, "seconds");
 	long long time = real ? (long long)json_integer_value(real) : (long long)seconds;

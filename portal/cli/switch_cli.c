@@ -383,7 +383,7 @@ static int read_heading(char *line, const char *keys[CELLS_MAX], size_t *ret_cou
 
 static int read_sheet(char *data, json_t *rows)
 {
-	const char *keys[CELLS_MAX];
+	const char *keys[CELLS_MAX] = {0};
 	size_t count = 0;
 	int64_t number = 0;
 	int status = EXIT_OK;

@@ -63,7 +63,8 @@ static int64_t now_ns(void)
 /* The frame of conversation `flow`: two nodes of 40,000, a TCP or UDP port of its own. */
 static void put_frame(struct wire_writer *out, uint32_t flow, uint32_t frame_bytes)
 {
-	uint32_t from = flow % 40000, to = (flow * 7 + 13) % 40000;
+	uint32_t from = flow % 40000;
+	uint32_t to = (flow * 7 + 13) % 40000;
 	struct wire_writer begin = *out;
 
 	for (int i = 0; i < 2; i++) {
@@ -177,8 +178,10 @@ static long send_all(int fd, struct prepared *all, long count, struct agent_stat
 {
 	struct mmsghdr messages[BURST_LIMIT] = {0};
 	struct iovec parts[BURST_LIMIT];
-	int64_t begin = now_ns(), end = begin + load->seconds * 1000000000LL;
-	long sent = 0, at = 0;
+	int64_t begin = now_ns();
+	int64_t end = begin + load->seconds * 1000000000LL;
+	long sent = 0;
+	long at = 0;
 
 	for (int64_t now = begin; now < end; now = now_ns()) {
 		long due = load->rate ? (long)((double)(now - begin) / 1e9 * (double)load->rate /
@@ -228,7 +231,8 @@ int main(int argc, char **argv)
 	struct agent_state *agents;
 	struct prepared *all;
 	uint32_t flow = 0;
-	long count, sent;
+	long count;
+	long sent;
 	int64_t begin;
 	int fd;
 

@@ -39,7 +39,8 @@ static uint64_t read_once(const uint8_t *data, size_t size)
 {
 	static const uint8_t source[16] = {[15] = 1};
 	struct sample_reader reader = {.harvest = &harvest, .book = book, .directory = directory};
-	uint64_t sum = 0, samples = 0;
+	uint64_t sum = 0;
+	uint64_t samples = 0;
 	struct flow_entry *entry;
 	size_t at = 0;
 

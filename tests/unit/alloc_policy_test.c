@@ -210,7 +210,9 @@ static void choices_hold_for_any_site(void **state)
 		char room[96];
 
 		for (size_t i = 0; i < COUNT_OF(nodes); i++) {
-			char name[8], rack[8], leaf[8];
+			char name[8];
+			char rack[8];
+			char leaf[8];
 
 			text_format(name, sizeof(name), "n%zu", i);
 			text_format(rack, sizeof(rack), "r%d", rand() % 4);

@@ -85,7 +85,8 @@ static ssh_channel open_shell(ssh_session session)
 	ssh_channel channel = NULL;
 
 	for (ssh_message message; (message = ssh_message_get(session)); ssh_message_free(message)) {
-		int type = ssh_message_type(message), subtype = ssh_message_subtype(message);
+		int type = ssh_message_type(message);
+		int subtype = ssh_message_subtype(message);
 
 		if (type == SSH_REQUEST_CHANNEL_OPEN) {
 			channel = ssh_message_channel_request_open_reply_accept(message);

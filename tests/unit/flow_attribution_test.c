@@ -326,7 +326,9 @@ static void lab_load(struct lab *lab)
 static void lab_harvest(const struct lab *lab, struct harvest *harvest, struct source_book **ret)
 {
 	FILE *file = fopen(TEST_SOURCE_DIR "/data/sflow-lab.pcap", "rb");
-	uint8_t head[24], record[16], packet[2048];
+	uint8_t head[24];
+	uint8_t record[16];
+	uint8_t packet[2048];
 	struct agent_directory *directory = NULL;
 	struct sample_reader reader = {.harvest = harvest};
 	size_t count;

@@ -184,11 +184,15 @@ static void a_recorded_fabric_is_read_to_its_end(void **state)
 	struct agent_row rows[6];
 	struct bench bench;
 	FILE *file = fopen(TEST_SOURCE_DIR "/data/sflow-lab.pcap", "rb");
-	uint8_t head[24], record[16], packet[2048];
-	uint64_t flow_a = 0, samples = 0;
+	uint8_t head[24];
+	uint8_t record[16];
+	uint8_t packet[2048];
+	uint64_t flow_a = 0;
+	uint64_t samples = 0;
 	const struct source_sums *sums;
 	struct flow_entry *entry;
-	size_t at = 0, count;
+	size_t at = 0;
+	size_t count;
 
 	(void)state;
 	assert_non_null(file);
@@ -268,7 +272,9 @@ static void a_full_table_folds(void **state)
 {
 	struct flow_table table;
 	struct flow_entry *entry;
-	uint64_t samples = 0, bytes = 0, folded = 0;
+	uint64_t samples = 0;
+	uint64_t bytes = 0;
+	uint64_t folded = 0;
 	size_t at = 0;
 
 	(void)state;

@@ -51,7 +51,8 @@ static unsigned number_of(const struct traffic_end *end)
  * is said of them. */
 static void check(const struct traffic_set *set, const struct truth *truth)
 {
-	uint64_t seen = 0, all = 0;
+	uint64_t seen = 0;
+	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < set->share_table.count; i++) {
 		assert_int_equal(set->shares[i].sums.bytes, truth->share[set->shares[i].key.place]);
@@ -129,10 +130,12 @@ static void parts_make_the_whole(void **state)
 	struct truth *truth = calloc(1, sizeof(*truth));
 	const struct traffic_filter any = {.place = INDEX_NONE, .direction = -1};
 	const struct traffic_filter third = {.place = 3, .direction = TRAFFIC_OUT};
-	struct traffic_set sum, second;
+	struct traffic_set sum;
+	struct traffic_set second;
 	struct traffic_ring *ring = NULL;
 	unsigned random = 99;
-	int64_t first, last;
+	int64_t first;
+	int64_t last;
 
 	(void)state;
 	assert_non_null(truth);
@@ -211,7 +214,8 @@ static void intervals_are_as_wide_as_theory_says(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		double each = 1000.0 * 1000, half;
+		double each = 1000.0 * 1000;
+		double half;
 		struct traffic_sums sums = {.bytes = (uint64_t)(each * rows[i].samples),
 					    .square = each * each * rows[i].samples,
 					    .samples = rows[i].samples};
