@@ -157,7 +157,7 @@ static int open_again(const char *path, const char *part)
 	return open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-int volume_archive(const char *dir, int64_t volume, int64_t archive, int level,
+int volume_archive(const char *dir, const struct archive_order *order,
 		   struct volume_progress *progress, struct archive_digest *ret,
 		   struct problem *problem)
 {
@@ -167,8 +167,8 @@ int volume_archive(const char *dir, int64_t volume, int64_t archive, int level,
 	CLEANUP(copy_done) struct copy copy;
 	int rc = copy_init(&copy, progress);
 
-	if (!volume_path(dir, volume, from, sizeof(from)) ||
-	    !archive_path(dir, archive, path, sizeof(path)))
+	if (!volume_path(dir, order->volume, from, sizeof(from)) ||
+	    !archive_path(dir, order->archive, path, sizeof(path)))
 		return problem_set(problem, -ENAMETOOLONG, "the folder's name is too long");
 	(void)text_format(part, sizeof(part), "%s.part", path);
 	if (rc == 0) {
@@ -177,7 +177,7 @@ int volume_archive(const char *dir, int64_t volume, int64_t archive, int level,
 			return volume_file_problem(problem, "the volume cannot be read", from,
 						   -errno);
 		copy.out = open_again(path, part);
-		rc = copy.out < 0 ? -errno : pack(&copy, level);
+		rc = copy.out < 0 ? -errno : pack(&copy, order->level);
 	}
 	if (rc == 0 && (ftruncate(copy.out, copy.stored_bytes) != 0 || fchmod(copy.out, 0400) != 0))
 		rc = -errno;

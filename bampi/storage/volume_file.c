@@ -297,6 +297,7 @@ void volume_sweep(const char *dir, bool (*keep)(void *context, bool archive, int
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < COUNT_OF(folders); i++) {
+		const struct dirent *entry;
 		DIR *folder;
 
 		if (!text_format(path, sizeof(path), "%s/%s", dir, folders[i]))
@@ -304,7 +305,8 @@ void volume_sweep(const char *dir, bool (*keep)(void *context, bool archive, int
 		folder = opendir(path);
 		if (!folder)
 			continue;
-		for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+		// NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
+		while ((entry = readdir(folder))) {
 			char *end;
 			long long id = strtoll(entry->d_name, &end, 10);
 

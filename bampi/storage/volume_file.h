@@ -37,7 +37,11 @@ MUST_USE int volume_make(const char *dir, int64_t id, int64_t size,
 /* -ENOENT with a problem: a volume that was there is not made anew. */
 MUST_USE int volume_grow(const char *dir, int64_t id, int64_t size,
 			 struct volume_progress *progress, struct problem *problem);
-MUST_USE int volume_archive(const char *dir, int64_t volume, int64_t archive, int level,
+struct archive_order {
+	int64_t volume, archive;
+	int level; /* of zstd */
+};
+MUST_USE int volume_archive(const char *dir, const struct archive_order *order,
 			    struct volume_progress *progress, struct archive_digest *ret,
 			    struct problem *problem);
 /* E_DIGEST: the archive is not what it was; nothing of it is left as a volume. */

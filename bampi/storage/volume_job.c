@@ -104,8 +104,9 @@ void volume_job_work(void *context)
 		rc = volume_grow(options->dir, row->id, row->size_bytes, progress, &problem);
 		break;
 	case ACTION_ARCHIVE:
-		rc = volume_archive(options->dir, row->volume, row->id, options->level, progress,
-				    &job->done.digest, &problem);
+		rc = volume_archive(options->dir,
+				    &(struct archive_order){row->volume, row->id, options->level},
+				    progress, &job->done.digest, &problem);
 		break;
 	case ACTION_DESTROY: rc = destroy(job, &problem); break;
 	case ACTION_OPEN: rc = open_volume(job, &problem); break;

@@ -188,7 +188,7 @@ static int package_import(void *context, const struct command_input *input)
 	char digest[DIGEST_TEXT_SIZE];
 	char name[128];
 	const char *version = split(input->words[0], name);
-	struct stat st;
+	struct stat st = {0};
 	int status;
 	int rc = fd < 0 || fstat(fd, &st) != 0 ? -errno : 0;
 

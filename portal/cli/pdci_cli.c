@@ -194,70 +194,89 @@ static void add_networks(struct text *body, const char *const *words)
 	json_end_array(body);
 }
 
-/* --volume size=SIZE[,name=NAME][,delete] | archive=ARCHIVE[,...] | name=NAME, one that is there */
-static int add_volume(struct text *body, const char *word, const char *pdci, size_t index)
+struct volume {
+	const char *name, *size, *archive;
+	bool with_pdci;
+};
+
+/* One "key=value" of --volume; `part` is cut in place. */
+static int read_volume_part(char *part, struct volume *volume)
 {
-	CLEANUP(freep) char *copy = strdup(word);
-	const char *name = NULL;
-	const char *size = NULL;
-	const char *archive = NULL;
-	bool keep = true;
-	char *rest = NULL;
-	char given[96];
-	int64_t bytes = 0;
-	int status = EXIT_OK;
+	char *value = strchr(part, '=');
+	const struct {
+		const char *key;
+		const char **to;
+	} rows[] = {
+		{"size", &volume->size}, {"name", &volume->name}, {"archive", &volume->archive}};
 
-	for (char *part = copy ? strtok_r(copy, ",", &rest) : NULL; part;
-	     part = strtok_r(NULL, ",", &rest)) {
-		char *value = strchr(part, '=');
-
-		if (value)
-			*value++ = '\0';
-		if (value && strcmp(part, "size") == 0)
-			size = value;
-		else if (value && strcmp(part, "name") == 0)
-			name = value;
-		else if (value && strcmp(part, "archive") == 0)
-			archive = value;
-		else if (!value && strcmp(part, "delete") == 0)
-			keep = false;
-		else
-			return haasctl_usage("%s is not known in --volume; say size=SIZE or "
-					     "archive=ARCHIVE[,name=NAME][,delete], or name=NAME",
-					     part);
+	if (value)
+		*value++ = '\0';
+	for (size_t i = 0; value && i < COUNT_OF(rows); i++) {
+		if (strcmp(part, rows[i].key) == 0) {
+			*rows[i].to = value;
+			return EXIT_OK;
+		}
 	}
-	if (size)
-		status = haasctl_size("size", size, &bytes);
+	if (!value && strcmp(part, "delete") == 0) {
+		volume->with_pdci = true;
+		return EXIT_OK;
+	}
+	return haasctl_usage("%s is not known in --volume; say size=SIZE or "
+			     "archive=ARCHIVE[,name=NAME][,delete], or name=NAME",
+			     part);
+}
+
+/* A new one, or with a name alone one that is there. `given` is its name when it has none. */
+static int add_volume(struct text *body, const struct volume *volume, const char *given)
+{
+	int64_t bytes = 0;
+	int status = volume->size ? haasctl_size("size", volume->size, &bytes) : EXIT_OK;
+
 	if (status != EXIT_OK)
 		return status;
-	if (!name && !size && !archive)
+	if (!volume->name && !volume->size && !volume->archive)
 		return haasctl_usage("--volume needs size=SIZE, archive=ARCHIVE or name=NAME");
 	json_begin_object(body, NULL);
-	if (!size && !archive) {
-		json_string(body, "volume", name);
+	if (!volume->size && !volume->archive) {
+		json_string(body, "volume", volume->name);
 	} else {
-		(void)text_format(given, sizeof(given), "%s-%zu", pdci, index + 1);
-		json_string(body, "name", name ? name : given);
-		if (size)
+		json_string(body, "name", volume->name ? volume->name : given);
+		if (volume->size)
 			json_int(body, "size_bytes", bytes);
-		if (archive)
-			json_string(body, "archive", archive);
-		json_bool(body, "keep", keep);
+		if (volume->archive)
+			json_string(body, "archive", volume->archive);
+		json_bool(body, "keep", !volume->with_pdci);
 	}
 	json_end_object(body);
 	return EXIT_OK;
 }
 
+static int add_volume_option(struct text *body, const char *word, const char *given)
+{
+	CLEANUP(freep) char *copy = strdup(word);
+	struct volume volume = {0};
+	char *rest = NULL;
+	int status = EXIT_OK;
+
+	for (char *part = copy ? strtok_r(copy, ",", &rest) : NULL; part && status == EXIT_OK;
+	     part = strtok_r(NULL, ",", &rest))
+		status = read_volume_part(part, &volume);
+	return status == EXIT_OK ? add_volume(body, &volume, given) : status;
+}
+
 static int add_volumes(struct text *body, const struct command_input *input)
 {
 	const char *const *words = command_options(input, "--volume");
+	char given[96];
 	int status = EXIT_OK;
 
 	if (!words || !words[0])
 		return EXIT_OK;
 	json_begin_array(body, "volumes");
-	for (size_t i = 0; status == EXIT_OK && words[i]; i++)
-		status = add_volume(body, words[i], input->words[0], i);
+	for (size_t i = 0; status == EXIT_OK && words[i]; i++) {
+		(void)text_format(given, sizeof(given), "%s-%zu", input->words[0], i + 1);
+		status = add_volume_option(body, words[i], given);
+	}
 	if (status == EXIT_OK)
 		json_end_array(body);
 	return status;

@@ -5,7 +5,7 @@
 #include "bampi/storage/volume_policy.h"
 #include "tests/support/cmocka.h"
 
-#define MIB (1 << 20)
+#define MIB ((int64_t)1 << 20)
 
 static const struct {
 	const char *what;

@@ -31,7 +31,8 @@ static int dial(const char *path, int *ret)
 {
 	const struct timeval limit = {.tv_sec = TIMEOUT_S};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	CLEANUP(closep) int fd = -1;
+	int fd;
+	int rc = 0;
 
 	if (!text_copy(address.sun_path, sizeof(address.sun_path), path))
 		return -ENAMETOOLONG;
@@ -41,9 +42,12 @@ static int dial(const char *path, int *ret)
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) != 0 ||
 	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
-		return -errno;
+		rc = -errno;
+	if (rc) {
+		(void)close(fd);
+		return rc;
+	}
 	*ret = fd;
-	fd = -1;
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 #include "common/base/text.h"
 
 #define DRIVER_SIZE 64
-#define LINE_MAX_   (PATH_MAX + 64)
+#define LINE_SIZE   (PATH_MAX + 64)
 
 static void put_native_u32(struct wire_writer *writer, uint32_t value)
 {
@@ -227,7 +227,7 @@ static int read_line(struct list *list, const char *line)
 int tgt_list_decode(const char *text, size_t size, struct storage_view *ret)
 {
 	struct list list = {0};
-	char line[LINE_MAX_];
+	char line[LINE_SIZE];
 	int rc = 0;
 
 	while (rc == 0 && size > 0) {
