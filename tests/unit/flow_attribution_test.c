@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "common/base/macros.h"
+#include "common/model/estimate_policy.h"
 
 #include "peregrine/flowd/flow/attribution_policy.h"
-#include "peregrine/flowd/flow/estimate_policy.h"
 #include "peregrine/flowd/flow/rollup.h"
 #include "peregrine/flowd/sample/sample_reader.h"
 #include "tests/support/cmocka.h"

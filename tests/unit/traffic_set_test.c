@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/base/macros.h"
+#include "common/model/estimate_policy.h"
 
-#include "peregrine/flowd/flow/estimate_policy.h"
 #include "peregrine/flowd/flow/rollup.h"
 #include "peregrine/flowd/flow/source_policy.h"
 #include "peregrine/flowd/flow/traffic_ring.h"

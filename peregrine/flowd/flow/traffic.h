@@ -7,13 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What one node of the tree carried. Integers, so that sums agree at every level to the byte. */
-struct traffic_sums {
-	uint64_t bytes,
-		packets; /* estimated: each sample stands for the frames it was drawn from */
-	double square;   /* sum of (bytes of a sample)^2: the variance of `bytes` */
-	uint32_t samples;
-};
+#include "common/model/traffic_sums.h"
 
 enum traffic_direction {
 	TRAFFIC_OUT, /* left the switch by this port: what "link:SWITCH:PORT" means */

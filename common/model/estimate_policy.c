@@ -1,4 +1,4 @@
-#include "peregrine/flowd/flow/estimate_policy.h"
+#include "common/model/estimate_policy.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "peregrine/flowd/flow/traffic.h"
+#include "common/model/traffic_sums.h"
 
 struct estimate {
 	uint64_t bytes;
