@@ -28,8 +28,9 @@ static int usage_error(const struct parse *parse, const char *what, const char *
 	fprintf(stderr, "%s: %s%s%s\n", parse->set->program, what, word ? " " : "",
 		word ? word : "");
 	if (parse->command)
-		fprintf(stderr, "  hint: %s %s %s --help\n", parse->set->program,
-			parse->command->noun, parse->command->verb);
+		fprintf(stderr, "  hint: %s %s%s%s --help\n", parse->set->program,
+			parse->command->noun, parse->command->verb[0] ? " " : "",
+			parse->command->verb);
 	else
 		fprintf(stderr, "  hint: %s --help\n", parse->set->program);
 	return EXIT_USAGE;
@@ -204,6 +205,16 @@ static struct found look_up(const struct command_set *set, const char *noun, con
 	return found;
 }
 
+/* The command of a noun that has no verbs. */
+static const struct command *alone(const struct command_set *set, const char *noun)
+{
+	for (size_t i = 0; i < set->command_count; i++) {
+		if (strcmp(set->commands[i].noun, noun) == 0 && !set->commands[i].verb[0])
+			return &set->commands[i];
+	}
+	return NULL;
+}
+
 /* Noun and verb by unique prefix. */
 static int find_command(struct parse *parse, const char *noun, const char *verb)
 {
@@ -212,6 +223,9 @@ static int find_command(struct parse *parse, const char *noun, const char *verb)
 
 	if (!found.noun)
 		return unknown(set, "noun", noun, NULL);
+	parse->command = found.several_nouns ? NULL : alone(set, found.noun);
+	if (parse->command)
+		return EXIT_OK;
 	if (!verb) {
 		command_help_noun(set, noun, parse->help ? stdout : stderr);
 		return parse->help ? EXIT_OK : EXIT_USAGE;
@@ -390,13 +404,14 @@ static int run(struct parse *parse, int argc, char **argv)
 	status = take_all(parse, argc, argv);
 	if (status != EXIT_OK)
 		return status;
+	size_t named = parse->command->verb[0] ? 2 : 1;
 	struct command_input input = {
 		.options = parse->rows,
 		.option_count = parse->row_count,
 		.values = parse->values,
 		.repeats = &parse->repeats[0],
-		.words = parse->words + 2,
-		.word_count = parse->word_count - 2,
+		.words = parse->words + named,
+		.word_count = parse->word_count - named,
 	};
 	status = check_words(parse, &input);
 	return status == EXIT_OK ? parse->command->run(parse->set->context, &input) : status;

@@ -26,7 +26,7 @@ struct command_input {
 };
 
 struct command {
-	const char *noun, *verb;
+	const char *noun, *verb;          /* verb "": the noun has but this */
 	const char *arguments;            /* "FILE", "on|off NODE..." */
 	const char *help;                 /* one line */
 	const struct option_row *options; /* of its own; globals come from command_set */

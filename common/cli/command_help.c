@@ -64,17 +64,18 @@ void command_help_noun(const struct command_set *set, const char *noun, FILE *ou
 		const struct command *command = &set->commands[i];
 
 		if (strncmp(command->noun, noun, length) == 0)
-			fprintf(out, "%s %s %s%s%s%s\n    %s\n", set->program, command->noun,
-				command->verb, command->arguments[0] ? " " : "", command->arguments,
+			fprintf(out, "%s %s%s%s%s%s%s\n    %s\n", set->program, command->noun,
+				command->verb[0] ? " " : "", command->verb,
+				command->arguments[0] ? " " : "", command->arguments,
 				command->option_count ? " [OPTION...]" : "", command->help);
 	}
 }
 
 void command_help_one(const struct command_set *set, const struct command *command)
 {
-	printf("usage: %s %s %s%s%s%s\n\n%s\n", set->program, command->noun, command->verb,
-	       command->arguments[0] ? " " : "", command->arguments,
-	       command->option_count ? " [OPTION...]" : "", command->help);
+	printf("usage: %s %s%s%s%s%s%s\n\n%s\n", set->program, command->noun,
+	       command->verb[0] ? " " : "", command->verb, command->arguments[0] ? " " : "",
+	       command->arguments, command->option_count ? " [OPTION...]" : "", command->help);
 	if (command->option_count) {
 		printf("\noptions\n");
 		write_options(stdout, command->options, command->option_count);
@@ -107,6 +108,12 @@ static void write_names(const struct option_row rows[], size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		printf("%s ", rows[i].name);
+}
+
+/* The second word as the shell's patterns have it: anything where there are no verbs. */
+static const char *verb_pattern(const struct command *command)
+{
+	return command->verb[0] ? command->verb : "*";
 }
 
 /* "words='a b'" for "a|b", "words=$(...)" for what the server knows, nothing for free text. */
@@ -147,7 +154,7 @@ static void write_option_values(const struct command_set *set, const char *comma
 /* One row per place: "node.power.2) on off", "node.power.*) the nodes". */
 static void write_places(const struct command_set *set, const struct command *command)
 {
-	size_t place = 2;
+	size_t place = command->verb[0] ? 2 : 1;
 
 	for (const char *at = command->arguments; *at;) {
 		size_t length = strcspn(at, " ");
@@ -158,7 +165,7 @@ static void write_places(const struct command_set *set, const struct command *co
 
 		(void)text_format(before, sizeof(before),
 				  more ? "\t\t%s.%s.*) " : "\t\t%s.%s.%zu) ", command->noun,
-				  command->verb, place);
+				  verb_pattern(command), place);
 		(void)write_choices(set, before, at + name, name_length);
 		at += length + (at[length] == ' ');
 		place++;
@@ -230,7 +237,8 @@ static void write_bash_options(const struct command_set *set)
 		const struct command *command = &set->commands[i];
 		char name[80];
 
-		(void)text_format(name, sizeof(name), "%s.%s", command->noun, command->verb);
+		(void)text_format(name, sizeof(name), "%s.%s", command->noun,
+				  verb_pattern(command));
 		write_option_values(set, name, command->options, command->option_count);
 	}
 	write_option_values(set, "*", set->globals, set->global_count);
@@ -245,7 +253,8 @@ static void write_bash_options(const struct command_set *set)
 	}
 	printf("\t*) case $noun.$verb.$count.$word in\n");
 	for (size_t i = 0; i < set->command_count; i++) {
-		printf("\t\t%s.%s.*.-*) words='", set->commands[i].noun, set->commands[i].verb);
+		printf("\t\t%s.%s.*.-*) words='", set->commands[i].noun,
+		       verb_pattern(&set->commands[i]));
 		write_names(set->commands[i].options, set->commands[i].option_count);
 		write_names(set->globals, set->global_count);
 		printf("' ;;\n");
@@ -266,7 +275,7 @@ static void write_bash(const struct command_set *set)
 	fputs(bash_words, stdout);
 	write_bash_options(set);
 	for (size_t i = 0; i < set->command_count; i++) {
-		if (!first_of_noun(set, i))
+		if (!first_of_noun(set, i) || !set->commands[i].verb[0])
 			continue;
 		printf("\t\t%s..1) words='", set->commands[i].noun);
 		write_verbs(set, set->commands[i].noun);
@@ -322,6 +331,12 @@ static void write_fish(const struct command_set *set)
 		if (first_of_noun(set, i))
 			printf("complete -c %s -n __fish_use_subcommand -f -a %s\n", set->program,
 			       command->noun);
+		if (!command->verb[0]) {
+			(void)text_format(when, sizeof(when),
+					  " -n '__fish_seen_subcommand_from %s'", command->noun);
+			write_fish_options(set, when, command->options, command->option_count);
+			continue;
+		}
 		printf("complete -c %s -n '__fish_seen_subcommand_from %s' -f -a %s -d ",
 		       set->program, command->noun, command->verb);
 		write_quoted(command->help);
@@ -380,7 +395,7 @@ void command_manual(const struct command_set *set)
 
 		if (first_of_noun(set, i))
 			printf(".Ss %s\n.Bl -tag -width Ds\n", command->noun);
-		printf(".It Ic %s %s", command->noun, command->verb);
+		printf(".It Ic %s%s%s", command->noun, command->verb[0] ? " " : "", command->verb);
 		if (command->arguments[0])
 			printf(" Ar %s", command->arguments);
 		printf("\n%s\n", command->help);

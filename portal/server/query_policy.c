@@ -210,6 +210,39 @@ static int check_time(const struct query_row *row, const char *value, char **ret
 	return refuse(row, problem, "a day like 2026-11-01, or a time like 2026-11-01T08:00:00Z");
 }
 
+static int check_clock(const struct query_row *row, const char *value, char **ret,
+		       struct problem *problem)
+{
+	if (looks_like(value, "dd:dd") && value[5] == '\0' && two_digits(value) <= 23 &&
+	    two_digits(value + 3) <= 59)
+		return copy(value, ret);
+	if (is_day(value) && is_time_of_day(value + 10))
+		return copy(value, ret);
+	return refuse(row, problem, "a time like 10:42 (UTC) or 2026-11-01T08:00:00Z");
+}
+
+static int check_window(const struct query_row *row, const char *value, char **ret,
+			struct problem *problem)
+{
+	static const struct {
+		char unit;
+		long seconds, max;
+	} units[] = {{'m', 60, 43200}, {'h', 3600, 720}, {'d', 86400, 30}};
+	size_t digits = strspn(value, "0123456789");
+	char text[24];
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		long count = digits > 0 && digits <= 5 ? strtol(value, NULL, 10) : 0;
+
+		if (value[digits] != units[i].unit || value[digits + 1] != '\0' || count < 1 ||
+		    count > units[i].max)
+			continue;
+		(void)text_format(text, sizeof(text), "%ld", count * units[i].seconds);
+		return copy(text, ret);
+	}
+	return refuse(row, problem, "a length of time from 1m to 30d, like 5m, 6h, 7d");
+}
+
 int query_check(const struct query_row *row, const char *value, char **ret, struct problem *problem)
 {
 	if (!value)
@@ -241,6 +274,8 @@ int query_check(const struct query_row *row, const char *value, char **ret, stru
 	case QUERY_MAC: return check_mac(row, value, ret, problem);
 	case QUERY_POSITION: return check_position(row, value, ret, problem);
 	case QUERY_TIME: return check_time(row, value, ret, problem);
+	case QUERY_CLOCK: return check_clock(row, value, ret, problem);
+	case QUERY_WINDOW: return check_window(row, value, ret, problem);
 	}
 	return refuse(row, problem, "nothing");
 }

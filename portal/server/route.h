@@ -41,6 +41,8 @@ enum query_kind {
 	QUERY_MAC,      /* in any spelling; handed on with colons */
 	QUERY_POSITION, /* of the event stream, "xid-id" */
 	QUERY_TIME,     /* RFC 3339, or a day: its first second in UTC */
+	QUERY_CLOCK,    /* RFC 3339, or HH:MM in UTC */
+	QUERY_WINDOW,   /* 1m to 30d; handed on as seconds */
 };
 
 struct query_row {
@@ -84,6 +86,7 @@ extern const struct route pdci_routes[];
 extern const struct route network_routes[];
 extern const struct route volume_routes[];
 extern const struct route grant_routes[];
+extern const struct route drill_routes[];
 extern const struct route record_routes[];
 extern const struct route server_routes[];
 

@@ -38,6 +38,7 @@ static const struct command commands[] = {
 	{"db", "status", "", "the database", NULL, 0, 0, 0, run_list},
 	{"deployment", "status", "", "a deployment", NULL, 0, 0, 0, run_list},
 	{"deployment", "stat", "", "numbers", NULL, 0, 0, 0, run_list},
+	{"walk", "", "[PATH]", "walks", list_options, COUNT_OF(list_options), 0, 1, run_list},
 };
 
 static int run_list(void *context, const struct command_input *input)
@@ -125,6 +126,8 @@ static void test_parse(void **state)
 		{"node list --sort age", "--sort=age "},
 		{"node power off on up", "[off][on][up]"}, /* only the first place is a choice */
 		{"deployment status", ""},
+		{"walk", ""}, /* has no verbs */
+		{"wal list --state x -q", "[list]--quiet=1 --state=x "},
 	};
 	char out[8192];
 
@@ -157,6 +160,8 @@ static void test_refuse(void **state)
 		{"node list a b c", "too many words, from c"},
 		{"node import", "something is missing: FILE"},
 		{"node import --state f x", "unknown option --state"},
+		{"walk a b", "too many words, from b"},
+		{"walk a --colour", "hint: tool walk --help"},
 	};
 	char out[8192];
 

@@ -1,0 +1,150 @@
+#include "portal/server/drill_store.h"
+
+/* A bucket's place in time and in the fabric, whose it is. Parameters that are null fold away when
+ * the statement is planned, so that an index on what is left is used. */
+#define IN_TIME \
+	"t.step = $1::int and t.at >= $2::timestamptz and t.at < $3::timestamptz and $4::int > 0"
+#define AT_PLACE                                                                          \
+	" and ((t.switch_id = $5::bigint and t.port = $6::text and t.direction = 'out') " \
+	"or ($5::bigint is null and $6::text is null and t.direction = 'in'))"
+#define OF_OWNER \
+	" and (t.tenant_id = any($7::bigint[]) or (t.tenant_id is null and t.reason = $8::text))"
+#define OF_VLAN " and t.vlan = $9::int"
+/* A collector orders ends by numbers of its own: another life may have them the other way round. */
+#define END_A "least(t.a, t.b)"
+#define END_B "greatest(t.a, t.b)"
+#define OF_PAIR                                                   \
+	" and " END_A " = least($10::text, $11::text) and " END_B \
+	" = greatest($10::text, $11::text)"
+#define FORWARD "(t.forward = (t.a <= t.b))"
+
+#define SUMS                                                                                        \
+	"sum(t.bytes)::bigint as bytes, sum(t.packets)::bigint as packets, sum(t.samples)::bigint " \
+	"as samples, sum(t.square) as square"
+#define NO_KEYS_AFTER_1 "null as k2, null as k3, null as k4, null as k5, null as k6, null as k7"
+#define NO_KEYS_AFTER_2 "null as k3, null as k4, null as k5, null as k6, null as k7"
+#define TOTAL_OF_CHILDREN                                                                \
+	"p as (select coalesce(sum(bytes), 0)::bigint as bytes, coalesce(sum(packets), " \
+	"0)::bigint as packets, coalesce(sum(samples), 0)::bigint as samples, "          \
+	"coalesce(sum(square), 0) as square, 0::bigint as missed from c) "
+#define TOTAL_OF(table, where, missed)                                                          \
+	"p as (select coalesce(sum(t.bytes), 0)::bigint as bytes, coalesce(sum(t.packets), "    \
+	"0)::bigint as packets, coalesce(sum(t.samples), 0)::bigint as samples, "               \
+	"coalesce(sum(t.square), 0) as square, coalesce(sum(" missed "), 0)::bigint as missed " \
+	"from haas." table " t where " where ") "
+/* The largest children beside their parent. */
+#define ANSWER(exact)                                                                         \
+	"select c.k1, c.k2, c.k3, c.k4, c.k5, c.k6, c.k7, c.network, c.exact, c.bytes, "      \
+	"c.packets, c.samples, c.square, c.missed, p.bytes, p.packets, p.samples, p.square, " \
+	"p.missed, " exact " from p left join (select * from c order by bytes desc, k1, k2, " \
+	"k3, k4, k5, k6, k7 limit $4::int) c on true "                                        \
+	"order by c.bytes desc, c.k1, c.k2, c.k3, c.k4, c.k5, c.k6, c.k7"
+/* What the counters of a port said, when they said it of all buckets that there are. */
+#define EXACT "case when count(*) = count(t.out_bytes) then sum(t.out_bytes)::bigint end"
+
+const struct db_query store_drill_window = {
+	"drill_window",
+	"with asked as (select case when $1::text ~ '^[0-9]{2}:[0-9]{2}$' then date_trunc('day', now()) + "
+	"$1::text::interval else $1::text::timestamptz end as at, make_interval(secs => $2::int) as length), "
+	"ends as (select case when at > now() and $1::text ~ '^[0-9]{2}:' then at - interval '1 day' else "
+	"coalesce(at, now()) end as at, length, at is null as last from asked), "
+	"step as (select e.*, coalesce((select min(r.step) from haas.traffic_retention r where e.at - e.length >= "
+	"now() - r.keep and e.length <= make_interval(secs => 400 * r.step)), 3600) as fits from ends e), "
+	"chosen as (select s.*, case when $5::boolean then 60 else fits end as step from step s), "
+	"bounds as (select c.step, c.length, case when c.last then floor(extract(epoch from c.at) / c.step) "
+	"else ceil(extract(epoch from c.at) / c.step) end * c.step as upper, "
+	"extract(epoch from c.at - c.length) as lower, c.last from chosen c), "
+	"w as (select b.step, to_timestamp(case when b.last then b.upper - ceil(extract(epoch from b.length) / b.step) "
+	"* b.step else floor(b.lower / b.step) * b.step end::double precision) as lower, "
+	"to_timestamp(b.upper::double precision) as upper from bounds b), "
+	"collected as (select count(distinct b.at) as present, sum(b.bytes)::bigint as bytes, "
+	"sum(b.unattributed_bytes)::bigint as nobodys, sum(b.lost_bytes)::bigint as lost, "
+	"range_agg(tstzrange(b.from_at, greatest(b.from_at, b.to_at))) as ranges "
+	"from w left join haas.traffic_bucket b on b.step = w.step and b.at >= w.lower and b.at < w.upper) "
+	"select to_char(w.lower, 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), to_char(w.upper, 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
+	"w.step, w.lower >= now() - (select r.keep from haas.traffic_retention r where r.step = w.step), "
+	"(extract(epoch from w.upper - w.lower) / w.step)::bigint, c.present, "
+	"(select coalesce(round(sum(extract(epoch from upper(r) - lower(r)))::numeric, 3), 0) from "
+	"unnest(c.ranges * tstzmultirange(tstzrange(w.lower, w.upper))) r), "
+	"case when haas.is_operator() then coalesce(c.bytes, 0) end, case when haas.is_operator() then "
+	"coalesce(c.nobodys, 0) end, case when haas.is_operator() then coalesce(c.lost, 0) end, "
+	"(select s.id from haas.switch s where s.name = $3::text and (haas.is_operator() or exists (select from "
+	"haas.traffic_share t where t.switch_id = s.id and t.step = w.step and t.at >= w.lower and t.at < w.upper))), "
+	"(select array_agg(distinct x.id) from (select t.id from haas.tenant t where t.name = $4::text union all "
+	"select t.tenant_id from haas.traffic_share t where t.tenant = $4::text and t.step = w.step and t.at >= "
+	"w.lower and t.at < w.upper) x where x.id is not null), haas.is_operator() from w, collected c",
+	5};
+
+#define WHERE_LINK  IN_TIME AT_PLACE
+#define WHERE_OWNER WHERE_LINK OF_OWNER
+#define WHERE_VLAN  WHERE_OWNER OF_VLAN
+#define WHERE_PAIR  WHERE_VLAN OF_PAIR
+#define WHERE_FLOW                                                                          \
+	WHERE_PAIR " and t.source = $12::text and t.source_port = $13::int and t.target = " \
+		   "$14::text and t.target_port = $15::int and t.protocol = $16::int and "  \
+		   "t.ethertype = $17::int and " FORWARD " = $18::boolean"
+
+const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
+	[DRILL_ALL] =
+		{"drill_all",
+		 "with s as (select t.switch_id, t.port, " SUMS
+		 " from haas.traffic_share t where " IN_TIME
+		 " and t.direction = 'out' group by t.switch_id, t.port), "
+		 "x as (select t.switch_id, t.port, " EXACT
+		 " as exact from haas.traffic_port t where " IN_TIME
+		 " group by t.switch_id, t.port), "
+		 "c as (select w.name as k1, s.port as k2, " NO_KEYS_AFTER_2
+		 ", '' as network, x.exact, s.bytes, s.packets, s.samples, s.square, 0::bigint as missed "
+		 "from s join haas.switch w on w.id = s.switch_id left join x on x.switch_id = s.switch_id "
+		 "and x.port = s.port), " TOTAL_OF_CHILDREN ANSWER("null::bigint"),
+		 4},
+	[DRILL_LINK] = {"drill_link",
+			"with c as (select t.tenant as k1, t.reason as k2, " NO_KEYS_AFTER_2
+			", '' as network, null::bigint as exact, " SUMS
+			", 0::bigint as missed from haas.traffic_share t where " WHERE_LINK
+			" group by t.tenant, t.reason), " TOTAL_OF_CHILDREN ANSWER(
+				"(select " EXACT " from haas.traffic_port t where " IN_TIME
+				" and t.switch_id = $5::bigint and t.port = $6::text)"),
+			6},
+	[DRILL_OWNER] =
+		{"drill_owner",
+		 "with c as (select t.vlan::text as k1, " NO_KEYS_AFTER_1
+		 ", string_agg(distinct t.network, ' ') as network, null::bigint as exact, " SUMS
+		 ", 0::bigint as missed from haas.traffic_share t where " WHERE_OWNER
+		 " group by t.vlan), " TOTAL_OF_CHILDREN ANSWER("null::bigint"),
+		 8},
+	/* A pair that is not there in a bucket may have had as much as the smallest that was kept.
+	 */
+	[DRILL_VLAN] =
+		{"drill_vlan",
+		 "with b as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, " END_A
+		 " as k1, " END_B " as k2, " SUMS
+		 ", sum(t.missed)::bigint as missed from haas.traffic_pair t where " WHERE_VLAN
+		 " group by 1, 2, 3, 4, 5, 6, 7), "
+		 "f as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, "
+		 "sum(t.floor)::bigint as floor from haas.traffic_share t where " WHERE_VLAN
+		 " group by 1, 2, 3, 4, 5), "
+		 "c as (select b.k1, b.k2, " NO_KEYS_AFTER_2
+		 ", '' as network, null::bigint as exact, sum(b.bytes)::bigint as bytes, "
+		 "sum(b.packets)::bigint as packets, sum(b.samples)::bigint as samples, sum(b.square) as square, "
+		 "(sum(b.missed) + coalesce((select sum(floor) from f), 0) - coalesce(sum(f.floor), 0))::bigint as missed "
+		 "from b left join f using (at, switch_id, port, n, reason) group by b.k1, b.k2), " TOTAL_OF(
+			 "traffic_share", WHERE_VLAN, "0") ANSWER("null::bigint"),
+		 9},
+	[DRILL_PAIR] =
+		{"drill_pair",
+		 "with c as (select t.source as k1, t.source_port::text as k2, t.target as k3, "
+		 "t.target_port::text as k4, t.protocol::text as k5, t.ethertype::text as k6, " FORWARD
+		 "::text as k7, '' as network, null::bigint as exact, " SUMS
+		 ", sum(t.missed)::bigint as missed from haas.traffic_flow t where " WHERE_PAIR
+		 " group by 1, 2, 3, 4, 5, 6, 7), " TOTAL_OF("traffic_pair", WHERE_PAIR, "t.missed")
+			 ANSWER("null::bigint"),
+		 11},
+	[DRILL_FLOW] =
+		{"drill_flow",
+		 "with c as (select null as k1, " NO_KEYS_AFTER_1
+		 ", '' as network, null::bigint as exact, 0::bigint as bytes, 0::bigint as packets, "
+		 "0::bigint as samples, 0::double precision as square, 0::bigint as missed where false), " TOTAL_OF(
+			 "traffic_flow", WHERE_FLOW, "t.missed") ANSWER("null::bigint"),
+		 18},
+};

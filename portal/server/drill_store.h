@@ -1,0 +1,42 @@
+/* Stored traffic (db/schema/030_traffic.sql), level by level. */
+#pragma once
+
+#include "common/db/db.h"
+#include "common/model/drill_path.h"
+
+/* Columns of store_drill_window, one row. */
+enum drill_window_column {
+	WINDOW_FROM, /* RFC 3339, whole buckets */
+	WINDOW_TO,
+	WINDOW_STEP,    /* seconds: the finest that is kept for so long, at most 400 of them */
+	WINDOW_KEPT,    /* t: it begins no earlier than that is kept */
+	WINDOW_BUCKETS, /* how many there may be */
+	WINDOW_PRESENT, /* of them collected at least in part */
+	WINDOW_SECONDS, /* collected */
+	WINDOW_BYTES,   /* entered; null for a tenant, as the next two */
+	WINDOW_NOBODYS, /* of them nobody's */
+	WINDOW_LOST,    /* did not fit into memory of the collector */
+	WINDOW_SWITCH, /* its id; null when there is none, or none that the tenant has traffic on */
+	WINDOW_TENANTS,  /* the ids that had the name, as an array; null when nobody had */
+	WINDOW_OPERATOR, /* t or f */
+};
+/* $1 = end, RFC 3339 or HH:MM, null = the last bucket that is over; $2 = seconds; $3 = switch, null
+ * = none; $4 = tenant, null = none; $5 = t when only the finest step will do. */
+extern const struct db_query store_drill_window;
+
+/* Columns of the levels: a row per child, and the parent in each; without children one row whose
+ * DRILL_BYTES is null. */
+enum drill_column {
+	DRILL_KEY_FIRST, /* DRILL_KEYS_MAX texts: common/model/drill_path.h */
+	DRILL_NETWORK = DRILL_KEY_FIRST + DRILL_KEYS_MAX,
+	DRILL_EXACT, /* what the interface counted, null unless all of the time */
+	DRILL_BYTES, /* five as drill_sums_of reads them */
+	DRILL_TOTAL = DRILL_BYTES + 5,
+	DRILL_TOTAL_EXACT = DRILL_TOTAL + 5,
+};
+
+#define DRILL_PARAMS 18
+/* By the level of the path. Each takes as many of these as it counts: $1 step, $2 from, $3 to, $4
+ * rows at most, $5 switch id, $6 port (null: edge ports), $7 ids of tenants, $8 reason, $9 VLAN,
+ * $10 $11 ends, $12.. source, its port, target, its port, protocol, EtherType, forward. */
+extern const struct db_query store_drill_levels[DRILL_LEVEL_COUNT];

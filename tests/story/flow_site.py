@@ -1,0 +1,136 @@
+"""A recorded fabric's sFlow (tests/data/sflow-lab.*: six Open vSwitches) and peregrine-flowd that takes it: the stories about traffic share this."""
+import json
+import os
+import socket
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FLOWD = Path(os.environ.get("HAAS_BIN", Path(os.environ.get("HAAS_BUILD", ROOT / "build/dev")) / "bin")) / "peregrine-flowd"
+TRUTH = json.loads((ROOT / "tests/data/sflow-lab.truth.json").read_text())
+
+
+def wait(seconds, what, condition):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        answer = condition()
+        if answer:
+            return answer
+        time.sleep(0.1)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+def datagrams():
+    data = (ROOT / "tests/data/sflow-lab.pcap").read_bytes()
+    at = 24
+    while at < len(data):
+        size = struct.unpack_from("<I", data, at + 8)[0]
+        yield data[at + 16 + 42:at + 16 + size]
+        at += 16 + size
+
+
+def shifted(payload, by):
+    """The same with the sequence numbers and pools of a later life: `by` more of each."""
+    out = bytearray(payload)
+    struct.pack_into(">I", out, 16, struct.unpack_from(">I", out, 16)[0] + by)
+    at = 28
+    for _ in range(struct.unpack_from(">I", out, 24)[0]):
+        kind, size = struct.unpack_from(">II", out, at)
+        if kind == 1:
+            sequence, _, rate, pool = struct.unpack_from(">IIII", out, at + 8)
+            struct.pack_into(">I", out, at + 8, sequence + by)
+            struct.pack_into(">I", out, at + 20, pool + by * rate & 0xFFFFFFFF)
+        at += 8 + size
+    return bytes(out)
+
+
+def fixture(sql):
+    """The fabric of the recording: four tenants t0..t3, their networks, switches, ports and nodes."""
+    sql("""select set_config('haas.scope', 'operator', false);
+        insert into tenant (name) select 't' || i from generate_series(0, 3) i;
+        insert into fabric (name, vlan_low, vlan_high, parking_vlan) values ('f1', 100, 199, 99);
+        insert into network (name, kind, tenant_id) select 'net' || i, 'tenant', i + 1 from generate_series(0, 3) i;
+        insert into network_vlan (fabric_id, vlan, network_id, state) select 1, 100 + i, i + 1, 'used' from generate_series(0, 3) i;
+        insert into vlan_history (fabric_id, vlan, network_id, network, tenant_id, valid_from) select 1, 100 + i, i + 1, 'net' || i, i + 1, now() from generate_series(0, 3) i""")
+    lines = []
+    for name, address in TRUTH["agents"].items():
+        lines.append(f"insert into switch (name) values ('{name}');"
+                     f"insert into switch_endpoint (switch_id, fabric_id, address) select id, 1, '{address}' from switch where name = '{name}';"
+                     f"insert into flow_agent select id, '{address}', '127.0.0.1' from switch where name = '{name}'")
+    for each in TRUTH["ports"]:
+        access = each["mode"] == "access"
+        lines.append("insert into port_observed (switch_id, name, if_index, admin_up, up, kind, seen_at) select id, "
+                     f"'{each['port']}', {each['ifindex']}, true, true, '{'edge' if access else 'uplink'}', now() from switch where name = '{each['switch']}'")
+        if access:
+            lines.append("insert into port_intent (switch_id, port, applied_trunk, applied_native) select id, "
+                         f"'{each['port']}', false, {each['vlans'][0]} from switch where name = '{each['switch']}'")
+    for name, host in TRUTH["host_counters_delta"].items():
+        lines.append(f"select node_put('{json.dumps({'name': name.replace('_', '-'), 'class': 'gpu', 'nics': [{'name': 'eth0', 'mac': host['mac']}]})}', false, 'story')")
+        lines.append(f"insert into nic_location (mac, switch_id, port, certainty, sources, since, seen_at) select '{host['mac']}', id, 'p{name[-1]}', 90, '{{fdb}}', now(), now() "
+                     f"from switch where name = '{name.split('_')[0].replace('qh', 'ql')}'")
+    sql("select set_config('haas.scope', 'operator', false);" + ";".join(lines))
+
+
+class Collector:
+    """peregrine-flowd in `folder`, on a port of its own."""
+
+    def __init__(self, folder, conninfo):
+        self.socket, self.log, self.process = folder / "flowd.sock", folder / "flowd.log", None
+        self.conf = folder / "flowd.conf"
+        probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        probe.bind(("127.0.0.1", 0))
+        self.port = probe.getsockname()[1]
+        probe.close()
+        self.conf.write_text(f"""
+            database = "{conninfo}";
+            user = "";
+            name = "story";
+            socket: {{ path = "{self.socket}"; group = ""; }};
+            listen: {{ address = "127.0.0.1"; port = {self.port}; }};
+            flow_slots = 14; pairs = 8192; flows = 16384;
+        """)
+
+    def ask(self, path):
+        peer = socket.socket(socket.AF_UNIX)
+        peer.connect(str(self.socket))
+        peer.sendall(f"GET {path} HTTP/1.1\r\nHost: flowd\r\nConnection: close\r\n\r\n".encode())
+        data = b""
+        while part := peer.recv(65536):
+            data += part
+        return data.split(b"\r\n\r\n", 1)[1].decode()
+
+    def metric(self, name):
+        return next(int(float(line.split()[-1])) for line in self.ask("/metrics").splitlines() if line.split(" ")[0].split("{")[0] == name)
+
+    def healthy(self):
+        try:
+            return self.ask("/healthz") == "ok\n"
+        except OSError:
+            return False
+
+    def start(self):
+        log = open(self.log, "a")
+        self.process = subprocess.Popen([FLOWD, "--config", self.conf], stdout=log, stderr=log)
+        wait(10, "flowd answers", lambda: self.socket.exists() and self.healthy())
+        wait(10, "flowd knows the switches", lambda: self.metric("haas_flow_binding_reads_total") > 0)
+        time.sleep(1.2)  # receivers take the directory with their next second
+
+    def stop(self, how):
+        self.process.send_signal(how)
+        code = self.process.wait(20)
+        self.process = None
+        return code
+
+    def replay(self, by=0, lose=0, every=0.002):
+        """Returns how many were sent. lose=N: each Nth never comes."""
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sent = 0
+        for number, payload in enumerate(datagrams()):
+            if lose and number % lose == lose - 1:
+                continue
+            sender.sendto(shifted(payload, by), ("127.0.0.1", self.port))
+            sent += 1
+            time.sleep(every)
+        return sent
