@@ -52,17 +52,23 @@ static int add_range(struct text *body, const char *word)
 /* One number or a range. */
 static int add_parking(struct text *body, const char *range)
 {
-	int low = 0;
-	int high = 0;
-	int end = 0;
+	char *end = NULL;
+	const char *word = range;
+	long low = range ? strtol(range, &end, 10) : 0;
+	long high = low;
+	bool good = end != range;
 
 	if (!range)
 		return EXIT_OK;
-	if (sscanf(range, "%4d%n-%4d%n", &low, &end, &high, &end) < 1 || range[end] != '\0' ||
-	    low < 2 || low > 4094 || (high != 0 && high < low))
+	if (good && *end == '-') {
+		word = end + 1;
+		high = strtol(word, &end, 10);
+		good = end != word;
+	}
+	if (!good || *end || low < 2 || low > 4094 || high < low || high > 4094)
 		return haasctl_usage("--parking %s is no VLAN or range like 4000-4063", range);
 	json_int(body, "parking_vlan", low);
-	if (high != 0)
+	if (word != range)
 		json_int(body, "parking_count", high - low + 1);
 	return EXIT_OK;
 }
