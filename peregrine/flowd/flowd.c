@@ -173,13 +173,14 @@ static int start_receivers(struct flowd *flowd, struct problem *problem)
 		.source_limit = (unsigned)flowd->conf->sources,
 		.buffer_bytes = (int)flowd->conf->receive_buffer,
 		.harvest_ms = 1000,
+		.fn = flowd_take,
+		.context = flowd,
 	};
 	struct agent_directory *directory = NULL;
 	int rc = agent_directory_new(NULL, 0, &directory);
 
 	if (!rc)
-		rc = receivers_start(flowd->loop, &options, directory, flowd_take, flowd,
-				     &flowd->receivers, problem);
+		rc = receivers_start(flowd->loop, &options, directory, &flowd->receivers, problem);
 	if (!rc)
 		log_info(SUBJECT, "listening on %s port %u (receivers=%u queue_bytes=%d)",
 			 options.address, (unsigned)receivers_port(flowd->receivers),

@@ -460,7 +460,9 @@ static void datagrams_of_a_source_go_to_one_receiver(void **state)
 					   .table_bits = 10,
 					   .source_limit = 32,
 					   .buffer_bytes = 1 << 20,
-					   .harvest_ms = 40};
+					   .harvest_ms = 40,
+					   .fn = on_harvest,
+					   .context = &heard};
 	struct problem problem = {0};
 	struct loop_timer *timer = NULL;
 	int fds[2];
@@ -468,9 +470,8 @@ static void datagrams_of_a_source_go_to_one_receiver(void **state)
 	(void)state;
 	assert_int_equal(loop_new(&heard.loop), 0);
 	assert_int_equal(agent_directory_new(rows, 2, &directory), 0);
-	assert_int_equal(receivers_start(heard.loop, &options, directory, on_harvest, &heard,
-					 &heard.receivers, &problem),
-			 0);
+	assert_int_equal(
+		receivers_start(heard.loop, &options, directory, &heard.receivers, &problem), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		struct sockaddr_in at = {.sin_family = AF_INET,
 					 .sin_addr.s_addr = htonl(0x7f000001 + i)};
@@ -519,9 +520,7 @@ static void a_bad_address_is_said(void **state)
 	(void)state;
 	assert_int_equal(loop_new(&loop), 0);
 	assert_int_equal(agent_directory_new(NULL, 0, &directory), 0);
-	assert_int_equal(
-		receivers_start(loop, &options, directory, on_harvest, NULL, &receivers, &problem),
-		-EINVAL);
+	assert_int_equal(receivers_start(loop, &options, directory, &receivers, &problem), -EINVAL);
 	assert_string_equal(problem.message, "\"leaf1\" is not an address");
 	loop_free(loop);
 }

@@ -51,8 +51,6 @@ struct receiver {
 struct receivers {
 	struct loop *loop;
 	struct receiver_options options;
-	harvest_fn fn;
-	void *context;
 	uint16_t port;
 	int buffer;
 	unsigned count;
@@ -182,7 +180,8 @@ static void tell(struct receiver *receiver)
 	struct harvest *harvest = atomic_exchange(&receiver->full, NULL);
 
 	if (harvest)
-		receiver->all->fn(receiver->all->context, receiver->number, harvest);
+		receiver->all->options.fn(receiver->all->options.context, receiver->number,
+					  harvest);
 }
 
 static void on_wake(void *context, int events)
@@ -368,8 +367,8 @@ static int start_thread(struct receiver *receiver)
 }
 
 int receivers_start(struct loop *loop, const struct receiver_options *options,
-		    struct agent_directory *directory, harvest_fn fn, void *context,
-		    struct receivers **ret, struct problem *problem)
+		    struct agent_directory *directory, struct receivers **ret,
+		    struct problem *problem)
 {
 	unsigned count = options->threads;
 	struct receivers *all;
@@ -389,12 +388,8 @@ int receivers_start(struct loop *loop, const struct receiver_options *options,
 		free(held);
 		return -ENOMEM;
 	}
-	*all = (struct receivers){.loop = loop,
-				  .options = *options,
-				  .fn = fn,
-				  .context = context,
-				  .port = options->port,
-				  .count = count};
+	*all = (struct receivers){
+		.loop = loop, .options = *options, .port = options->port, .count = count};
 	for (unsigned i = 0; i < count; i++)
 		all->receivers[i] =
 			(struct receiver){.all = all, .number = i, .fd = -1, .wake = -1};

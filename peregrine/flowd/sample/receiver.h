@@ -15,6 +15,10 @@
 
 enum { RECEIVE_SIZE = 9216 };
 
+/* From the loop. Borrowed: receiver_return it when it has been read, soon: until then the receiver
+ * gathers into its other one, and then for longer than a second. */
+typedef void (*harvest_fn)(void *context, unsigned receiver, struct harvest *harvest);
+
 struct receiver_options {
 	const char *address; /* to listen on: literal IPv4 or IPv6; "::" = all of both */
 	uint16_t port;       /* 0 = any (tests) */
@@ -24,18 +28,16 @@ struct receiver_options {
 	int buffer_bytes; /* of each socket's queue; more than the system allows needs CAP_NET_ADMIN
 			   */
 	uint32_t harvest_ms; /* 1000; tests are shorter */
+	harvest_fn fn;
+	void *context; /* fn's */
 };
 
 struct receivers;
 
-/* From the loop. Borrowed: receiver_return it when it has been read, soon: until then the receiver
- * gathers into its other one, and then for longer than a second. */
-typedef void (*harvest_fn)(void *context, unsigned receiver, struct harvest *harvest);
-
 /* Binds the sockets; the threads start. `directory` is owned from now on. */
 MUST_USE int receivers_start(struct loop *loop, const struct receiver_options *options,
-			     struct agent_directory *directory, harvest_fn fn, void *context,
-			     struct receivers **ret, struct problem *problem);
+			     struct agent_directory *directory, struct receivers **ret,
+			     struct problem *problem);
 /* Joins the threads; what was not handed over is told before it returns. */
 void receivers_stop(struct receivers *receivers);
 void receiver_return(struct receivers *receivers, unsigned receiver, struct harvest *harvest);
