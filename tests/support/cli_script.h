@@ -25,7 +25,6 @@ struct script {
 	size_t at;
 	struct loop *loop;
 	struct switch_stream_events events;
-	void *context;
 	struct loop_timer *timer;
 	bool opened, closed, endless;
 	struct text in, out;
@@ -44,7 +43,7 @@ static void say(void *context)
 		script->opened = true;
 		text_add(&script->out, script->turns[script->at++].say);
 		loop_timer_arm(script->timer, 0);
-		script->events.opened(script->context);
+		script->events.opened(script->events.context);
 		return;
 	}
 	if (script->endless) {
@@ -54,18 +53,20 @@ static void say(void *context)
 		for (size_t i = 79; i < sizeof(noise); i += 80)
 			noise[i] = '\n';
 		loop_timer_arm(script->timer, 0);
-		script->events.data(script->context, noise, sizeof(noise));
+		script->events.data(script->events.context, noise, sizeof(noise));
 		return;
 	}
 	size = script->piece && script->piece < script->out.size ? script->piece : script->out.size;
 	if (size) {
 		char *bytes = malloc(size);
 
+		if (!bytes)
+			abort();
 		memcpy(bytes, script->out.data, size);
 		memmove(script->out.data, script->out.data + size, script->out.size - size);
 		script->out.size -= size;
 		loop_timer_arm(script->timer, 0);
-		script->events.data(script->context, bytes, size);
+		script->events.data(script->events.context, bytes, size);
 		free(bytes);
 		return;
 	}
@@ -73,13 +74,13 @@ static void say(void *context)
 		struct problem problem;
 
 		problem_set(&problem, E_UNAVAILABLE, "the switch went away");
-		script->events.ended(script->context, E_UNAVAILABLE, &problem);
+		script->events.ended(script->events.context, E_UNAVAILABLE, &problem);
 	}
 }
 
 static int fake_open(struct loop *loop, const struct switch_endpoint *endpoint,
 		     const char *subsystem, const struct switch_stream_events *events,
-		     void *context, void **ret_stream, struct problem *problem)
+		     void **ret_stream, struct problem *problem)
 {
 	struct script *script = the_script;
 
@@ -88,7 +89,6 @@ static int fake_open(struct loop *loop, const struct switch_endpoint *endpoint,
 	(void)problem;
 	script->loop = loop;
 	script->events = *events;
-	script->context = context;
 	script->opened = script->closed = false;
 	script->opens++;
 	text_clear(&script->out);

@@ -28,7 +28,6 @@ struct script {
 	unsigned opens, id;
 	bool opened, is_chunked, is_greeted, is_gone;
 	struct switch_stream_events events;
-	void *context;
 	struct loop_timer *timer;
 	struct text in, out;
 };
@@ -52,7 +51,7 @@ static void say(void *context)
 		script->opened = true;
 		put(script, script->hello);
 		loop_timer_arm(script->timer, 0);
-		script->events.opened(script->context);
+		script->events.opened(script->events.context);
 		return;
 	}
 	if (script->piece && size > script->piece)
@@ -60,24 +59,26 @@ static void say(void *context)
 	if (size) {
 		char *bytes = malloc(size);
 
+		if (!bytes)
+			abort();
 		memcpy(bytes, script->out.data, size);
 		memmove(script->out.data, script->out.data + size, script->out.size - size);
 		script->out.size -= size;
 		loop_timer_arm(script->timer, 0);
-		script->events.data(script->context, bytes, size);
+		script->events.data(script->events.context, bytes, size);
 		free(bytes);
 	} else if (script->is_gone) {
 		struct problem problem;
 
 		script->is_gone = false;
 		problem_set(&problem, E_UNAVAILABLE, "the switch went away");
-		script->events.ended(script->context, E_UNAVAILABLE, &problem);
+		script->events.ended(script->events.context, E_UNAVAILABLE, &problem);
 	}
 }
 
 static int fake_open(struct loop *loop, const struct switch_endpoint *endpoint,
 		     const char *subsystem, const struct switch_stream_events *events,
-		     void *context, void **ret_stream, struct problem *problem)
+		     void **ret_stream, struct problem *problem)
 {
 	struct script *script = the_script;
 
@@ -85,7 +86,6 @@ static int fake_open(struct loop *loop, const struct switch_endpoint *endpoint,
 	(void)problem;
 	assert_string_equal(subsystem, "netconf");
 	script->events = *events;
-	script->context = context;
 	script->opened = script->is_greeted = script->is_gone = false;
 	script->id = 0;
 	script->opens++;

@@ -221,8 +221,6 @@ static void on_ended(void *context, int rc, const struct problem *problem)
 		heard->problem = *problem;
 }
 
-static const struct switch_stream_events events = {on_opened, on_data, on_ended};
-
 struct bench {
 	struct loop *loop;
 	struct server server;
@@ -259,10 +257,11 @@ static void bench_begin(struct bench *bench, enum manner manner)
 
 static void bench_open(struct bench *bench)
 {
+	const struct switch_stream_events events = {on_opened, on_data, on_ended, &bench->heard};
 	struct problem problem;
 
 	assert_int_equal(ssh_switch_stream.open(bench->loop, &bench->endpoint, NULL, &events,
-						&bench->heard, &bench->heard.stream, &problem),
+						&bench->heard.stream, &problem),
 			 0);
 }
 

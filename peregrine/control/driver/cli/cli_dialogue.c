@@ -399,14 +399,9 @@ static void on_ended(void *context, int rc, const struct problem *problem)
 	fail(context, rc, problem);
 }
 
-static const struct switch_stream_events events = {
-	.opened = on_opened,
-	.data = on_data,
-	.ended = on_ended,
-};
-
 static void begin(struct cli_dialogue *dialogue)
 {
+	const struct switch_stream_events events = {on_opened, on_data, on_ended, dialogue};
 	struct problem problem = {0};
 	int rc;
 
@@ -416,7 +411,7 @@ static void begin(struct cli_dialogue *dialogue)
 	dialogue->sent = NULL;
 	forget_text(dialogue);
 	dialogue->stage = STAGE_OPENING;
-	rc = dialogue->row->open(dialogue->loop, dialogue->endpoint, NULL, &events, dialogue,
+	rc = dialogue->row->open(dialogue->loop, dialogue->endpoint, NULL, &events,
 				 &dialogue->stream, &problem);
 	if (rc) {
 		dialogue->stream = NULL;

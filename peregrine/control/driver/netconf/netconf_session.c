@@ -331,14 +331,9 @@ static void on_ended(void *context, int rc, const struct problem *problem)
 	fail(context, rc, problem);
 }
 
-static const struct switch_stream_events events = {
-	.opened = on_opened,
-	.data = on_data,
-	.ended = on_ended,
-};
-
 static void begin(struct netconf_session *session)
 {
+	const struct switch_stream_events events = {on_opened, on_data, on_ended, session};
 	struct problem problem = {0};
 	int rc;
 
@@ -346,7 +341,7 @@ static void begin(struct netconf_session *session)
 	session->capabilities = 0;
 	session->last_id = 0;
 	session->stage = STAGE_OPENING;
-	rc = session->row->open(session->loop, session->endpoint, "netconf", &events, session,
+	rc = session->row->open(session->loop, session->endpoint, "netconf", &events,
 				&session->stream, &problem);
 	if (rc)
 		fail(session, rc, &problem);

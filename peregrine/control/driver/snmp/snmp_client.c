@@ -70,6 +70,7 @@ int snmp_client_new(struct loop *loop, struct snmp_client **ret)
 	if (client)
 		client->engines = calloc(ENGINE_CACHE, sizeof(*client->engines));
 	if (client && client->engines)
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 		client->holders = calloc(ENGINE_CACHE, sizeof(*client->holders));
 	if (!client || !client->engines || !client->holders) {
 		free(client ? client->engines : NULL);

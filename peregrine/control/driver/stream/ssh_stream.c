@@ -61,7 +61,6 @@ struct ssh_stream {
 	const char *subsystem;
 	uint16_t port;
 	struct switch_stream_events events;
-	void *context;
 	enum phase phase;
 	int fd; /* as long as `session` is not there ours alone */
 	ino_t inode;
@@ -86,7 +85,7 @@ static enum step over(struct ssh_stream *stream, int rc, const struct problem *p
 	stream->watch = NULL;
 	loop_timer_disarm(stream->keep);
 	loop_timer_disarm(stream->kick);
-	stream->events.ended(stream->context, rc, problem);
+	stream->events.ended(stream->events.context, rc, problem);
 	return STEP_OVER;
 }
 
@@ -128,7 +127,7 @@ static enum step step_tcp(struct ssh_stream *stream)
 	if (getsockopt(stream->fd, SOL_SOCKET, SO_ERROR, &error, &size))
 		error = errno;
 	if (error)
-		return over_text(stream, E_UNAVAILABLE, strerror(error),
+		return over_text(stream, E_UNAVAILABLE, error_text(-error),
 				 "check the address, the cable and that SSH is on");
 	setsockopt(stream->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	setsockopt(stream->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof(dead_ms));
@@ -352,7 +351,7 @@ static enum step step_shell(struct ssh_stream *stream)
 
 	if (step == STEP_NEXT) {
 		loop_timer_arm(stream->keep, KEEP_ALIVE_MS);
-		stream->events.opened(stream->context);
+		stream->events.opened(stream->events.context);
 	}
 	return step;
 }
@@ -387,7 +386,7 @@ static enum step step_open(struct ssh_stream *stream)
 							   side)) > 0) {
 			turn += (size_t)got;
 			if (side == 0)
-				stream->events.data(stream->context, bytes, (size_t)got);
+				stream->events.data(stream->events.context, bytes, (size_t)got);
 		}
 	}
 	if (stream->closed)
@@ -500,10 +499,8 @@ static int connect_begin(const struct switch_endpoint *endpoint, uint16_t port, 
 	if (getaddrinfo(endpoint->address, service, &hints, &found))
 		return -EINVAL;
 	fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		rc = -errno;
-	/* Any other error is found by the first step. */
-	else if (connect(fd, found->ai_addr, found->ai_addrlen) && errno != EINPROGRESS)
+	/* Any other error of connect() is found by the first step. */
+	if (fd < 0 || (connect(fd, found->ai_addr, found->ai_addrlen) && errno != EINPROGRESS))
 		rc = -errno;
 	freeaddrinfo(found);
 	if (rc) {
@@ -524,7 +521,7 @@ static ino_t inode_of(int fd)
 
 static int stream_open(struct loop *loop, const struct switch_endpoint *endpoint,
 		       const char *subsystem, const struct switch_stream_events *events,
-		       void *context, void **ret_stream, struct problem *problem)
+		       void **ret_stream, struct problem *problem)
 {
 	struct ssh_stream *stream = calloc(1, sizeof(*stream));
 	int rc;
@@ -536,7 +533,6 @@ static int stream_open(struct loop *loop, const struct switch_endpoint *endpoint
 		.endpoint = endpoint,
 		.subsystem = subsystem,
 		.events = *events,
-		.context = context,
 		.fd = -1,
 	};
 	stream->port = subsystem ? endpoint->netconf_port : endpoint->cli_port;

@@ -16,6 +16,7 @@ struct switch_stream_events {
 	void (*data)(void *context, const char *bytes, size_t size);
 	/* It is over, also while opening; close it then. With a problem when rc is not 0. */
 	void (*ended)(void *context, int rc, const struct problem *problem);
+	void *context;
 };
 
 struct switch_stream_row {
@@ -23,7 +24,7 @@ struct switch_stream_row {
 	 * borrowed for the life of the stream. `subsystem` NULL: a shell on a terminal. -ENOMEM,
 	 * or another error with a problem. */
 	int (*open)(struct loop *loop, const struct switch_endpoint *endpoint,
-		    const char *subsystem, const struct switch_stream_events *events, void *context,
+		    const char *subsystem, const struct switch_stream_events *events,
 		    void **ret_stream, struct problem *problem);
 	/* Queued, sent as it goes. -ENOMEM. */
 	int (*write)(void *stream, const char *bytes, size_t size);
