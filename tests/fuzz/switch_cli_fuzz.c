@@ -69,6 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	while (cli_family_at(families))
 		families++;
+	if (!families)
+		abort();
 	device.family = cli_family_at((uint8_t)(data[0] - '0') % families);
 	if (cli_store_new(PORTS, &device.family->port, &device.store) != 0 ||
 	    cli_session_new(&device, &session) != 0)

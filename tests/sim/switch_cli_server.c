@@ -286,7 +286,7 @@ static void serve(struct connection *connection, ssh_event event)
 /* Taken while the lock is held: too many are refused before a word is said. */
 static bool is_full(struct server *server)
 {
-	unsigned limit = server->device->faults.sessions;
+	unsigned limit;
 
 	cli_device_refresh(server->device);
 	limit = server->device->faults.sessions;

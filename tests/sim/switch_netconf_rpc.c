@@ -312,10 +312,12 @@ static bool hold(struct call *call)
 	(void)netconf_leaf(call->operation, "confirm-timeout", seconds);
 	number = seconds[0] ? strtol(seconds, NULL, 10) : 600;
 	if (!call->at->before) {
-		call->at->before = malloc(sizeof(*call->at->before));
-		if (!call->at->before)
+		struct cli_config *before = malloc(sizeof(*before));
+
+		if (!before)
 			return netconf_fail(call->error, "resource-denied", "no memory");
-		*call->at->before = *call->at->device->store->running;
+		*before = *call->at->device->store->running;
+		call->at->before = before;
 	}
 	call->at->confirm_until_ms = clock_monotonic_ms() + number * 1000;
 	call->at->confirm_session = call->session->id;

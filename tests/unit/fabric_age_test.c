@@ -19,7 +19,8 @@ static struct switch_reading reading_of(bool up, bool entry)
 
 	reading.ports = calloc(PORTS, sizeof(*reading.ports));
 	reading.fdb = calloc(1, sizeof(*reading.fdb));
-	assert_true(reading.ports && reading.fdb);
+	if (!reading.ports || !reading.fdb)
+		abort();
 	reading.port_count = PORTS;
 	for (unsigned i = 0; i < PORTS; i++) {
 		(void)text_format(reading.ports[i].name, 64, "p%u", i);

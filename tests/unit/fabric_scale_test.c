@@ -49,11 +49,14 @@ static unsigned peer_of(const struct site *site, unsigned i, unsigned p)
 
 static void make_ports(struct switch_reading *reading, unsigned i)
 {
-	reading->ports = calloc(PORTS, sizeof(*reading->ports));
-	assert_non_null(reading->ports);
+	struct switch_port *ports = calloc(PORTS, sizeof(*ports));
+
+	if (!ports)
+		abort();
+	reading->ports = ports;
 	reading->port_count = PORTS;
 	for (unsigned p = 0; p < PORTS; p++) {
-		struct switch_port *port = &reading->ports[p];
+		struct switch_port *port = &ports[p];
 
 		(void)text_format(port->name, sizeof(port->name), "Ethernet1/%u", p + 1);
 		(void)text_copy(port->alias, sizeof(port->alias), "cabled");

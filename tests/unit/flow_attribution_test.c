@@ -389,9 +389,11 @@ static size_t truth_flow(const struct lab *lab, const struct conversation_key *f
 /* Sums agree at every level: what children have is no more than their parent has. */
 static void check_tree(const struct traffic_set *set)
 {
-	uint64_t *pairs = calloc(set->share_table.count, sizeof(*pairs));
-	uint64_t *flows = calloc(set->pair_table.count, sizeof(*flows));
+	uint64_t *pairs = calloc(set->share_table.count + 1, sizeof(*pairs));
+	uint64_t *flows = calloc(set->pair_table.count + 1, sizeof(*flows));
 
+	if (!pairs || !flows)
+		abort();
 	for (uint32_t i = 0; i < set->pair_table.count; i++)
 		pairs[set->pairs[i].key.share] += set->pairs[i].sums.bytes;
 	for (uint32_t i = 0; i < set->flow_table.count; i++)

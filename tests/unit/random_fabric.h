@@ -59,7 +59,7 @@ static inline void rf_make(struct random_fabric *f, uint64_t seed)
 	uint32_t links[24][2];
 	uint32_t link_count = 0;
 	uint32_t spines;
-	uint32_t ends[24][2];
+	uint32_t ends[24][2] = {0};
 
 	memset(f, 0, sizeof(*f));
 	f->seed = seed * 7919 + 1;

@@ -161,6 +161,8 @@ static void bad_listings(void **state)
 	char *longest = malloc(PATH_MAX * 2);
 
 	(void)state;
+	if (!longest)
+		abort();
 	for (size_t i = 0; i < COUNT_OF(bad); i++)
 		assert_int_equal(tgt_list_decode(bad[i], strlen(bad[i]), &view), E_MALFORMED);
 	memset(longest, 'a', PATH_MAX * 2);
