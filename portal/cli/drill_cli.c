@@ -170,15 +170,13 @@ static int drill(void *context, const struct command_input *input)
 }
 
 static const struct option_row drill_options[] = {
-	{"--at", 0, OPTION_VALUE, "TIME",
-	 "the end: 10:42 (UTC), 2026-11-01T08:00:00Z; default now"},
+	{"--at", 0, OPTION_VALUE, "TIME", "the end: 10:42 (UTC) or RFC 3339; default now"},
 	{"--window", 0, OPTION_VALUE, "TIME", "how long before it, 1m to 30d, default 5m"},
 	{"--limit", 0, OPTION_VALUE, "N", "the N largest, default 100; the rest is other"},
 };
 
 static const struct command commands[] = {
-	{"drill", "", "[PATH]",
-	 "whose traffic: link:SWITCH:PORT/tenant:NAME/vlan:N/pair:A~B/flow:...",
+	{"drill", "", "[PATH]", "whose traffic it was, from the links down to a flow",
 	 OPTIONS(drill_options), 0, 1, drill},
 };
 const struct command_group drill_group = {commands, COUNT_OF(commands)};
