@@ -34,7 +34,7 @@ select port_observed_put('{1}', '[{"switch_id":1,"name":"e1","if_index":3,"base_
 update port_observed set seen_at = '2020-01-01' where name = 'e2';
 select port_observed_put('{1}', '[{"switch_id":1,"name":"e2","if_index":4,"base_port":2,"alias":"x","mac":"02:00:00:00:00:01","admin_up":true,"up":false,"speed_bps":1000,"lag":"","is_lag":false,"stp":"forwarding","kind":"uplink"}]', 60);
 select port_observed_put('{1}', '[{"switch_id":1,"name":"e2","if_index":4,"base_port":2,"alias":"x","mac":"02:00:00:00:00:01","admin_up":true,"up":false,"speed_bps":1000,"lag":"","is_lag":false,"stp":"forwarding","kind":"unknown"}]', 60);
-select name, up, alias, kind, trunk, native_vlan, tagged_vlans, seen_at > now() - interval '1 minute' as seen from port_observed order by name;
+select name, up, alias, kind, trunk, native_vlan, tagged_vlans, seen_at > now() - interval '1 hour' as seen from port_observed order by name;
 
 \echo cables: up, changed, gone
 select link_put('{1,2}', '[{"a_switch":1,"a_port":"e2","b_switch":2,"b_port":"e9","state":"claimed","certainty":50,"evidence":{"by":"name"}}]', 60);
