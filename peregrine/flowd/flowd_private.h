@@ -23,7 +23,6 @@ struct agent_state {
 };
 
 struct flowd_totals {
-	uint64_t agents_heard, agents_silent;
 	uint64_t binding_reads, binding_failures, bindings_odd;
 	uint64_t counter_readings, counter_gaps;
 	uint64_t discards;

@@ -17,7 +17,7 @@ struct numbers {
 	struct rollup_counts rollup;
 	struct traffic_writer_counts writer;
 	struct flowd_totals totals;
-	uint64_t database_up, ring_bytes, queue_bytes;
+	uint64_t database_up, ring_bytes, receivers_behind;
 };
 
 #define AT(member) offsetof(struct numbers, member)
@@ -40,6 +40,18 @@ static const struct metric_row metric_rows[] = {
 	{"haas_flow_discards_total",             METRIC_COUNTER, NULL, AT(totals.discards),        "packets that switches say they threw away"},
 	{"haas_flow_counter_readings_total",     METRIC_COUNTER, NULL, AT(totals.counter_readings), "readings of interface counters"},
 	{"haas_flow_counter_gaps_total",         METRIC_COUNTER, NULL, AT(totals.counter_gaps),    "of them those that did not follow another"},
+	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"port\"",    AT(rollup.bytes_by[BY_PORT]), "bytes of samples, wherever on their way, by what said whose they are; nobody = nothing did"},
+	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"mac\"",     AT(rollup.bytes_by[BY_MAC]), NULL},
+	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"vni\"",     AT(rollup.bytes_by[BY_VNI]), NULL},
+	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"tag\"",     AT(rollup.bytes_by[BY_TAG]), NULL},
+	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"nobody\"",  AT(rollup.bytes_by[BY_NOBODY]), NULL},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"control\"",       AT(rollup.bytes_for[REASON_CONTROL]), "of them those of nobody, by the reason"},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"switch_itself\"", AT(rollup.bytes_for[REASON_SWITCH_ITSELF]), NULL},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"unknown_port\"",  AT(rollup.bytes_for[REASON_UNKNOWN_PORT]), NULL},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"port_unbound\"",  AT(rollup.bytes_for[REASON_PORT_UNBOUND]), NULL},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"foreign_vlan\"",  AT(rollup.bytes_for[REASON_FOREIGN_VLAN]), NULL},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"untagged\"",      AT(rollup.bytes_for[REASON_UNTAGGED]), NULL},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"folded\"",        AT(rollup.bytes_for[REASON_FOLDED]), NULL},
 	{"haas_flow_egress_ignored_total",       METRIC_COUNTER, NULL, AT(rollup.egress_ignored),  "samples of frames that were sampled where they came in, too"},
 	{"haas_flow_late_total",                 METRIC_COUNTER, NULL, AT(rollup.late),            "harvests counted in a later second"},
 	{"haas_flow_clock_jumps_total",          METRIC_COUNTER, NULL, AT(rollup.clock_jumps),     "times that the clock was set back"},
@@ -53,6 +65,7 @@ static const struct metric_row metric_rows[] = {
 	{"haas_flow_buckets_dropped_total",      METRIC_COUNTER, NULL, AT(writer.dropped),         "buckets given up"},
 	{"haas_flow_binding_reads_total",        METRIC_COUNTER, NULL, AT(totals.binding_reads),   "times that bindings were read"},
 	{"haas_flow_binding_failures_total",     METRIC_COUNTER, NULL, AT(totals.binding_failures), "times that they could not be"},
+	{"haas_flow_receivers_behind",           METRIC_GAUGE,   NULL, AT(receivers_behind),       "receivers that have yet to take the switches read last"},
 	{"haas_flow_bindings_odd",               METRIC_GAUGE,   NULL, AT(totals.bindings_odd),    "bindings that name what is not there"},
 	{"haas_flow_ring_bytes",                 METRIC_GAUGE,   NULL, AT(ring_bytes),             "memory of the last seconds"},
 	{"haas_database_up",                     METRIC_GAUGE,   NULL, AT(database_up),            "1 = PostgreSQL is there"},
@@ -70,6 +83,7 @@ static void get_metrics(void *context, struct http_request *request)
 		.totals = flowd->totals,
 		.database_up = db_connected(flowd->db),
 		.ring_bytes = traffic_ring_bytes(rollup_ring(flowd->rollup)),
+		.receivers_behind = receivers_behind(flowd->receivers),
 	};
 
 	metrics_write(&body, metric_rows, COUNT_OF(metric_rows), &numbers);

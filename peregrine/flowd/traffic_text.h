@@ -16,6 +16,7 @@ enum traffic_table_kind { TABLE_SHARE, TABLE_PAIR, TABLE_FLOW, TABLE_PORT, TRAFF
 /* What one transaction writes. */
 struct traffic_batch {
 	enum traffic_step step;
+	uint64_t number;            /* among those of this life: a bucket may come in parts */
 	int64_t at_s, from_s, to_s; /* the bucket, and what of it was collected */
 	char at_text[CLOCK_TEXT_SIZE];
 	uint64_t bytes, unattributed_bytes, lost_bytes;

@@ -28,6 +28,7 @@ struct traffic_writer {
 	struct traffic_writer_options options;
 	struct traffic_writer_counts counts;
 	struct waiting_batch *first, **last;
+	uint64_t put; /* batches taken so far */
 
 	/* Under way: the worker's until it is done. */
 	struct waiting_batch *current;
@@ -50,16 +51,19 @@ static int failed(struct traffic_writer *writer, int rc, const PGresult *result)
 	return rc;
 }
 
-/* A refusal that a second attempt would meet again: the rows are wrong, not the time. */
+/* By SQLSTATE (PostgreSQL 15, appendix A). Rows that are wrong stay wrong; whatever else is the
+ * matter may be over by the next attempt. */
 static int rc_of(const PGresult *result)
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
-	if (state && (!strncmp(state, "22", 2) || !strncmp(state, "42", 2)))
-		return E_INVALID;
-	if (state && !strncmp(state, "23", 2))
+	if (!state)
+		return E_UNAVAILABLE;
+	if (!strcmp(state, "23505")) /* unique_violation: the batch's number is there already */
 		return E_CONFLICT;
-	return E_UNAVAILABLE;
+	if (!strcmp(state, "23514")) /* check_violation: no partition has that time */
+		return E_NOT_FOUND;
+	return !strncmp(state, "22", 2) || !strncmp(state, "23", 2) ? E_INVALID : E_UNAVAILABLE;
 }
 
 static int run(struct traffic_writer *writer, const char *sql, const char *const params[],
@@ -116,20 +120,18 @@ static int copy(struct traffic_writer *writer, enum traffic_table_kind table,
 /* First of all, so that a batch which is there already is refused before its rows are sent. */
 static int mark(struct traffic_writer *writer, const struct traffic_batch *batch)
 {
-	char texts[6][32];
-	const char *params[] = {texts[0], texts[1], writer->options.name,
-				texts[2], texts[3], texts[4],
-				texts[5], NULL};
-	char lost[32];
+	char texts[7][32], name[192];
+	const char *params[] = {texts[0], texts[1], name,     texts[2],
+				texts[3], texts[4], texts[5], texts[6]};
 
+	(void)text_format(name, sizeof(name), "%s:%" PRIu64, writer->options.name, batch->number);
 	(void)text_format(texts[0], sizeof(texts[0]), "%d", traffic_step_seconds[batch->step]);
 	(void)text_format(texts[1], sizeof(texts[1]), "%" PRId64, batch->at_s);
 	(void)text_format(texts[2], sizeof(texts[2]), "%" PRId64, batch->from_s);
 	(void)text_format(texts[3], sizeof(texts[3]), "%" PRId64, batch->to_s);
 	(void)text_format(texts[4], sizeof(texts[4]), "%" PRIu64, batch->bytes);
 	(void)text_format(texts[5], sizeof(texts[5]), "%" PRIu64, batch->unattributed_bytes);
-	(void)text_format(lost, sizeof(lost), "%" PRIu64, batch->lost_bytes);
-	params[7] = lost;
+	(void)text_format(texts[6], sizeof(texts[6]), "%" PRIu64, batch->lost_bytes);
 	return run(writer,
 		   "insert into haas.traffic_bucket (step, at, writer, from_at, to_at, bytes,"
 		   " unattributed_bytes, lost_bytes) values ($1::int, to_timestamp($2::bigint), $3,"
@@ -152,6 +154,22 @@ static int write_batch(struct traffic_writer *writer, const struct traffic_batch
 	return rc;
 }
 
+/* Partitions are made a little ahead of now: a batch of before a long absence may have none. */
+static int write_with_partitions(struct traffic_writer *writer, const struct traffic_batch *batch)
+{
+	const char *params[] = {batch->at_text};
+	int rc = write_batch(writer, batch);
+
+	if (rc != E_NOT_FOUND)
+		return rc;
+	rc = run(writer, "rollback", NULL, 0);
+	if (!rc)
+		rc = run(writer, "select haas.traffic_partitions_turn($1::timestamptz)", params, 1);
+	if (!rc)
+		rc = write_batch(writer, batch);
+	return rc == E_NOT_FOUND ? E_INVALID : rc;
+}
+
 static void work(void *context)
 {
 	struct traffic_writer *writer = context;
@@ -167,7 +185,7 @@ static void work(void *context)
 		writer->rc = failed(writer, E_UNAVAILABLE, NULL);
 		return;
 	}
-	writer->rc = write_batch(writer, &writer->current->batch);
+	writer->rc = write_with_partitions(writer, &writer->current->batch);
 	/* The connection is as good as new only outside of a transaction. */
 	if (writer->rc) {
 		PQfinish(writer->connection);
@@ -339,6 +357,7 @@ void traffic_writer_put(struct traffic_writer *writer, struct traffic_batch *bat
 		return;
 	}
 	*waiting = (struct waiting_batch){.batch = *batch};
+	waiting->batch.number = writer->put++;
 	*batch = (struct traffic_batch){0};
 	*writer->last = waiting;
 	writer->last = &waiting->next;

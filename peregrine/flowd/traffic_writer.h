@@ -18,7 +18,7 @@ struct traffic_writer;
 
 struct traffic_writer_options {
 	const char *conninfo;
-	const char *name;   /* of this collector's life: traffic_bucket.writer */
+	const char *name;   /* of this collector's life: the begin of traffic_bucket.writer */
 	size_t waiting_max; /* bytes of batches that wait */
 	int64_t retry_ms;
 };

@@ -113,13 +113,12 @@ class Collector:
     def start(self):
         log = open(self.log, "a")
         self.process = subprocess.Popen([FLOWD, "--config", self.conf], stdout=log, stderr=log)
-        wait(10, "flowd answers", lambda: self.socket.exists() and self.healthy())
-        wait(10, "flowd knows the switches", lambda: self.metric("haas_flow_binding_reads_total") > 0)
-        time.sleep(1.2)  # receivers take the directory with their next second
+        wait(60, "flowd answers", lambda: self.socket.exists() and self.healthy())
+        wait(60, "flowd knows the switches", lambda: self.metric("haas_flow_binding_reads_total") > 0 and self.metric("haas_flow_receivers_behind") == 0)
 
     def stop(self, how):
         self.process.send_signal(how)
-        code = self.process.wait(20)
+        code = self.process.wait(60)
         self.process = None
         return code
 

@@ -145,8 +145,3 @@ const struct port_sums *port_counters_take(struct port_counters *counters, uint3
 	state->sums[step] = (struct port_sums){0};
 	return &state->taken;
 }
-
-size_t port_counters_places(const struct port_counters *counters)
-{
-	return counters->count;
-}

@@ -60,4 +60,3 @@ const struct port_rates *port_counters_rates(const struct port_counters *counter
 /* The sums of one step since it was last taken; NULL = none. Then they are empty. */
 const struct port_sums *port_counters_take(struct port_counters *counters, uint32_t place,
 					   enum traffic_step step);
-size_t port_counters_places(const struct port_counters *counters);

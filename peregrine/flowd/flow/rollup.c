@@ -35,6 +35,7 @@ struct rollup {
 	int64_t *ingress_seen_s; /* per agent: when it last sampled at an ingress */
 
 	int64_t second_s; /* being gathered; 0 = none */
+	int64_t last_s;   /* the last one that was begun */
 	struct traffic_set second;
 	struct traffic_ring *ring;
 	struct bucket buckets[TRAFFIC_STEP_COUNT];
@@ -272,14 +273,15 @@ static void close_second(struct rollup *rollup)
 }
 
 /* Hands out what ended before `now_s` and begins what it is in. The shortest first: its traffic
- * is the last part of the longer one that may end with it. */
-static void turn_buckets(struct rollup *rollup, int64_t now_s)
+ * is the last part of the longer one that may end with it. To an earlier bucket only when the clock
+ * was set back: a tick looks a little behind the clock. */
+static void turn_buckets(struct rollup *rollup, int64_t now_s, bool set_back)
 {
 	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++) {
 		struct bucket *bucket = &rollup->buckets[step];
 		int64_t at_s = begin_of(now_s, step);
 
-		if (at_s == bucket->at_s)
+		if (at_s == bucket->at_s || (at_s < bucket->at_s && !set_back))
 			continue;
 		close_bucket(rollup, step, bucket->partial);
 		/* Begun late when the clock jumped into the middle of it. */
@@ -293,12 +295,14 @@ void rollup_tick(struct rollup *rollup, int64_t now_s)
 	if (rollup->second_s && now_s > rollup->second_s)
 		close_second(rollup);
 	if (!rollup->second_s)
-		turn_buckets(rollup, now_s);
+		turn_buckets(rollup, now_s, false);
 }
 
 static void open_second(struct rollup *rollup, int64_t at_s)
 {
-	if (rollup->second_s && at_s < rollup->second_s - CLOCK_BACK_S) {
+	bool set_back = at_s < rollup->last_s - CLOCK_BACK_S;
+
+	if (set_back) {
 		rollup->counts.clock_jumps++;
 		close_second(rollup);
 	} else if (rollup->second_s && at_s < rollup->second_s) {
@@ -308,8 +312,8 @@ static void open_second(struct rollup *rollup, int64_t at_s)
 		close_second(rollup);
 	}
 	if (!rollup->second_s) {
-		turn_buckets(rollup, at_s);
-		rollup->second_s = at_s;
+		turn_buckets(rollup, at_s, set_back);
+		rollup->second_s = rollup->last_s = at_s;
 	}
 }
 

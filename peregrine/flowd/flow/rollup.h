@@ -29,8 +29,7 @@ struct rollup_options {
 typedef void (*bucket_fn)(void *context, enum traffic_step step, int64_t at_s, bool partial,
 			  const struct traffic_set *set);
 
-/* What the shares of the last closed second were by: of all bytes counted once (entered at an edge
- * port or, on switches without one, left). */
+/* Since the start. Bytes are those of all samples, wherever a frame was sampled on its way. */
 struct rollup_counts {
 	uint64_t bytes_by[ATTRIBUTION_BY_COUNT];
 	uint64_t bytes_for[ATTRIBUTION_REASON_COUNT]; /* index REASON_NONE: attributed */

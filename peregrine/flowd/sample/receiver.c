@@ -452,6 +452,15 @@ void receivers_stop(struct receivers *receivers)
 	free(receivers);
 }
 
+unsigned receivers_behind(const struct receivers *receivers)
+{
+	unsigned behind = 0;
+
+	for (unsigned i = 0; i < receivers->count; i++)
+		behind += atomic_load(&receivers->receivers[i].next) != NULL;
+	return behind;
+}
+
 uint16_t receivers_port(const struct receivers *receivers)
 {
 	return receivers->port;

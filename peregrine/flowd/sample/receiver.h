@@ -44,6 +44,8 @@ void receiver_return(struct receivers *receivers, unsigned receiver, struct harv
 /* Makes another directory the one to ask, at the next second; owned from now on. Agents keep their
  * numbers as long as the daemon runs: harvests under way were made with the old one. */
 MUST_USE int receivers_use(struct receivers *receivers, struct agent_directory *directory);
+/* How many have yet to take the directory that receivers_use made theirs. */
+unsigned receivers_behind(const struct receivers *receivers);
 uint16_t receivers_port(const struct receivers *receivers);
 /* What the sockets' queues hold at most, as the kernel granted it. */
 int receivers_buffer(const struct receivers *receivers);

@@ -1,0 +1,166 @@
+// links: peregrine_flow
+/* Time through the rollup: whatever the clock and the threads do, each harvest is in one bucket. */
+#include "common/base/macros.h"
+
+#include "peregrine/flowd/flow/rollup.h"
+#include "tests/support/cmocka.h"
+
+#define SECOND INT64_C(1000000)
+
+static const struct switch_row one_switch = {.id = 1, .name = "leaf1", .fabric = 1, .agent = 0};
+static const struct port_row one_port = {
+	.switch_id = 1, .name = "p1", .lag = "", .if_index = 1, .kind = PORT_KIND_EDGE};
+static const struct network_row one_network = {
+	.id = 1, .name = "red", .tenant = 1, .tenant_name = "acme"};
+static const struct port_binding_row one_binding = {
+	.switch_id = 1, .port = "p1", .network = 1, .from_us = 0, .to_us = INT64_MAX};
+static const struct attribution_rows rows = {
+	.switches = &one_switch,
+	.switch_count = 1,
+	.ports = &one_port,
+	.port_count = 1,
+	.networks = &one_network,
+	.network_count = 1,
+	.port_bindings = &one_binding,
+	.port_binding_count = 1,
+};
+static const struct rollup_options options = {
+	.ring_seconds = 5,
+	.second = {.shares = 16, .pairs = 16, .flows = 16, .pairs_kept = 4, .flows_kept = 4},
+	.kept = {.shares = 16, .pairs = 16, .flows = 16, .pairs_kept = 4, .flows_kept = 4},
+	.bucket = {.shares = 16, .pairs = 16, .flows = 16, .pairs_kept = 4, .flows_kept = 4},
+};
+
+struct bucket_seen {
+	int64_t at_s;
+	uint64_t bytes;
+	bool partial;
+};
+
+struct site {
+	struct attribution_index *index;
+	struct rollup *rollup;
+	struct flow_table flows;
+	struct bucket_seen minutes[8];
+	size_t minute_count;
+};
+
+static void on_bucket(void *context, enum traffic_step step, int64_t at_s, bool partial,
+		      const struct traffic_set *set)
+{
+	struct site *site = context;
+	struct bucket_seen *seen = &site->minutes[site->minute_count];
+
+	if (step != STEP_MINUTE)
+		return;
+	assert_true(site->minute_count++ < COUNT_OF(site->minutes));
+	*seen = (struct bucket_seen){.at_s = at_s, .partial = partial};
+	for (uint32_t i = 0; i < set->share_table.count; i++)
+		seen->bytes += set->shares[i].sums.bytes;
+}
+
+static void site_start(struct site *site, int64_t now_s)
+{
+	*site = (struct site){0};
+	assert_int_equal(attribution_index_new(&rows, &site->index), 0);
+	assert_int_equal(rollup_new(&options, now_s, on_bucket, site, &site->rollup), 0);
+	assert_int_equal(rollup_use(site->rollup, site->index), 0);
+	assert_int_equal(flow_table_init(&site->flows, 8), 0);
+}
+
+static void site_end(struct site *site)
+{
+	rollup_free(site->rollup);
+	attribution_index_free(site->index);
+	flow_table_done(&site->flows);
+}
+
+/* One packet of so many bytes, told within second `at_s`. */
+static void take(struct site *site, int64_t at_s, uint64_t bytes)
+{
+	struct harvest harvest = {.from_us = at_s * SECOND, .until_us = at_s * SECOND + 10};
+	struct flow_key key = {.agent = 0, .input = 1, .output = PORT_DISCARDED};
+
+	flow_table_clear(&site->flows);
+	flow_table_add_sum(&site->flows, &key, 0, 1, bytes, 1);
+	harvest.flows = site->flows;
+	rollup_take(site->rollup, &harvest);
+}
+
+static void check_minute(const struct site *site, size_t i, int64_t at_s, uint64_t bytes)
+{
+	assert_true(i < site->minute_count);
+	assert_int_equal(site->minutes[i].at_s, at_s);
+	assert_int_equal(site->minutes[i].bytes, bytes);
+}
+
+/* A harvest of the new minute comes before the tick that still looks a second back: the new bucket
+ * stays, and is not handed out empty. */
+static void a_tick_that_looks_back_does_not_turn_back(void **state)
+{
+	struct site site;
+
+	(void)state;
+	site_start(&site, 60);
+	take(&site, 119, 100);
+	take(&site, 120, 10);
+	rollup_tick(site.rollup, 119);
+	rollup_tick(site.rollup, 121);
+	take(&site, 121, 1);
+	rollup_tick(site.rollup, 181);
+	rollup_flush(site.rollup);
+	assert_int_equal(site.minute_count, 3);
+	check_minute(&site, 0, 60, 100);
+	check_minute(&site, 1, 120, 11);
+	check_minute(&site, 2, 180, 0);
+	site_end(&site);
+}
+
+/* A receiver that was late tells of a second, and of a minute, that is over. */
+static void a_late_harvest_is_counted_a_little_later(void **state)
+{
+	struct site site;
+
+	(void)state;
+	site_start(&site, 60);
+	take(&site, 119, 100);
+	rollup_tick(site.rollup, 120);
+	take(&site, 119, 10);
+	take(&site, 121, 1);
+	rollup_flush(site.rollup);
+	assert_int_equal(site.minute_count, 2);
+	check_minute(&site, 0, 60, 100);
+	check_minute(&site, 1, 120, 11);
+	site_end(&site);
+}
+
+/* Set back by hours: what was gathered is handed out, and the same minutes may come again. */
+static void a_clock_that_is_set_back_loses_nothing(void **state)
+{
+	struct site site;
+
+	(void)state;
+	site_start(&site, 7200);
+	take(&site, 7200, 100);
+	take(&site, 3660, 10);
+	take(&site, 7200, 1);
+	rollup_flush(site.rollup);
+	assert_int_equal(rollup_counts(site.rollup).clock_jumps, 1);
+	assert_int_equal(site.minute_count, 3);
+	check_minute(&site, 0, 7200, 100);
+	check_minute(&site, 1, 3660, 10);
+	check_minute(&site, 2, 7200, 1);
+	assert_true(site.minutes[2].partial);
+	site_end(&site);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_tick_that_looks_back_does_not_turn_back),
+		cmocka_unit_test(a_late_harvest_is_counted_a_little_later),
+		cmocka_unit_test(a_clock_that_is_set_back_loses_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
