@@ -108,6 +108,7 @@ static bool read_disk(const struct agent_env *env, const char *name, struct disk
 	disk.removable = sysfs_int(env, 0, "/sys/block/%s/removable", name) != 0;
 	disk.read_only = sysfs_int(env, 0, "/sys/block/%s/ro", name) != 0;
 	disk.usb = is_usb(env, name);
+	disk.rotational = sysfs_int(env, 0, "/sys/block/%s/queue/rotational", name) != 0;
 	(void)sysfs_line(env, disk.model, sizeof(disk.model), "/sys/block/%s/device/model", name);
 	(void)sysfs_line(env, disk.serial, sizeof(disk.serial), "/sys/block/%s/device/serial",
 			 name);

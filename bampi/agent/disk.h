@@ -24,6 +24,7 @@ struct disk {
 	bool removable;
 	bool read_only;
 	bool usb;
+	bool rotational; /* it seeks: a hard disk */
 };
 
 const char *disk_kind_text(enum disk_kind kind);

@@ -107,6 +107,7 @@ static int add_disks(const struct agent_env *env, struct text *data)
 		json_string(data, "kind", disk_kind_text(disks[i].kind));
 		json_bool(data, "removable", disks[i].removable || disks[i].usb);
 		json_bool(data, "read_only", disks[i].read_only);
+		json_bool(data, "rotational", disks[i].rotational);
 		json_end_object(data);
 	}
 	json_end_array(data);

@@ -136,7 +136,10 @@ MUST_USE int watch_deployments(struct haasctl *haasctl, const struct command_inp
  * is its path. */
 MUST_USE int watch_pdci(struct haasctl *haasctl, const struct command_input *input,
 			const char *target);
-/* pdci_cli.c: "NIC:NETWORK[:MODE]" (`separator` ':') as an object. EXIT_OK, or the error told. */
+/* pdci_ask_cli.c: the body of POST /pdcis. EXIT_OK, or the error told. */
+MUST_USE int pdci_create_body(struct text *body, const struct command_input *input);
+/* pdci_ask_cli.c: "NIC:NETWORK[:MODE]" (`separator` ':') as an object. EXIT_OK, or the error told.
+ */
 MUST_USE int haasctl_add_nic(struct text *body, const char *word, char separator);
 /* network_cli.c: rows of the noun port stand together in cable_cli.c. */
 int haasctl_port_park(void *context, const struct command_input *input);

@@ -29,6 +29,12 @@ static const struct member_row group_members[] = {
 	{"image", MEMBER_IMAGE, MEMBER_REQUIRED, 0, 0,              NULL},
 	{"nics",  MEMBER_LIST,  0,               0, PDCI_NICS_MAX,  NULL},
 	{"bonds", MEMBER_LIST,  0,               0, PDCI_BONDS_MAX, NULL},
+	{"disks", MEMBER_OBJECT, 0,              0, 0,              NULL},
+};
+static const struct member_row disk_members[] = {
+	{"count",      MEMBER_INT,  0, 1, PDCI_DISKS_MAX,      NULL},
+	{"min_bytes",  MEMBER_INT,  0, 1, PDCI_DISK_SIZE_MAX,  NULL},
+	{"rotational", MEMBER_BOOL, 0, 0, 0,                   NULL},
 };
 static const struct member_row bond_members[] = {
 	{"name", MEMBER_TEXT, MEMBER_REQUIRED, 1, 15,                  NULL},
@@ -309,6 +315,13 @@ void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors
 	check_params(body, errors);
 	if (json_is_array(groups))
 		objects_check(groups, group_members, COUNT_OF(group_members), "/groups", errors);
+	for (size_t i = 0; i < json_array_size(groups); i++) {
+		json_t *disks = json_object_get(json_array_get(groups, i), "disks");
+
+		pointer_of("/groups", i, "/disks", path);
+		if (json_is_object(disks))
+			members_check(disks, disk_members, COUNT_OF(disk_members), path, errors);
+	}
 	if (errors->count > 0)
 		return; /* what follows takes the kinds for granted */
 	pdci_volumes_check(json_object_get(body, "volumes"), errors);

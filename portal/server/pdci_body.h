@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/http/json_reader.h"
 
@@ -14,6 +15,8 @@
 #define PDCI_NICS_MAX      64
 #define PDCI_BONDS_MAX     8
 #define PDCI_BOND_NICS_MAX 8
+#define PDCI_DISKS_MAX     256
+#define PDCI_DISK_SIZE_MAX ((int64_t)1 << 60)
 
 /* Says in `errors` what is wrong. `tenant_needed`: nobody else says whose it is. */
 void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors);

@@ -103,6 +103,20 @@ static void check_bonds(const json_t *bonds, const json_t *nics)
 	}
 }
 
+/* Within the limits, and read as asked for. */
+static void check_disks(const json_t *disks, const struct alloc_disks_wanted *read)
+{
+	const json_t *count = json_object_get(disks, "count");
+	const json_t *bytes = json_object_get(disks, "min_bytes");
+	const json_t *rotational = json_object_get(disks, "rotational");
+
+	assert(read->count <= PDCI_DISKS_MAX && PDCI_DISKS_MAX == ALLOC_DISKS_MAX);
+	assert(read->count == (disks ? count ? (unsigned)json_integer_value(count) : 1 : 0));
+	assert(read->min_bytes == (uint64_t)json_integer_value(bytes));
+	assert((read->kind == ALLOC_DISK_ROTATING) == json_is_true(rotational));
+	assert((read->kind == ALLOC_DISK_FLASH) == json_is_false(rotational));
+}
+
 static void check_prefixes(const json_t *networks)
 {
 	for (size_t i = 0; i < json_array_size(networks); i++) {
@@ -149,6 +163,7 @@ static void check_accepted(json_t *body)
 		       (unsigned)json_integer_value(json_object_get(group, "count")));
 		check_nics(body, json_object_get(group, "nics"));
 		check_bonds(json_object_get(group, "bonds"), json_object_get(group, "nics"));
+		check_disks(json_object_get(group, "disks"), &request.groups[i].disks);
 	}
 	json_decref(again);
 	free(text);

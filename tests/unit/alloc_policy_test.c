@@ -306,6 +306,140 @@ static void nics_that_do_not_fit(void **state)
 	assert_true(answer.feasible);
 }
 
+/* --- local disks --- */
+
+#define TB ((uint64_t)1000000000000)
+
+static void disks_are_read(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t count;
+	} cases[] = {
+		{"", 0},
+		{"1f", 1},
+		{"1f 2r 3u", 3},
+		{"1f  2r", 1},
+		{"1x", 0},
+		{"1", 0},
+		{"f", 0},
+		{"-1f", 0},
+		{"1f 2", 1},
+		{"1f,2r", 1},
+		{"99999999999999999999999999f", 1},
+	};
+	struct alloc_disk disks[2];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		assert_int_equal(alloc_disks_parse(cases[i].text, disks, 2), cases[i].count);
+	assert_int_equal(alloc_disks_parse("480103981056f 4000787030016r 512u", disks, 2), 3);
+	assert_int_equal(disks[0].size_bytes, 480103981056);
+	assert_int_equal(disks[0].kind, ALLOC_DISK_FLASH);
+	assert_int_equal(disks[1].size_bytes, 4000787030016);
+	assert_int_equal(disks[1].kind, ALLOC_DISK_ROTATING);
+	assert_int_equal(alloc_disks_parse("1f 2r", NULL, 0), 2);
+}
+
+static void disks_that_are_asked_for(void **state)
+{
+	static const struct {
+		const char *disks; /* NULL: no inventory */
+		struct alloc_disks_wanted wanted;
+		const char *refusal; /* NULL: it has them */
+	} cases[] = {
+		{NULL, {0, 0, 0}, NULL},
+		{NULL, {1, 0, 0}, "has no inventory: its disks are not known"},
+		{"", {0, 0, 0}, NULL},
+		{"", {1, 0, 0}, "has 0 of 1 local disks"},
+		{"1f", {1, 0, 0}, NULL},
+		{"1f 1f", {3, 0, 0}, "has 2 of 3 local disks"},
+		{"2000398934016r 480103981056f", {1, 2 * TB, 0}, NULL},
+		{"2000398934016r", {1, 2000398934016, 0}, NULL},
+		{"2000398934016r",
+		 {1, 2000398934017, 0},
+		 "has 0 of 1 local disks of at least 1.8 TiB"},
+		{"2199023255551f 1f",
+		 {2, (uint64_t)2 << 40, 0},
+		 "has 0 of 2 local disks of at least 2 TiB"},
+		{"2000398934016r 480103981056f",
+		 {1, TB, ALLOC_DISK_FLASH},
+		 "has 0 of 1 local flash disks of at least 931.3 GiB"},
+		{"2000398934016r 480103981056f", {1, 0, ALLOC_DISK_FLASH}, NULL},
+		{"2000398934016r 480103981056f",
+		 {2, 0, ALLOC_DISK_ROTATING},
+		 "has 1 of 2 local rotating disks"},
+		{"2000398934016u", {1, TB, 0}, NULL},
+		{"2000398934016u",
+		 {1, TB, ALLOC_DISK_FLASH},
+		 "has disks of a kind that is not known (inspect it)"},
+		{"480103981056u",
+		 {1, TB, ALLOC_DISK_FLASH},
+		 "has 0 of 1 local flash disks of at least 931.3 GiB"},
+		{"2000398934016u 2000398934016f", {1, TB, ALLOC_DISK_FLASH}, NULL},
+		{"2000398934016u 2000398934016f",
+		 {3, TB, ALLOC_DISK_FLASH},
+		 "has 1 of 3 local flash disks of at least 931.3 GiB"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct alloc_disk list[4];
+		struct alloc_disks disks = {cases[i].disks != NULL, list, 0};
+		char room[96];
+		const char *why;
+
+		disks.count = alloc_disks_parse(cases[i].disks ? cases[i].disks : "", list, 4);
+		why = alloc_disks_refusal(&disks, &cases[i].wanted, room, sizeof(room));
+		if (cases[i].refusal)
+			assert_string_equal(why ? why : "(fits)", cases[i].refusal);
+		else
+			assert_null(why);
+	}
+}
+
+/* Who has the disks is taken; who has not is told why, to a tenant without names. */
+static void nodes_are_chosen_by_their_disks(void **state)
+{
+	const struct alloc_disk large = {4 * TB, ALLOC_DISK_ROTATING};
+	const struct alloc_disk small = {TB, ALLOC_DISK_FLASH};
+	const struct alloc_disk both[] = {large, small};
+	struct alloc_node nodes[] = {
+		free_node("a", "gpu", "r1", "l"), free_node("b", "gpu", "r1", "l"),
+		free_node("c", "gpu", "r1", "l"), free_node("d", "gpu", "r1", "l"),
+		free_node("e", "gpu", "r1", "l"),
+	};
+	const struct alloc_group groups[] = {
+		{.class = "gpu", .count = 1, .firmwares = ANY_FIRMWARE},
+		{.class = "gpu", .count = 3, .firmwares = ANY_FIRMWARE, .disks = {1, 2 * TB, 0}},
+	};
+	const struct alloc_request request = {groups, COUNT_OF(groups), ALLOC_NEAR};
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+	CLEANUP(text_done) struct text named = {0};
+	CLEANUP(text_done) struct text told = {0};
+
+	(void)state;
+	nodes[0].disks = (struct alloc_disks){true, both, 2};
+	nodes[1].disks = (struct alloc_disks){true, &small, 1};
+	nodes[2].disks = (struct alloc_disks){true, &large, 1};
+	nodes[4].disks = (struct alloc_disks){true, &large, 1};
+	nodes[4].state = NODE_ACTIVE;
+	choose(nodes, COUNT_OF(nodes), groups, COUNT_OF(groups), ALLOC_NEAR, &answer);
+	assert_false(answer.feasible);
+	expect_picks(nodes, &answer, "0:b 1:a 1:c"); /* b: all that it can be had for */
+	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, 9, &named);
+	assert_string_equal(text_get(&named),
+			    "group 2 (class gpu): 2 of 3, b has 0 of 1 local disks of at least "
+			    "1.8 TiB, d has no inventory: its disks are not known, e is active");
+	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, 0, &told);
+	assert_string_equal(text_get(&told), "group 2 (class gpu): 2 of 3; disks: too few, too "
+					     "small or of another kind");
+	alloc_answer_done(&answer);
+	nodes[4].state = NODE_FREE;
+	choose(nodes, COUNT_OF(nodes), groups, COUNT_OF(groups), ALLOC_NEAR, &answer);
+	assert_true(answer.feasible);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +451,9 @@ int main(void)
 		cmocka_unit_test(nonsense_is_refused_and_nothing_is_infeasible),
 		cmocka_unit_test(choices_hold_for_any_site),
 		cmocka_unit_test(nics_that_do_not_fit),
+		cmocka_unit_test(disks_are_read),
+		cmocka_unit_test(disks_that_are_asked_for),
+		cmocka_unit_test(nodes_are_chosen_by_their_disks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,7 @@ const char *alloc_refusal(const struct alloc_node *node, const struct alloc_grou
 			  size_t room)
 {
 	size_t fit = fit_of(node, group);
+	const char *why;
 
 	if (group->class[0] && strcmp(node->class, group->class) != 0)
 		return "is of another class";
@@ -69,6 +70,9 @@ const char *alloc_refusal(const struct alloc_node *node, const struct alloc_grou
 		return "does not boot the image (firmware)";
 	if (fit < COUNT_OF(fit_refusals))
 		return fit_refusals[fit].text;
+	why = alloc_disks_refusal(&node->disks, &group->disks, ret, room);
+	if (why)
+		return why;
 	if (node->label[0]) {
 		(void)text_format(ret, room, "has health label %s", node->label);
 		return ret;
@@ -412,6 +416,23 @@ static void add_fits(const struct alloc_node nodes[], size_t count, const struct
 	}
 }
 
+/* Once, when there are nodes that only their disks speak against. */
+static void add_disks(const struct alloc_node nodes[], size_t count,
+		      const struct alloc_group *group, struct text *ret)
+{
+	struct alloc_group any = *group;
+	char room[96];
+
+	any.disks.count = 0;
+	for (size_t i = 0; group->disks.count > 0 && i < count; i++) {
+		if (alloc_refusal(&nodes[i], &any, room, sizeof(room)) ||
+		    !alloc_refusal(&nodes[i], group, room, sizeof(room)))
+			continue;
+		text_add(ret, "; disks: too few, too small or of another kind");
+		return;
+	}
+}
+
 void alloc_reasons(const struct alloc_node nodes[], size_t count,
 		   const struct alloc_request *request, const struct alloc_answer *answer,
 		   unsigned names, struct text *ret)
@@ -426,8 +447,10 @@ void alloc_reasons(const struct alloc_node nodes[], size_t count,
 		text_addf(ret, "%sgroup %zu (%s%s): %u of %u", ret->size ? "; " : "", g + 1,
 			  group->class[0] ? "class " : "any class", group->class, answer->got[g],
 			  group->count);
-		if (names == 0)
+		if (names == 0) {
 			add_fits(nodes, count, group, ret);
+			add_disks(nodes, count, group, ret);
+		}
 		for (size_t i = 0; names > 0 && i < count; i++) {
 			char room[96];
 			const char *why = alloc_refusal(&nodes[i], group, room, sizeof(room));

@@ -11,6 +11,8 @@
 #include "common/base/text.h"
 #include "common/model/vocabulary.h"
 
+#include "bampi/control/alloc/alloc_disk_policy.h"
+
 #define ALLOC_GROUPS_MAX 16
 
 enum alloc_spread {
@@ -38,6 +40,7 @@ struct alloc_node {
 	/* Per group of the request, by its place: can its NICs be what the group asks for? Letters
 	 * of node_fits (db/schema); '-' and 0 = yes. */
 	char fits[ALLOC_GROUPS_MAX + 1];
+	struct alloc_disks disks; /* borrowed */
 };
 
 struct alloc_group {
@@ -45,6 +48,7 @@ struct alloc_group {
 	unsigned count;     /* 1 or more */
 	unsigned firmwares; /* bits 1 << enum node_firmware that its image boots under */
 	size_t place;       /* in the request; below ALLOC_GROUPS_MAX */
+	struct alloc_disks_wanted disks; /* of each node */
 };
 
 struct alloc_request {
@@ -73,15 +77,15 @@ void alloc_answer_done(struct alloc_answer *answer);
 MUST_USE int alloc_choose(const struct alloc_node nodes[], size_t count,
 			  const struct alloc_request *request, struct alloc_answer *ret);
 
-/* Why this node cannot be in this group; NULL when it can. Static but for the label, which is
- * written to `room`. A node of another class has "another class". */
+/* Why this node cannot be in this group; NULL when it can. Static but for label and disks, which
+ * are written to `ret`. A node of another class has "another class". */
 const char *alloc_refusal(const struct alloc_node *node, const struct alloc_group *group, char *ret,
 			  size_t room);
 
 /* "group 1 (class gpu): 2 of 3; n4 is active, n5 is dirty, and 7 more" for each group that falls
  * short, at most `names` nodes named each; 0 names none, does not tell how many there are, and says
- * once what speaks against NICs: "group 1 (class gpu): 0 of 2; NICs: a bond ends at two switches".
- */
+ * once what speaks against NICs and disks: "group 1 (class gpu): 0 of 2; NICs: a bond ends at two
+ * switches; disks: too few or too small". */
 void alloc_reasons(const struct alloc_node nodes[], size_t count,
 		   const struct alloc_request *request, const struct alloc_answer *answer,
 		   unsigned names, struct text *ret);

@@ -7,6 +7,27 @@
 
 #define COUNT_MAX 4096
 
+/* Left out: nothing is asked. */
+static int read_disks(const json_t *disks, size_t index, struct alloc_disks_wanted *ret,
+		      struct problem *problem)
+{
+	struct json_reader reader = json_reader(disks);
+	const json_t *rotational = json_object_get(disks, "rotational");
+
+	*ret = (struct alloc_disks_wanted){0};
+	if (!disks)
+		return 0;
+	ret->count = (unsigned)json_get_int(&reader, "count", 1, ALLOC_DISKS_MAX, 1, false);
+	ret->min_bytes =
+		(uint64_t)json_get_int(&reader, "min_bytes", 1, PDCI_DISK_BYTES_MAX, 0, false);
+	if (json_is_boolean(rotational))
+		ret->kind = json_is_true(rotational) ? ALLOC_DISK_ROTATING : ALLOC_DISK_FLASH;
+	if (problem_is_set(&reader.problem))
+		return problem_set(problem, E_INVALID, "group %zu: disks: %s", index + 1,
+				   reader.problem.message);
+	return 0;
+}
+
 static int read_group(const json_t *group, size_t index, struct pdci_request *ret,
 		      struct problem *problem)
 {
@@ -23,7 +44,8 @@ static int read_group(const json_t *group, size_t index, struct pdci_request *re
 		       class ? class : "") ||
 	    !text_copy(ret->images[index], sizeof(ret->images[index]), image))
 		return problem_set(problem, E_INVALID, "group %zu: a name is too long", index + 1);
-	return 0;
+	return read_disks(json_object_get(group, "disks"), index, &ret->groups[index].disks,
+			  problem);
 }
 
 int pdci_request_read(const json_t *request, struct pdci_request *ret, struct problem *problem)

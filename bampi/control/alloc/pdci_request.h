@@ -8,7 +8,8 @@
 
 #include "bampi/control/alloc/alloc_policy.h"
 
-#define PDCI_IMAGE_SIZE 192
+#define PDCI_IMAGE_SIZE     192
+#define PDCI_DISK_BYTES_MAX ((int64_t)1 << 60)
 
 struct pdci_request {
 	struct alloc_group groups[ALLOC_GROUPS_MAX]; /* `firmwares` is for the caller to fill in */

@@ -62,7 +62,7 @@ MUST_USE int pdci_store_facts(struct db *db, const struct pdci_facts_ask *ask,
 /* Sets groups[].firmwares; an image that cannot be used is a problem E_NOT_FOUND. */
 void pdci_images_read(const PGresult *result, struct pdci_request *request,
 		      struct problem *ret_problem);
-/* *ret is the caller's (free). */
+/* *ret is the caller's (free), its disks with it. */
 MUST_USE int pdci_nodes_read(const PGresult *result, struct alloc_node **ret, size_t *ret_count);
 
 /* E_CONFLICT: one of them was taken meanwhile. E_STALE: the claim is another's. */
