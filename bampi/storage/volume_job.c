@@ -111,6 +111,9 @@ void volume_job_work(void *context)
 	case ACTION_DESTROY: rc = destroy(job, &problem); break;
 	case ACTION_OPEN: rc = open_volume(job, &problem); break;
 	case ACTION_ADMIT: rc = admit(job, &problem); break;
+	case ACTION_EXPEL:
+		rc = options->driver->expel(&options->place, &job->target, &problem);
+		break;
 	case ACTION_CLOSE:
 		rc = options->driver->close(&options->place, row->id,
 					    job->old_user ? job->old_user : "", &problem);

@@ -15,17 +15,12 @@ const char *const archive_state_words[ARCHIVE_STATE_COUNT + 1] = {
 };
 
 const char *const volume_action_words[ACTION_COUNT + 1] = {
-	[ACTION_NONE] = "none",
-	[ACTION_MAKE] = "make",
-	[ACTION_RESTORE] = "restore",
-	[ACTION_GROW] = "grow",
-	[ACTION_OPEN] = "open",
-	[ACTION_ADMIT] = "admit",
-	[ACTION_CLOSE] = "close",
-	[ACTION_TELL_OPEN] = "tell_open",
-	[ACTION_TELL_CLOSED] = "tell_closed",
-	[ACTION_DESTROY] = "destroy",
-	[ACTION_ARCHIVE] = "archive",
+	[ACTION_NONE] = "none",           [ACTION_MAKE] = "make",
+	[ACTION_RESTORE] = "restore",     [ACTION_GROW] = "grow",
+	[ACTION_OPEN] = "open",           [ACTION_ADMIT] = "admit",
+	[ACTION_EXPEL] = "expel",         [ACTION_CLOSE] = "close",
+	[ACTION_TELL_OPEN] = "tell_open", [ACTION_TELL_CLOSED] = "tell_closed",
+	[ACTION_DESTROY] = "destroy",     [ACTION_ARCHIVE] = "archive",
 };
 
 static enum volume_action decide_open(const struct volume_facts *facts)
@@ -33,6 +28,7 @@ static enum volume_action decide_open(const struct volume_facts *facts)
 	switch (facts->fit) {
 	case FIT_CLOSED:
 	case FIT_WRONG: return ACTION_OPEN;
+	case FIT_LONG: return ACTION_EXPEL;
 	case FIT_SHORT: return ACTION_ADMIT;
 	case FIT_RIGHT: return facts->told ? ACTION_NONE : ACTION_TELL_OPEN;
 	}

@@ -29,7 +29,8 @@ extern const char *const archive_state_words[ARCHIVE_STATE_COUNT + 1];
 /* What is open, against what shall be. */
 enum volume_fit {
 	FIT_CLOSED, /* no target of this volume */
-	FIT_WRONG,  /* another file or secret, or somebody is let in who shall not be */
+	FIT_WRONG,  /* another file or secret */
+	FIT_LONG,   /* somebody is let in, or logged in, who shall not be */
 	FIT_SHORT,  /* somebody is still to be let in */
 	FIT_RIGHT,
 };
@@ -52,6 +53,7 @@ enum volume_action {
 	ACTION_GROW,
 	ACTION_OPEN,
 	ACTION_ADMIT,
+	ACTION_EXPEL, /* whoever shall not be there any more; the others stay */
 	ACTION_CLOSE,
 	ACTION_TELL_OPEN,   /* write down to whom it is open */
 	ACTION_TELL_CLOSED, /* write down that it is closed */

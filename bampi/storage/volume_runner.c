@@ -140,6 +140,7 @@ static void on_worked(void *context)
 	struct volume_job *job = context;
 	struct volume_runner *runner = job->runner;
 	bool failed = problem_is_set(&job->done.problem);
+	bool expelled;
 	const char *action = volume_action_words[job->done.action];
 	char subject[160];
 
@@ -152,7 +153,9 @@ static void on_worked(void *context)
 		return;
 	}
 	runner->outdated |= job->done.action == ACTION_OPEN || job->done.action == ACTION_ADMIT ||
-			    job->done.action == ACTION_CLOSE;
+			    job->done.action == ACTION_EXPEL || job->done.action == ACTION_CLOSE;
+	/* Told when it is seen that nobody of them is there any more. */
+	job->silent |= !failed && job->done.action == ACTION_EXPEL;
 	rest(runner, &job->row, failed);
 	if (failed)
 		log_problem(LOG_LEVEL_WARN, subject, &job->done.problem);
@@ -160,8 +163,12 @@ static void on_worked(void *context)
 		log_info(SUBJECT, "%s: %s done", subject, action);
 	if (job->silent || volume_store_done(runner->options.db, &runner->claim, &job->row,
 					     &job->done, on_told, job) != 0) {
+		expelled = job->done.action == ACTION_EXPEL;
 		job_end(job);
-		loop_timer_arm(runner->timer, runner->options.period_ms);
+		if (expelled)
+			volume_runner_wake(runner);
+		else
+			loop_timer_arm(runner->timer, runner->options.period_ms);
 	}
 }
 
@@ -199,15 +206,6 @@ static void job_start(struct volume_job *job)
 
 /* --- deciding --- */
 
-static bool listed(const struct storage_address list[], size_t count, const char *address)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(list[i].text, address) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void target_of(const struct volume_runner *runner, const struct volume_row *row,
 		      struct storage_target *ret)
 {
@@ -222,17 +220,24 @@ static void target_of(const struct volume_runner *runner, const struct volume_ro
 static enum volume_fit fit_of(const struct volume_row *row, const struct storage_target *wanted,
 			      const struct storage_target *open)
 {
+	const struct storage_target allowed = {.addresses = row->addresses,
+					       .address_count = row->address_count};
+
 	if (!open)
 		return FIT_CLOSED;
 	if (strcmp(open->name, wanted->name) != 0 || strcmp(open->path, wanted->path) != 0 ||
 	    strcmp(open->user, wanted->user) != 0)
 		return FIT_WRONG;
 	for (size_t i = 0; i < open->address_count; i++) {
-		if (!listed(row->addresses, row->address_count, open->addresses[i].text))
-			return FIT_WRONG;
+		if (!storage_target_lists(&allowed, open->addresses[i].text))
+			return FIT_LONG;
+	}
+	for (size_t i = 0; i < open->session_count; i++) {
+		if (!storage_target_lists(&allowed, open->sessions[i].address))
+			return FIT_LONG;
 	}
 	for (size_t i = 0; i < row->address_count; i++) {
-		if (!listed(open->addresses, open->address_count, row->addresses[i].text))
+		if (!storage_target_lists(open, row->addresses[i].text))
 			return FIT_SHORT;
 	}
 	return FIT_RIGHT;

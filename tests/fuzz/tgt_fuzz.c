@@ -26,6 +26,14 @@ static void write_down(const struct storage_view *view, struct text *ret)
 		text_addf(ret, "    Account information:\n%s%s%s",
 			  target->user[0] ? "        " : "", target->user,
 			  target->user[0] ? "\n" : "");
+		text_add(ret, "    I_T nexus information:\n");
+		for (size_t j = 0; j < target->session_count; j++) {
+			text_addf(ret, "        I_T nexus: %llu\n            Connection: %u\n",
+				  (unsigned long long)target->sessions[j].number,
+				  (unsigned)target->sessions[j].connection);
+			text_addf(ret, "                IP Address: %s\n",
+				  target->sessions[j].address);
+		}
 		text_add(ret, "    ACL information:\n");
 		for (size_t j = 0; j < target->address_count; j++)
 			text_addf(ret, "        %s\n", target->addresses[j].text);
@@ -43,6 +51,12 @@ static void check(const struct storage_view *view)
 		assert(target->name[0] && strlen(target->name) < sizeof(target->name));
 		assert(strlen(target->path) < sizeof(target->path));
 		assert(!strchr(target->user, ' ') && strlen(target->user) < sizeof(target->user));
+		for (size_t j = 0; j < target->session_count; j++) {
+			const char *from = target->sessions[j].address;
+
+			assert(!from[0] || inet_pton(AF_INET, from, room) == 1 ||
+			       inet_pton(AF_INET6, from, room) == 1);
+		}
 		for (size_t j = 0; j < target->address_count; j++)
 			assert(inet_pton(AF_INET, target->addresses[j].text, room) == 1 ||
 			       inet_pton(AF_INET6, target->addresses[j].text, room) == 1);
@@ -58,6 +72,14 @@ static void same(const struct storage_view *a, const struct storage_view *b)
 		assert(strcmp(a->targets[i].path, b->targets[i].path) == 0);
 		assert(strcmp(a->targets[i].user, b->targets[i].user) == 0);
 		assert(a->targets[i].address_count == b->targets[i].address_count);
+		assert(a->targets[i].session_count == b->targets[i].session_count);
+		for (size_t j = 0; j < a->targets[i].session_count; j++) {
+			const struct storage_session *one = &a->targets[i].sessions[j];
+			const struct storage_session *two = &b->targets[i].sessions[j];
+
+			assert(one->number == two->number && one->connection == two->connection);
+			assert(strcmp(one->address, two->address) == 0);
+		}
 	}
 }
 

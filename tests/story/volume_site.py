@@ -129,13 +129,14 @@ claim = 5;
     # --- initiators
     def io(self, node, login, *commands, ok=True):
         """qemu-io as the initiator of a node; its output."""
-        user, secret, target = login
+        user, secret, target = login  # no user: without CHAP
         path = self.dir / "secret"
-        path.write_text(secret)
+        path.write_text(secret or "")
+        chap = f",user={user},password-secret=s" if user else ""
         done = subprocess.run(
             ["ip", "netns", "exec", self.names[node], "timeout", "20", "qemu-io", *[word for c in commands for word in ("-c", c)],
              "--object", f"secret,id=s,file={path}", "--image-opts",
-             f"driver=iscsi,transport=tcp,portal={NET}.1:{PORT},target={target},lun=1,user={user},password-secret=s,initiator-name=iqn.2026-11.test:{node}"],
+             f"driver=iscsi,transport=tcp,portal={NET}.1:{PORT},target={target},lun=1{chap},initiator-name=iqn.2026-11.test:{node}"],
             capture_output=True, text=True)
         path.unlink()
         text = done.stdout + done.stderr

@@ -69,6 +69,30 @@ static void request_without_text(void **state)
 	assert_true(writer.bad);
 }
 
+/* tgtadm --lld iscsi --op delete --mode conn --tid 5 --sid 1 --cid 3 */
+static void request_to_cut(void **state)
+{
+	uint8_t room[TGT_REQUEST_SIZE];
+	struct wire_writer writer = wire_writer(room, sizeof(room));
+
+	(void)state;
+	tgt_request_encode(&(struct tgt_request){.mode = TGT_CONNECTION,
+						 .op = TGT_DELETE,
+						 .target = 5,
+						 .unit = UINT64_MAX,
+						 .session = 1,
+						 .connection = 3,
+						 .text = ""},
+			   &writer);
+	assert_false(writer.bad);
+	assert_int_equal(native(room), 6);
+	assert_int_equal(native(room + 76), 5);
+	assert_int_equal(native(room + 80), 1);
+	assert_int_equal(native(room + 84), 0);
+	assert_int_equal(native(room + 96), 3);
+	assert_int_equal(native(room + 100), 0);
+}
+
 static void answer(void **state)
 {
 	const uint32_t good[] = {TGT_NO_TARGET, 8};
@@ -109,7 +133,11 @@ static const char list[] = "Target 1: iqn.2026-11.test:v1\n"
 			   "        I_T nexus: 5\n"
 			   "            Initiator: iqn.2026-11.internal.haas:node.n1 alias: none\n"
 			   "            Connection: 0\n"
-			   "                IP Address: 127.0.0.1\n"
+			   "                IP Address: ::ffff:127.0.0.1\n"
+			   "        I_T nexus: 6\n"
+			   "            Initiator: iqn.2026-11.internal.haas:node.n2 alias: none\n"
+			   "            Connection: 2\n"
+			   "                IP Address: nothing that is one\n"
 			   "    LUN information:\n"
 			   "        LUN: 0\n"
 			   "            Type: controller\n"
@@ -145,6 +173,16 @@ static void listing(void **state)
 	assert_int_equal(view.targets[1].address_count, 2);
 	assert_string_equal(view.targets[1].addresses[0].text, "10.50.0.32");
 	assert_string_equal(view.targets[1].addresses[1].text, "fd00::17");
+	assert_true(storage_target_lists(&view.targets[1], "fd00::17"));
+	assert_false(storage_target_lists(&view.targets[1], ""));
+	assert_int_equal(view.targets[0].session_count, 0);
+	assert_int_equal(view.targets[1].session_count, 2);
+	assert_int_equal(view.targets[1].sessions[0].number, 5);
+	assert_int_equal(view.targets[1].sessions[0].connection, 0);
+	assert_string_equal(view.targets[1].sessions[0].address, "127.0.0.1");
+	assert_int_equal(view.targets[1].sessions[1].number, 6);
+	assert_int_equal(view.targets[1].sessions[1].connection, 2);
+	assert_string_equal(view.targets[1].sessions[1].address, "");
 	storage_view_done(&view);
 }
 
@@ -178,9 +216,9 @@ static void bad_listings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(request),      cmocka_unit_test(request_without_text),
-		cmocka_unit_test(answer),       cmocka_unit_test(listing),
-		cmocka_unit_test(bad_listings),
+		cmocka_unit_test(request),        cmocka_unit_test(request_without_text),
+		cmocka_unit_test(request_to_cut), cmocka_unit_test(answer),
+		cmocka_unit_test(listing),        cmocka_unit_test(bad_listings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,13 +17,23 @@ const struct storage_driver *storage_driver_find(const char *name)
 void storage_target_done(struct storage_target *target)
 {
 	free(target->addresses);
+	free(target->sessions);
 	*target = (struct storage_target){0};
+}
+
+bool storage_target_lists(const struct storage_target *target, const char *address)
+{
+	for (size_t i = 0; i < target->address_count; i++) {
+		if (strcmp(target->addresses[i].text, address) == 0)
+			return true;
+	}
+	return false;
 }
 
 void storage_view_done(struct storage_view *view)
 {
 	for (size_t i = 0; i < view->count; i++)
-		free(view->targets[i].addresses);
+		storage_target_done(&view->targets[i]);
 	free(view->targets);
 	*view = (struct storage_view){0};
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,13 @@ struct storage_address {
 	char text[STORAGE_ADDRESS_SIZE];
 };
 
+/* Somebody who is logged in. */
+struct storage_session {
+	uint64_t number;
+	uint32_t connection;
+	char address[STORAGE_ADDRESS_SIZE]; /* "" = one that cannot be read */
+};
+
 /* One volume as it is, or is to be, open to nodes. */
 struct storage_target {
 	int64_t id; /* of the volume, 1..INT32_MAX: targets are numbered alike */
@@ -33,6 +41,8 @@ struct storage_target {
 	char user[STORAGE_USER_SIZE];
 	struct storage_address *addresses; /* who may log in; owned */
 	size_t address_count;
+	struct storage_session *sessions; /* as it is; owned */
+	size_t session_count;
 };
 
 struct storage_view {
@@ -42,6 +52,8 @@ struct storage_view {
 
 void storage_view_done(struct storage_view *view);
 void storage_target_done(struct storage_target *target);
+/* May it log in? By its address. */
+bool storage_target_lists(const struct storage_target *target, const char *address);
 
 struct storage_driver {
 	const char *name;
@@ -55,6 +67,10 @@ struct storage_driver {
 		    const char *secret, struct problem *problem);
 	/* Lets one more address in. */
 	int (*admit)(const struct storage_place *place, int64_t id, const char *address,
+		     struct problem *problem);
+	/* Takes out whoever is not among the target's addresses: nobody else can log in any more,
+	 * and their sessions are cut; those of the others go on. */
+	int (*expel)(const struct storage_place *place, const struct storage_target *target,
 		     struct problem *problem);
 	/* Ends the sessions and closes it; 0 when it is not open. `user` "" = none. */
 	int (*close)(const struct storage_place *place, int64_t id, const char *user,

@@ -1,7 +1,8 @@
 /* Linux tgt as the target software: a volume is target number ID with one logical unit, one account
- * (CHAP) and a list of addresses. tgt lets in whom an address OR a name of its lists fits, so only
- * addresses are listed: a name is what an initiator says of itself (docs/decision/0017). A target
- * without an address is open to nobody, which is why those come last. */
+ * (CHAP) and a list of addresses: who logs in has one of these AND the secret. tgt lets in whom an
+ * address OR a name of its lists fits, so only addresses are listed: a name is what an initiator
+ * says of itself (docs/decision/0017). A target without an address is open to nobody, which is why
+ * those come last. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,67 @@ static int tgt_admit(const struct storage_place *place, int64_t id, const char *
 	return ask(place, &request, TGT_ADDRESS_EXISTS, problem);
 }
 
+/* Ends one connection, which is a whole session: tgt allows one in each. */
+static int cut(const struct storage_place *place, int64_t id, const struct storage_session *session,
+	       struct problem *problem)
+{
+	const struct tgt_request request = {.mode = TGT_CONNECTION,
+					    .op = TGT_DELETE,
+					    .target = (int32_t)id,
+					    .unit = UINT64_MAX,
+					    .session = session->number,
+					    .connection = session->connection,
+					    .text = ""};
+	struct tgt_answer answer = {0};
+	int rc = tgt_ask(place->control, &request, &answer, NULL, problem);
+
+	/* it may have gone by itself */
+	if (rc || answer.status == TGT_OK || answer.status == TGT_NO_SESSION ||
+	    answer.status == TGT_NO_CONNECTION || answer.status == TGT_NO_TARGET)
+		return rc;
+	return problem_set(problem, E_PROTOCOL, "tgtd does not end a session: %s",
+			   tgt_status_text(answer.status));
+}
+
+static int refuse(const struct storage_place *place, int64_t id, const char *address,
+		  struct problem *problem)
+{
+	char text[STORAGE_ADDRESS_SIZE + 32];
+	const struct tgt_request request = {.mode = TGT_TARGET,
+					    .op = TGT_UNBIND,
+					    .target = (int32_t)id,
+					    .unit = UINT64_MAX,
+					    .text = text};
+
+	(void)text_format(text, sizeof(text), "initiator-address=%s", address);
+	return ask(place, &request, TGT_NO_ADDRESS, problem);
+}
+
+/* First the door, then who is inside: what logged in between is seen by the next look. */
+static int tgt_expel(const struct storage_place *place, const struct storage_target *target,
+		     struct problem *problem)
+{
+	struct storage_view view = {0};
+	int rc = tgt_look(place, &view, problem);
+
+	for (size_t i = 0; rc == 0 && i < view.count; i++) {
+		const struct storage_target *open = &view.targets[i];
+
+		if (open->id != target->id)
+			continue;
+		for (size_t j = 0; rc == 0 && j < open->address_count; j++) {
+			if (!storage_target_lists(target, open->addresses[j].text))
+				rc = refuse(place, open->id, open->addresses[j].text, problem);
+		}
+		for (size_t j = 0; rc == 0 && j < open->session_count; j++) {
+			if (!storage_target_lists(target, open->sessions[j].address))
+				rc = cut(place, open->id, &open->sessions[j], problem);
+		}
+	}
+	storage_view_done(&view);
+	return rc;
+}
+
 /* The account first: the secret of one that is there cannot be changed, so it is made anew. */
 static int give_secret(const struct storage_place *place, const struct storage_target *target,
 		       const char *secret, struct problem *problem)
@@ -145,5 +207,6 @@ const struct storage_driver tgt_driver = {
 	.look = tgt_look,
 	.open = tgt_open,
 	.admit = tgt_admit,
+	.expel = tgt_expel,
 	.close = tgt_close,
 };

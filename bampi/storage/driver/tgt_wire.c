@@ -37,9 +37,10 @@ void tgt_request_encode(const struct tgt_request *request, struct wire_writer *w
 	wire_put_zeros(writer, DRIVER_SIZE - sizeof(driver));
 	put_native_u32(writer, (uint32_t)(TGT_REQUEST_SIZE + text));
 	put_native_u32(writer, (uint32_t)request->target);
-	put_native_u64(writer, 0); /* session */
+	put_native_u64(writer, request->session);
 	put_native_u64(writer, request->unit);
-	wire_put_zeros(writer, 4 * sizeof(uint32_t)); /* connection, bus, device type, direction */
+	put_native_u32(writer, request->connection);
+	wire_put_zeros(writer, 3 * sizeof(uint32_t)); /* bus, device type, direction */
 	put_native_u32(writer, 0);                    /* pack */
 	put_native_u32(writer, request->force);
 	wire_put_bytes(writer, request->text, text);
@@ -96,13 +97,14 @@ const char *tgt_status_text(uint32_t status)
 
 /* --- the list of targets --- */
 
-enum part { PART_OTHER, PART_UNIT, PART_ACCOUNTS, PART_ADDRESSES };
+enum part { PART_OTHER, PART_UNIT, PART_ACCOUNTS, PART_ADDRESSES, PART_SESSIONS };
 
 struct list {
 	struct storage_view view;
 	struct storage_target *target; /* the one whose lines come */
 	enum part part;
-	bool data_unit; /* unit 1: 0 is tgt's own controller */
+	bool data_unit;   /* unit 1: 0 is tgt's own controller */
+	uint64_t session; /* whose lines come, PART_SESSIONS */
 };
 
 /* A growing array doubles when its count reaches a power of two. */
@@ -176,7 +178,7 @@ static bool heading(struct list *list, const char *line)
 		{"    Account information:", PART_ACCOUNTS},
 		{"    ACL information:", PART_ADDRESSES},
 		{"    LUN information:", PART_UNIT},
-		{"    I_T nexus information:", PART_OTHER},
+		{"    I_T nexus information:", PART_SESSIONS},
 		{"    System information:", PART_OTHER},
 	};
 
@@ -202,6 +204,50 @@ static int read_unit(struct list *list, const char *line)
 	return 0;
 }
 
+/* A connection begins one; its address is on the next line but is not sure to be there. */
+static int add_session(struct list *list, const char *number)
+{
+	struct storage_target *target = list->target;
+	void *sessions = target->sessions;
+	char *end;
+	unsigned long connection = strtoul(number, &end, 10);
+	int rc;
+
+	if (*end || end == number || connection > UINT32_MAX ||
+	    target->session_count >= TGT_SESSIONS_MAX)
+		return E_MALFORMED;
+	rc = grow(&sessions, target->session_count, sizeof(*target->sessions));
+	target->sessions = sessions;
+	if (rc == 0)
+		target->sessions[target->session_count++] = (struct storage_session){
+			.number = list->session, .connection = (uint32_t)connection};
+	return rc;
+}
+
+static int read_session(struct list *list, const char *line)
+{
+	static const char nexus[] = "        I_T nexus: ";
+	static const char connection[] = "            Connection: ";
+	static const char address[] = "                IP Address: ";
+	struct storage_target *target = list->target;
+	unsigned char room[sizeof(struct in6_addr)];
+	const char *word;
+
+	if (begins(line, nexus)) {
+		list->session = strtoull(line + strlen(nexus), NULL, 10);
+	} else if (begins(line, connection)) {
+		return add_session(list, line + strlen(connection));
+	} else if (begins(line, address) && target->session_count > 0) {
+		word = line + strlen(address);
+		if (begins(word, "::ffff:") && strchr(word, '.')) /* a socket for both */
+			word += strlen("::ffff:");
+		if (inet_pton(AF_INET, word, room) == 1 || inet_pton(AF_INET6, word, room) == 1)
+			(void)text_copy(target->sessions[target->session_count - 1].address,
+					STORAGE_ADDRESS_SIZE, word);
+	}
+	return 0;
+}
+
 static int read_line(struct list *list, const char *line)
 {
 	const char *word = line + strspn(line, " ");
@@ -212,6 +258,7 @@ static int read_line(struct list *list, const char *line)
 		return 0;
 	switch (list->part) {
 	case PART_UNIT: return read_unit(list, line);
+	case PART_SESSIONS: return read_session(list, line);
 	case PART_ADDRESSES: return add_address(list->target, word);
 	case PART_ACCOUNTS:
 		/* an outgoing one has " (outgoing)" behind its name */

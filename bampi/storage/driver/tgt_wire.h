@@ -17,17 +17,26 @@
 #define TGT_TEXT_MAX     ((size_t)PATH_MAX + 256)
 #define TGT_LIST_MAX     ((size_t)16 << 20) /* the longest answer that is read */
 #define TGT_TARGETS_MAX  65536
+#define TGT_SESSIONS_MAX 65536 /* of one target */
 
 /* enum tgtadm_mode, enum tgtadm_op: those we use. */
-enum tgt_mode { TGT_TARGET = 1, TGT_LOGICAL_UNIT = 2, TGT_ACCOUNT = 7 };
+enum tgt_mode {
+	TGT_TARGET = 1,
+	TGT_LOGICAL_UNIT = 2,
+	TGT_CONNECTION = 6,
+	TGT_ACCOUNT = 7,
+};
 enum tgt_op { TGT_NEW = 0, TGT_DELETE = 1, TGT_SHOW = 2, TGT_BIND = 3, TGT_UNBIND = 4 };
 
 /* enum tgtadm_errno: those that mean something to us. */
 enum tgt_status {
 	TGT_OK = 0,
 	TGT_NO_TARGET = 4,
+	TGT_NO_SESSION = 6,
+	TGT_NO_CONNECTION = 7,
 	TGT_TARGET_EXISTS = 9,
 	TGT_ADDRESS_EXISTS = 12,
+	TGT_NO_ADDRESS = 13,
 	TGT_USER_EXISTS = 14,
 	TGT_NO_USER = 15,
 };
@@ -37,6 +46,8 @@ struct tgt_request {
 	enum tgt_op op;
 	int32_t target;   /* -1 = none meant */
 	uint64_t unit;    /* UINT64_MAX = none meant */
+	uint64_t session; /* TGT_CONNECTION only, like the next */
+	uint32_t connection;
 	uint32_t force;   /* 1 = although it is in use */
 	const char *text; /* "" = none; a value must hold no comma */
 };
@@ -51,8 +62,9 @@ void tgt_request_encode(const struct tgt_request *request, struct wire_writer *w
 /* E_MALFORMED: too short, or a length below its own head. E_LIMIT: more text than is read. */
 MUST_USE int tgt_answer_decode(const void *data, size_t size, struct tgt_answer *ret);
 /* What `show` of all targets answers: number, name, file of unit 1, the first incoming account,
- * addresses. Unknown lines are passed over; names in place of addresses too. `text` needs no NUL.
- * E_MALFORMED: a target without a number or name, or something too long. -ENOMEM. */
+ * addresses, who is logged in. Unknown lines are passed over; names in place of addresses too.
+ * `text` needs no NUL. E_MALFORMED: a target without a number or name, or something too long.
+ * -ENOMEM. */
 MUST_USE int tgt_list_decode(const char *text, size_t size, struct storage_view *ret);
 /* For people; static. */
 const char *tgt_status_text(uint32_t status);
