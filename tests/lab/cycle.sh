@@ -31,7 +31,7 @@ installed_os_is_ours() {
 	[ "$(disk_file /root/.ssh/authorized_keys)" = "$ssh_key" ] || fail "the keys on the disk: $(disk_file /root/.ssh/authorized_keys)"
 	[ "$(disk_file /etc/haas/user-data)" = "$user_data" ] || fail "the user data on the disk: $(disk_file /etc/haas/user-data)"
 	rack_exec ping -c 1 -W 2 192.168.77.231 >/dev/null || fail "the OS does not have its static address: $(disk_file /etc/network/interfaces)"
-	wait_for 10 login_line || fail "the console does not show the login line of web-7"
+	wait_for 60 login_line || fail "the console does not show the login line of web-7"
 }
 
 login_line() {

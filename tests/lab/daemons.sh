@@ -76,7 +76,7 @@ daemon_signal() { # NAME SIGNAL
 
 daemon_kill() { # NAME: as a crash of the machine would
 	daemon_signal "$1" KILL
-	wait_for 5 daemon_gone "$1"
+	wait_for 30 daemon_gone "$1"
 }
 
 daemon_stop() { # NAME
@@ -95,7 +95,7 @@ daemons_start() {
 	for name in "${daemon_names[@]}"; do
 		daemon_start "$name"
 	done
-	wait_for 15 daemons_answer || {
+	wait_for 60 daemons_answer || {
 		for name in "${daemon_names[@]}"; do
 			is_alive "$state/run/$name.pid" || echo "$name ended: $(tail -n 5 "$state/log/$name.log")" >&2
 		done

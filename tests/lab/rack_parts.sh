@@ -162,12 +162,12 @@ bmc_fault() { # NODE FAULT
 		rm -f "$d/slow"
 		if is_alive "$d/bmc.pid"; then
 			kill -9 "$(cat "$d/bmc.pid")"
-			wait_for 5 bmc_gone "$d"
+			wait_for 30 bmc_gone "$d"
 		fi
 		rm -f "$d/state/ipmi_sim/$1/"lan* "$d/state/ipmi_sim/$1/"user* # what was persisted would win over the file
 		bmc_config "$d" "$([ "$2" = none ] && cat "$d/password" || echo another-password)"
 		bmc_start "$d"
-		wait_for 10 bmc_answers "$BMC_ADDRESS" || fail "$1: the BMC does not come back"
+		wait_for 60 bmc_answers "$BMC_ADDRESS" || fail "$1: the BMC does not come back"
 		;;
 	*) fail "no fault '$2'" ;;
 	esac

@@ -24,7 +24,7 @@ redfish_start() { # [VENDOR]
 	setsid ip netns exec "$HAAS_NS" "$bin/redfish_sim" --port $redfish_port --certificate "$dir/bmc.pem" --vendor "${1:-generic}" \
 		--chassis "$lab/bmc/chassis" "${operands[@]}" >"$dir/log/redfish_sim" 2>&1 </dev/null &
 	disown # it ends with the namespace
-	wait_for 10 grep -q ready "$dir/log/redfish_sim" || fail "redfish_sim does not start: $(cat "$dir/log/redfish_sim")"
+	wait_for 60 grep -q ready "$dir/log/redfish_sim" || fail "redfish_sim does not start: $(cat "$dir/log/redfish_sim")"
 }
 
 # The rack's sheet, with the other driver.

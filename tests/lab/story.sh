@@ -67,7 +67,7 @@ story_end() {
 	local name
 	for name in "${daemon_names[@]}"; do
 		daemon_signal "$name" TERM
-		wait_for 10 daemon_gone "$name" || fail "$name does not stop"
+		wait_for 60 daemon_gone "$name" || fail "$name does not stop"
 	done
 	! grep -l 'Sanitizer\|runtime error:' "$state"/log/*.log || fail "a sanitizer complains"
 	say ok

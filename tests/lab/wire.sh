@@ -8,7 +8,7 @@ wire_start() {
 		'not net 127.0.0.0/8 and (arp or icmp or ip6 or udp or tcp[tcpflags] & (tcp-syn | tcp-fin | tcp-rst) != 0)' \
 		>"$dir/log/wire" 2>&1 </dev/null &
 	disown
-	wait_for 10 grep -q 'listening on' "$dir/log/wire" || fail "the wire cannot be watched: $(cat "$dir/log/wire")"
+	wait_for 60 grep -q 'listening on' "$dir/log/wire" || fail "the wire cannot be watched: $(cat "$dir/log/wire")"
 }
 
 # The last packet may be in the middle of being written, which tcpdump complains of.

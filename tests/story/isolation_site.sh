@@ -146,7 +146,7 @@ prober_start() {
 	members
 	"$bin/prober" --members "$dir/members" --interval 100 >"$dir/prober.log" &
 	prober_pid=$!
-	wait_for 10 grep -q ready "$dir/prober.log" || fail "the prober does not start: $(cat "$dir/prober.log")"
+	wait_for 60 grep -q ready "$dir/prober.log" || fail "the prober does not start: $(cat "$dir/prober.log")"
 }
 prober_end() { # sets prober_status: 0 nothing leaked, 1 something did
 	prober_status=0
@@ -163,7 +163,7 @@ prober_finds_a_leak() { # NODE NETWORK-OF-ANOTHER
 	sleep 1
 	daemon_signal peregrined STOP
 	vsctl "$switch" set port "$port" tag="$vlan"
-	wait_for 5 grep -q '^leak' "$dir/prober.log" || fail "the prober misses $1 in VLAN $vlan"
+	wait_for 30 grep -q '^leak' "$dir/prober.log" || fail "the prober misses $1 in VLAN $vlan"
 	daemon_signal peregrined CONT
 	prober_end
 	[ $prober_status = 1 ] || fail "the prober found a leak and says $prober_status"
