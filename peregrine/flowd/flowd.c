@@ -130,20 +130,30 @@ static void on_db_state(void *context, bool connected)
 
 /* --- start -------------------------------------------------------------------------------- */
 
+/* As many as the receivers' tables together. */
+static unsigned route_bits(const struct flowd_conf *conf)
+{
+	unsigned bits = (unsigned)conf->flow_slots;
+
+	while (bits < 24 && (1LL << bits) < conf->receivers << conf->flow_slots)
+		bits++;
+	return bits;
+}
+
 static int start_rollup(struct flowd *flowd)
 {
 	const struct flowd_conf *conf = flowd->conf;
+	uint32_t shares = (uint32_t)conf->shares;
 	uint32_t pairs = (uint32_t)conf->pairs;
 	uint32_t flows = (uint32_t)conf->flows;
 	uint32_t pairs_kept = (uint32_t)conf->pairs_kept;
 	uint32_t flows_kept = (uint32_t)conf->flows_kept;
 	const struct rollup_options options = {
 		.ring_seconds = (unsigned)conf->ring_seconds,
-		/* A second is never more than the half of what a minute holds: it fits after its
-		 * pruning. */
-		.second = {65536, pairs / 2, flows / 2, pairs_kept * 2, flows_kept * 2},
-		.kept = {65536, pairs / 32, flows / 32, pairs_kept, flows_kept},
-		.bucket = {65536, pairs, flows, pairs_kept, flows_kept},
+		.ring_bytes = (size_t)conf->ring_bytes,
+		.kept = {shares, pairs / 32, flows / 32, pairs_kept, flows_kept},
+		.bucket = {shares, pairs, flows, pairs_kept, flows_kept},
+		.route_bits = route_bits(conf),
 	};
 	int rc = rollup_new(&options, flowd->started_s, flowd_bucket, flowd, &flowd->rollup);
 

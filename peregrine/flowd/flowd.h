@@ -21,7 +21,8 @@ struct flowd_conf {
 	int64_t receive_buffer;
 	int64_t flow_slots; /* a power of two's exponent */
 	int64_t sources;
-	int64_t ring_seconds;
+	int64_t ring_seconds, ring_bytes;
+	int64_t shares;                 /* of a bucket, as pairs and flows */
 	int64_t pairs, flows;           /* of a bucket */
 	int64_t pairs_kept, flows_kept; /* of each parent */
 	int64_t waiting_bytes;

@@ -23,6 +23,8 @@ const struct conf_row flowd_conf_rows[] = {
 	{"flow_slots", CONF_INT, AT(flow_slots), "18", 10, 24, NULL, "bits", "different flows in one second, of each receiver: 18 = 262144, 64 MiB at most"},
 	{"sources", CONF_INT, AT(sources), "65536", 16, 4194304, NULL, NULL, "sampling sources (ports, as a rule) whose losses are watched"},
 	{"ring_seconds", CONF_INT, AT(ring_seconds), "300", 10, 3600, NULL, "seconds", "of the past that are answered from memory, second by second"},
+	{"ring_bytes", CONF_INT, AT(ring_bytes), "536870912", 1048576, 17179869184, NULL, "bytes", "of those seconds at most: with very many ports and owners fewer seconds are kept"},
+	{"shares", CONF_INT, AT(shares), "262144", 1024, 16777216, NULL, NULL, "owners at all ports in one minute; traffic of further ones is only counted as lost"},
 	{"pairs", CONF_INT, AT(pairs), "262144", 1024, 16777216, NULL, NULL, "pairs of nodes at all ports kept in one minute; the others are their ports' \"other\""},
 	{"flows", CONF_INT, AT(flows), "524288", 1024, 16777216, NULL, NULL, "flows kept in one minute"},
 	{"pairs_kept", CONF_INT, AT(pairs_kept), "64", 1, 4096, NULL, NULL, "pairs of one port and network that are written"},

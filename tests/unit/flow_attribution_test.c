@@ -449,8 +449,8 @@ static void on_bucket(void *context, enum traffic_step step, int64_t at_s, bool 
 
 static const struct rollup_options small = {
 	.ring_seconds = 60,
-	.second =
-		{.shares = 4096, .pairs = 4096, .flows = 8192, .pairs_kept = 64, .flows_kept = 64},
+	.ring_bytes = 16 << 20,
+	.route_bits = 12,
 	.kept = {.shares = 4096, .pairs = 1024, .flows = 1024, .pairs_kept = 16, .flows_kept = 16},
 	.bucket =
 		{.shares = 4096, .pairs = 8192, .flows = 16384, .pairs_kept = 64, .flows_kept = 64},

@@ -26,7 +26,8 @@ static const struct attribution_rows rows = {
 };
 static const struct rollup_options options = {
 	.ring_seconds = 5,
-	.second = {.shares = 16, .pairs = 16, .flows = 16, .pairs_kept = 4, .flows_kept = 4},
+	.ring_bytes = 1 << 20,
+	.route_bits = 8,
 	.kept = {.shares = 16, .pairs = 16, .flows = 16, .pairs_kept = 4, .flows_kept = 4},
 	.bucket = {.shares = 16, .pairs = 16, .flows = 16, .pairs_kept = 4, .flows_kept = 4},
 };
@@ -128,10 +129,63 @@ static void a_late_harvest_is_counted_a_little_later(void **state)
 	take(&site, 119, 10);
 	take(&site, 121, 1);
 	rollup_flush(site.rollup);
+	/* What the ring had stays, too. */
+	assert_non_null(traffic_ring_get(rollup_ring(site.rollup), 119));
+	assert_int_equal(traffic_ring_get(rollup_ring(site.rollup), 120)->shares[0].bytes, 10);
 	assert_int_equal(site.minute_count, 2);
 	check_minute(&site, 0, 60, 100);
 	check_minute(&site, 1, 120, 11);
 	site_end(&site);
+}
+
+/* A way that is remembered holds as long as the bindings do: a sample from before the change is the
+ * former tenant's, even when the change is known already. */
+static void a_remembered_way_ends_with_its_binding(void **state)
+{
+	static const struct network_row networks[] = {
+		{.id = 1, .name = "red", .tenant = 1, .tenant_name = "acme"},
+		{.id = 2, .name = "blue", .tenant = 2, .tenant_name = "globex"}};
+	static const struct port_binding_row bindings[] = {
+		{.switch_id = 1, .port = "p1", .network = 1, .to_us = 1003 * SECOND},
+		{.switch_id = 1,
+		 .port = "p1",
+		 .network = 2,
+		 .from_us = 1003 * SECOND,
+		 .to_us = INT64_MAX}};
+	struct attribution_rows changed = rows;
+	struct attribution_index *index = NULL;
+	const struct ring_second *second;
+	struct site site;
+
+	(void)state;
+	changed.networks = networks;
+	changed.network_count = COUNT_OF(networks);
+	changed.port_bindings = bindings;
+	changed.port_binding_count = COUNT_OF(bindings);
+	assert_int_equal(attribution_index_new(&changed, &index), 0);
+	site_start(&site, 1000);
+	take(&site, 1000, 1);
+	take(&site, 1001, 10);
+	assert_int_equal(rollup_use(site.rollup, index), 0);
+	take(&site, 1002, 100);
+	take(&site, 1003, 1000);
+	take(&site, 1004, 10000);
+	rollup_tick(site.rollup, 1005);
+	for (int64_t at = 1000; at <= 1004; at++) {
+		second = traffic_ring_get(rollup_ring(site.rollup), at);
+		assert_non_null(second);
+		assert_int_equal(second->share_count, 1);
+		assert_int_equal(
+			traffic_group_get(rollup_names(site.rollup), second->shares[0].key.group)
+				->tenant,
+			at < 1003 ? 1 : 2);
+	}
+	rollup_flush(site.rollup);
+	check_minute(&site, 0, 960, 11111);
+	rollup_free(site.rollup);
+	attribution_index_free(site.index);
+	attribution_index_free(index);
+	flow_table_done(&site.flows);
 }
 
 /* Set back by hours: what was gathered is handed out, and the same minutes may come again. */
@@ -159,6 +213,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tick_that_looks_back_does_not_turn_back),
 		cmocka_unit_test(a_late_harvest_is_counted_a_little_later),
+		cmocka_unit_test(a_remembered_way_ends_with_its_binding),
 		cmocka_unit_test(a_clock_that_is_set_back_loses_nothing),
 	};
 

@@ -140,17 +140,23 @@ static void parts_make_the_whole(void **state)
 	(void)state;
 	assert_non_null(truth);
 	assert_int_equal(traffic_set_init(&sum, &tight), 0);
-	assert_int_equal(traffic_set_init(&second, &wide), 0);
-	assert_int_equal(traffic_ring_new(10, &ring), 0);
+	assert_int_equal(traffic_set_init_live(&second, &wide), 0);
+	assert_int_equal(traffic_ring_new(10, SIZE_MAX, &ring), 0);
 	for (int64_t at = 100; at < 108; at++) {
 		for (unsigned i = 0; i < 500; i++)
 			add(&second, truth, next_random(&random) % SHARES,
 			    next_random(&random) % PAIRS, next_random(&random) % FLOWS,
 			    next_random(&random));
-		assert_int_equal(traffic_ring_put(ring, at, &second), 0);
-		traffic_set_merge(&sum, &second);
-		traffic_set_clear(&second);
+		/* A set that lives on for some seconds, as a minute's does, or for one. */
+		assert_int_equal(traffic_ring_put(ring, at, &second, &wide, 1), 0);
+		traffic_set_next_second(&second);
+		if (at % 3 == 0) {
+			traffic_set_merge(&sum, &second);
+			traffic_set_clear(&second);
+		}
 	}
+	traffic_set_merge(&sum, &second);
+	traffic_set_clear(&second);
 	check(&sum, truth);
 	traffic_set_clear(&sum);
 	assert_int_equal(traffic_ring_sum(ring, 0, 1000, &any, &sum), 8);
@@ -168,16 +174,102 @@ static void parts_make_the_whole(void **state)
 
 	/* Only the last ten are there, and none after the clock was set back. */
 	for (int64_t at = 108; at < 120; at++)
-		assert_int_equal(traffic_ring_put(ring, at, &second), 0);
+		assert_int_equal(traffic_ring_put(ring, at, &second, &wide, 1), 0);
 	traffic_ring_span(ring, &first, &last);
 	assert_int_equal(first, 110);
-	assert_int_equal(traffic_ring_put(ring, 50, &second), 0);
+	assert_null(traffic_ring_get(ring, 109));
+	assert_int_equal(traffic_ring_get(ring, 110)->at_s, 110);
+	/* After a silence nothing of before it is left in its places. */
+	assert_int_equal(traffic_ring_put(ring, 127, &second, &wide, 1), 0);
+	traffic_ring_span(ring, &first, &last);
+	assert_int_equal(first, 118);
+	assert_int_equal(traffic_ring_put(ring, 50, &second, &wide, 1), 0);
 	traffic_ring_span(ring, &first, &last);
 	assert_int_equal(first, 50);
 	assert_int_equal(last, 50);
 	traffic_ring_free(ring);
 	traffic_set_done(&sum);
 	traffic_set_done(&second);
+	free(truth);
+}
+
+/* What the ring says of the seconds of a set that is pruned in the middle of them, against the
+ * truth of each second. */
+static void seconds_are_right_while_rows_are_dropped(void **state)
+{
+	const struct traffic_limits kept = {
+		.shares = SHARES, .pairs = 100, .flows = 200, .pairs_kept = 30, .flows_kept = 2};
+	const struct traffic_limits wide = {.shares = SHARES,
+					    .pairs = 4096,
+					    .flows = 8192,
+					    .pairs_kept = 4096,
+					    .flows_kept = 4096};
+	const struct traffic_filter any = {.place = INDEX_NONE, .direction = -1};
+	struct truth *truth = calloc(1, sizeof(*truth));
+	struct traffic_ring *ring = NULL;
+	struct traffic_set live;
+	struct traffic_set one;
+	unsigned random = 5;
+
+	(void)state;
+	assert_non_null(truth);
+	assert_int_equal(traffic_set_init_live(&live, &tight), 0);
+	assert_int_equal(traffic_set_init(&one, &wide), 0);
+	assert_int_equal(traffic_ring_new(10, SIZE_MAX, &ring), 0);
+	for (int64_t at = 100; at < 160; at++) {
+		memset(truth, 0, sizeof(*truth));
+		for (unsigned i = 0; i < 700; i++)
+			add(&live, truth, next_random(&random) % SHARES,
+			    next_random(&random) % PAIRS, next_random(&random) % FLOWS,
+			    next_random(&random));
+		assert_int_equal(traffic_ring_put(ring, at, &live, &kept, 1), 0);
+		traffic_set_next_second(&live);
+		traffic_set_clear(&one);
+		assert_int_equal(traffic_ring_sum(ring, at, at + 1, &any, &one), 1);
+		assert_in_range(one.pair_table.count, 1, kept.pairs);
+		assert_in_range(one.flow_table.count, 1, kept.flows);
+		check(&one, truth);
+		/* And nothing that is not there had more than is said. */
+		for (uint32_t i = 0; i < one.share_table.count; i++)
+			assert_true(one.shares[i].floor > 0);
+	}
+	assert_true(live.prunes > 10);
+	traffic_ring_free(ring);
+	traffic_set_done(&live);
+	traffic_set_done(&one);
+	free(truth);
+}
+
+static void memory_of_the_ring_is_bounded(void **state)
+{
+	const struct traffic_limits kept = {
+		.shares = SHARES, .pairs = 300, .flows = 500, .pairs_kept = 60, .flows_kept = 3};
+	struct truth *truth = calloc(1, sizeof(*truth));
+	struct traffic_ring *ring = NULL;
+	struct traffic_set live;
+	unsigned random = 5;
+	int64_t first;
+	int64_t last;
+
+	(void)state;
+	assert_non_null(truth);
+	assert_int_equal(traffic_set_init_live(&live, &tight), 0);
+	assert_int_equal(traffic_ring_new(300, 100000, &ring), 0);
+	for (int64_t at = 1000; at < 1500; at++) {
+		for (unsigned i = 0; i < 100; i++)
+			add(&live, truth, 1, next_random(&random) % PAIRS, 0, 1);
+		assert_int_equal(traffic_ring_put(ring, at, &live, &kept, 1), 0);
+		traffic_set_next_second(&live);
+		assert_true(traffic_ring_bytes(ring) <= 100000);
+		traffic_ring_span(ring, &first, &last);
+		assert_int_equal(last, at);
+		/* Without holes: the oldest go. */
+		for (int64_t i = first; i <= last; i++)
+			assert_non_null(traffic_ring_get(ring, i));
+	}
+	assert_in_range(last - first, 2, 100);
+	traffic_ring_free(ring);
+	traffic_set_done(&live);
 	free(truth);
 }
 
@@ -235,6 +327,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_stay_exact_whatever_does_not_fit),
 		cmocka_unit_test(parts_make_the_whole),
+		cmocka_unit_test(seconds_are_right_while_rows_are_dropped),
+		cmocka_unit_test(memory_of_the_ring_is_bounded),
 		cmocka_unit_test(lost_samples_are_made_up_for),
 		cmocka_unit_test(intervals_are_as_wide_as_theory_says),
 	};

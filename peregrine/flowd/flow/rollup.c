@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "peregrine/flowd/flow/flow_routes.h"
 #include "peregrine/flowd/flow/source_policy.h"
 #include "peregrine/flowd/sample/agent_directory.h"
 
@@ -16,6 +17,8 @@ enum {
 	CLOCK_BACK_S = 5,
 	/* For how long one ingress sample makes a switch one that samples at its ingress. */
 	INGRESS_MEMORY_S = 600,
+	/* Flows whose rows are fetched from memory before the first of them is touched. */
+	BATCH = 16,
 };
 
 struct bucket {
@@ -34,9 +37,13 @@ struct rollup {
 	uint32_t *place_of_port, *node_of_nic;
 	int64_t *ingress_seen_s; /* per agent: when it last sampled at an ingress */
 
+	/* No binding begins or ends after that: whose a flow is does not change any more. */
+	int64_t settled_us;
+	struct flow_routes routes;
+	uint32_t layout; /* of the minute's set that the routes lead to */
+
 	int64_t second_s; /* being gathered; 0 = none */
 	int64_t last_s;   /* the last one that was begun */
-	struct traffic_set second;
 	struct traffic_ring *ring;
 	struct bucket buckets[TRAFFIC_STEP_COUNT];
 	struct rollup_counts counts;
@@ -62,12 +69,14 @@ int rollup_new(const struct rollup_options *options, int64_t now_s, bucket_fn fn
 	rollup->ingress_seen_s = calloc(AGENT_LIMIT + 1, sizeof(*rollup->ingress_seen_s));
 	rc = rollup->ingress_seen_s ? traffic_names_new(&rollup->names) : -ENOMEM;
 	if (!rc)
-		rc = traffic_ring_new(options->ring_seconds, &rollup->ring);
+		rc = traffic_ring_new(options->ring_seconds, options->ring_bytes, &rollup->ring);
 	if (!rc)
-		rc = traffic_set_init(&rollup->second, &options->second);
+		rc = flow_routes_init(&rollup->routes, options->route_bits);
 	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT && !rc; step++) {
-		rc = traffic_set_init(&rollup->buckets[step].set,
-				      step == STEP_MINUTE ? &options->bucket : &longer);
+		struct traffic_set *set = &rollup->buckets[step].set;
+
+		rc = step == STEP_MINUTE ? traffic_set_init_live(set, &options->bucket)
+					 : traffic_set_init(set, &longer);
 		rollup->buckets[step].at_s = begin_of(now_s, step);
 		rollup->buckets[step].partial = now_s % traffic_step_seconds[step] != 0;
 	}
@@ -83,7 +92,7 @@ void rollup_free(struct rollup *rollup)
 {
 	if (!rollup)
 		return;
-	traffic_set_done(&rollup->second);
+	flow_routes_done(&rollup->routes);
 	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++)
 		traffic_set_done(&rollup->buckets[step].set);
 	traffic_ring_free(rollup->ring);
@@ -92,6 +101,26 @@ void rollup_free(struct rollup *rollup)
 	free(rollup->node_of_nic);
 	free(rollup->ingress_seen_s);
 	free(rollup);
+}
+
+static int64_t later(int64_t at_us, int64_t from_us, int64_t to_us)
+{
+	if (at_us < from_us)
+		at_us = from_us;
+	return to_us != BINDING_ENDLESS && at_us < to_us ? to_us : at_us;
+}
+
+static int64_t settled_us(const struct attribution_index *index)
+{
+	int64_t at_us = 0;
+
+	for (size_t i = 0; i < index->binding_count; i++)
+		at_us = later(at_us, index->bindings[i].from_us, index->bindings[i].to_us);
+	for (size_t i = 0; i < index->nic_count; i++)
+		at_us = later(at_us, index->nics[i].from_us, index->nics[i].to_us);
+	for (size_t i = 0; i < index->tag_count; i++)
+		at_us = later(at_us, index->tags[i].from_us, index->tags[i].to_us);
+	return at_us;
 }
 
 int rollup_use(struct rollup *rollup, const struct attribution_index *index)
@@ -121,6 +150,8 @@ int rollup_use(struct rollup *rollup, const struct attribution_index *index)
 	rollup->place_of_port = places;
 	rollup->node_of_nic = nodes;
 	rollup->index = index;
+	rollup->settled_us = settled_us(index);
+	flow_routes_forget(&rollup->routes);
 	return 0;
 }
 
@@ -194,36 +225,90 @@ static struct traffic_sums sums_of(const struct flow_entry *entry, double factor
 	};
 }
 
-static void count(struct rollup *rollup, const struct attribution *a,
-		  const struct traffic_sums *sums)
+static struct traffic_set *live_set(struct rollup *rollup)
 {
-	rollup->counts.bytes_by[a->by] += sums->bytes;
-	rollup->counts.bytes_for[a->reason] += sums->bytes;
+	return &rollup->buckets[STEP_MINUTE].set;
 }
 
-static void take_flow(struct rollup *rollup, const struct flow_entry *entry, double factor,
-		      int64_t at_us)
+/* Whose the flow is, and its rows; counted nowhere without memory for its group. */
+static void find_route(struct rollup *rollup, const struct flow_key *key, int64_t at_us,
+		       struct flow_route *ret)
 {
-	struct attribution a = attribute(rollup->index, &entry->key, at_us);
-	struct traffic_sums sums = sums_of(entry, factor);
+	struct attribution a = attribute(rollup->index, key, at_us);
+	struct traffic_set *set = live_set(rollup);
+	struct share_key share = {.group = group_of(rollup, &a)};
 	struct conversation_key flow;
 	struct pair_key pair;
-	struct share_key share = {.group = group_of(rollup, &a)};
 
+	*ret = (struct flow_route){.key = *key, .by = (uint8_t)a.by, .reason = (uint8_t)a.reason};
 	if (share.group == INDEX_NONE)
 		return;
-	conversation_of(rollup, &entry->key, at_us, &pair, &flow);
+	conversation_of(rollup, key, at_us, &pair, &flow);
 	if (a.out_port != INDEX_NONE) {
 		share.place = rollup->place_of_port[a.out_port];
 		share.direction = TRAFFIC_OUT;
-		traffic_set_add(&rollup->second, &share, &pair, &flow, &sums);
+		ret->out = traffic_set_spot(set, &share, &pair, &flow);
+		ret->counts_out = true;
 	}
 	if (a.from_edge) {
+		uint32_t layout = set->layout;
+
 		share.place = rollup->place_of_port[a.in_port];
 		share.direction = TRAFFIC_IN;
-		traffic_set_add(&rollup->second, &share, &pair, &flow, &sums);
+		ret->in = traffic_set_spot(set, &share, &pair, &flow);
+		ret->counts_in = true;
+		if (layout != set->layout && ret->counts_out) { /* room was made: it moved */
+			share.place = rollup->place_of_port[a.out_port];
+			share.direction = TRAFFIC_OUT;
+			ret->out = traffic_set_spot(set, &share, &pair, &flow);
+		}
 	}
-	count(rollup, &a, &sums);
+}
+
+static void add(struct rollup *rollup, const struct flow_route *route,
+		const struct traffic_sums *sums)
+{
+	struct traffic_set *set = live_set(rollup);
+
+	if (route->counts_out)
+		traffic_set_add_at(set, &route->out, sums);
+	if (route->counts_in)
+		traffic_set_add_at(set, &route->in, sums);
+	rollup->counts.bytes_by[route->by] += sums->bytes;
+	rollup->counts.bytes_for[route->reason] += sums->bytes;
+}
+
+/* Rows moved: routes to them hold no more. */
+static void follow_layout(struct rollup *rollup)
+{
+	if (rollup->layout == live_set(rollup)->layout)
+		return;
+	rollup->layout = live_set(rollup)->layout;
+	flow_routes_forget(&rollup->routes);
+}
+
+static void take_flow(struct rollup *rollup, const struct flow_entry *entry, uint32_t hash,
+		      double factor, int64_t at_us)
+{
+	const struct traffic_sums sums = sums_of(entry, factor);
+	struct flow_route *slot;
+	struct flow_route found;
+
+	/* Near a change each flow is asked for at its own time. */
+	if (at_us < rollup->settled_us) {
+		find_route(rollup, &entry->key, at_us, &found);
+		add(rollup, &found, &sums);
+		follow_layout(rollup);
+		return;
+	}
+	slot = flow_routes_slot(&rollup->routes, &entry->key, hash);
+	if (slot->age != rollup->routes.age) {
+		find_route(rollup, &entry->key, at_us, slot);
+		follow_layout(rollup);
+		slot->hash = hash;
+		slot->age = rollup->routes.age;
+	}
+	add(rollup, slot, &sums);
 }
 
 /* A frame that is sampled where it came in and again where it went out would count twice. */
@@ -250,25 +335,18 @@ static void close_bucket(struct rollup *rollup, enum traffic_step step, bool par
 	if (step + 1 < TRAFFIC_STEP_COUNT)
 		traffic_set_merge(&rollup->buckets[step + 1].set, &bucket->set);
 	traffic_set_clear(&bucket->set);
+	follow_layout(rollup);
 }
 
 static void close_second(struct rollup *rollup)
 {
-	struct traffic_limits gathered = rollup->second.limits;
+	struct traffic_set *set = live_set(rollup);
 
 	if (!rollup->second_s)
 		return;
-	traffic_set_merge(&rollup->buckets[STEP_MINUTE].set, &rollup->second);
-	rollup->counts.prunes += rollup->second.prunes;
-	rollup->counts.lost_bytes += rollup->second.lost_bytes;
-	rollup->second.limits = rollup->options.kept;
-	rollup->counts.no_memory +=
-		traffic_set_prune_to(&rollup->second, rollup->options.kept.pairs,
-				     rollup->options.kept.flows) != 0;
-	rollup->second.limits = gathered;
-	rollup->counts.no_memory +=
-		traffic_ring_put(rollup->ring, rollup->second_s, &rollup->second) != 0;
-	traffic_set_clear(&rollup->second);
+	rollup->counts.no_memory += traffic_ring_put(rollup->ring, rollup->second_s, set,
+						     &rollup->options.kept, 1) != 0;
+	traffic_set_next_second(set);
 	rollup->second_s = 0;
 }
 
@@ -308,6 +386,9 @@ static void open_second(struct rollup *rollup, int64_t at_s)
 	} else if (rollup->second_s && at_s < rollup->second_s) {
 		rollup->counts.late++;
 		return; /* counted in the second that is open: nothing is lost, a little is late */
+	} else if (!rollup->second_s && at_s <= rollup->last_s) {
+		rollup->counts.late++;
+		at_s = rollup->last_s + 1; /* that one is in the ring already */
 	} else if (at_s > rollup->second_s) {
 		close_second(rollup);
 	}
@@ -317,13 +398,69 @@ static void open_second(struct rollup *rollup, int64_t at_s)
 	}
 }
 
+static size_t next_batch(const struct harvest *harvest, size_t *at,
+			 const struct flow_entry *batch[BATCH])
+{
+	size_t count = 0;
+
+	while (count < BATCH && (batch[count] = flow_table_next(&harvest->flows, at)))
+		count++;
+	return count;
+}
+
+static uint32_t hash_of(const struct harvest *harvest, const struct flow_entry *entry)
+{
+	return harvest->flows.tags[entry - harvest->flows.entries];
+}
+
+static void prefetch_spot(const struct traffic_set *set, const struct traffic_spot *spot)
+{
+	if (spot->share < set->share_table.count)
+		__builtin_prefetch(&set->shares[spot->share], 1);
+	if (spot->pair < set->pair_table.count) {
+		__builtin_prefetch(&set->pairs[spot->pair], 1);
+		__builtin_prefetch((char *)&set->pairs[spot->pair] + 64, 1);
+	}
+	if (spot->flow < set->flow_table.count) {
+		__builtin_prefetch(&set->flows[spot->flow], 1);
+		__builtin_prefetch((char *)&set->flows[spot->flow] + 64, 1);
+	}
+}
+
+static void take_batch(struct rollup *rollup, const struct harvest *harvest,
+		       const struct flow_entry *const batch[BATCH], size_t count,
+		       const double *factors, int64_t at_us)
+{
+	const struct flow_routes *routes = &rollup->routes;
+
+	for (size_t i = 0; i < count; i++)
+		flow_routes_prefetch(routes, hash_of(harvest, batch[i]));
+	for (size_t i = 0; i < count; i++) {
+		const struct flow_route *likely =
+			&routes->slots[hash_of(harvest, batch[i]) & routes->mask];
+
+		prefetch_spot(live_set(rollup), &likely->out);
+		prefetch_spot(live_set(rollup), &likely->in);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct flow_entry *entry = batch[i];
+		double factor = entry->source < harvest->source_count ? factors[entry->source] : 1;
+
+		if (is_twice(rollup, &entry->key, at_us / 1000000))
+			rollup->counts.egress_ignored += entry->samples;
+		else
+			take_flow(rollup, entry, hash_of(harvest, entry), factor, at_us);
+	}
+}
+
 void rollup_take(struct rollup *rollup, const struct harvest *harvest)
 {
 	/* The middle of what it covers: a harvest that ends at 10:00:00.01 is of the second before.
 	 */
 	int64_t at_us = harvest->from_us + (harvest->until_us - harvest->from_us) / 2;
-	const struct flow_entry *entry;
+	const struct flow_entry *batch[BATCH];
 	double *factors;
+	size_t count;
 	size_t at = 0;
 
 	if (!rollup->index)
@@ -334,15 +471,8 @@ void rollup_take(struct rollup *rollup, const struct harvest *harvest)
 	for (size_t i = 0; i < harvest->source_count; i++)
 		factors[i] = source_factor(&harvest->sources[i]);
 	open_second(rollup, at_us / 1000000);
-	while ((entry = flow_table_next(&harvest->flows, &at))) {
-		double factor = entry->source < harvest->source_count ? factors[entry->source] : 1;
-
-		if (is_twice(rollup, &entry->key, at_us / 1000000)) {
-			rollup->counts.egress_ignored += entry->samples;
-			continue;
-		}
-		take_flow(rollup, entry, factor, at_us);
-	}
+	while ((count = next_batch(harvest, &at, batch)))
+		take_batch(rollup, harvest, batch, count, factors, at_us);
 	free(factors);
 }
 

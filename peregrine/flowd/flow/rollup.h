@@ -19,9 +19,10 @@ extern const int32_t traffic_step_seconds[TRAFFIC_STEP_COUNT];
 
 struct rollup_options {
 	unsigned ring_seconds;        /* 300 */
-	struct traffic_limits second; /* while a second is gathered */
-	struct traffic_limits kept;   /* of it in the ring: shares, pairs and flows at most */
+	size_t ring_bytes;            /* of all of them */
+	struct traffic_limits kept;   /* of a second in the ring */
 	struct traffic_limits bucket; /* of a minute; longer ones keep pairs, but no flows */
+	unsigned route_bits;          /* flows whose way is remembered: the receivers' tables */
 };
 
 /* A bucket is over: begins at `at_s`, is `step` long; `partial` = we were not there all the time.

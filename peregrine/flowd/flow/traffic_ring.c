@@ -5,31 +5,23 @@
 #include <string.h>
 
 #include "peregrine/flowd/flow/attribution_index.h"
-
-/* A second as arrays: rows refer to their parents by index, as in the set. */
-struct ring_second {
-	int64_t at_s; /* 0 = empty */
-	uint32_t shares, pairs, flows;
-	struct traffic_share *share_rows; /* one block of memory with the two behind it */
-	struct traffic_pair *pair_rows;
-	struct traffic_flow *flow_rows;
-	size_t size;
-};
+#include "peregrine/flowd/flow/traffic_set_private.h"
 
 struct traffic_ring {
 	unsigned count;
 	int64_t last_s;
-	size_t bytes;
+	size_t bytes, bytes_max;
 	struct ring_second seconds[];
 };
 
-int traffic_ring_new(unsigned seconds, struct traffic_ring **ret)
+int traffic_ring_new(unsigned seconds, size_t bytes_max, struct traffic_ring **ret)
 {
 	struct traffic_ring *ring = calloc(1, sizeof(*ring) + seconds * sizeof(ring->seconds[0]));
 
 	if (!ring)
 		return -ENOMEM;
 	ring->count = seconds;
+	ring->bytes_max = bytes_max;
 	*ret = ring;
 	return 0;
 }
@@ -37,7 +29,7 @@ int traffic_ring_new(unsigned seconds, struct traffic_ring **ret)
 static void second_clear(struct traffic_ring *ring, struct ring_second *second)
 {
 	ring->bytes -= second->size;
-	free(second->share_rows);
+	free(second->shares);
 	*second = (struct ring_second){0};
 }
 
@@ -56,36 +48,43 @@ void traffic_ring_free(struct traffic_ring *ring)
 	free(ring);
 }
 
-int traffic_ring_put(struct traffic_ring *ring, int64_t at_s, const struct traffic_set *set)
+/* The oldest go until there is room, but never the last one. */
+static void make_room(struct traffic_ring *ring)
+{
+	for (unsigned i = 1; i < ring->count && ring->bytes > ring->bytes_max; i++)
+		second_clear(ring, &ring->seconds[((uint64_t)ring->last_s + i) % ring->count]);
+}
+
+int traffic_ring_put(struct traffic_ring *ring, int64_t at_s, const struct traffic_set *set,
+		     const struct traffic_limits *kept, double thinned)
 {
 	struct ring_second *second = &ring->seconds[(uint64_t)at_s % ring->count];
-	size_t shares = set->share_table.count * sizeof(*set->shares);
-	size_t pairs = set->pair_table.count * sizeof(*set->pairs);
-	size_t flows = set->flow_table.count * sizeof(*set->flows);
-	char *block;
+	int rc;
 
 	if (at_s <= ring->last_s)
 		clear_all(ring);
+	/* Seconds of silence between: what is in their places is older than the ring. */
+	for (int64_t i = ring->last_s + 1; i < at_s && i <= ring->last_s + ring->count; i++)
+		second_clear(ring, &ring->seconds[(uint64_t)i % ring->count]);
 	second_clear(ring, second);
-	block = malloc(shares + pairs + flows + 1);
-	if (!block)
-		return -ENOMEM;
-	*second = (struct ring_second){
-		.at_s = at_s,
-		.shares = set->share_table.count,
-		.pairs = set->pair_table.count,
-		.flows = set->flow_table.count,
-		.share_rows = (struct traffic_share *)(void *)block,
-		.pair_rows = (struct traffic_pair *)(void *)(block + shares),
-		.flow_rows = (struct traffic_flow *)(void *)(block + shares + pairs),
-		.size = shares + pairs + flows + 1,
-	};
-	memcpy(block, set->shares, shares);
-	memcpy(block + shares, set->pairs, pairs);
-	memcpy(block + shares + pairs, set->flows, flows);
+	rc = ring_second_of(set, kept, second);
+	if (rc) { /* a second that is missing shall not look like a silent one */
+		clear_all(ring);
+		return rc;
+	}
+	second->at_s = at_s;
+	second->thinned = thinned;
 	ring->last_s = at_s;
 	ring->bytes += second->size;
+	make_room(ring);
 	return 0;
+}
+
+const struct ring_second *traffic_ring_get(const struct traffic_ring *ring, int64_t at_s)
+{
+	const struct ring_second *second = &ring->seconds[(uint64_t)at_s % ring->count];
+
+	return at_s > 0 && second->at_s == at_s ? second : NULL;
 }
 
 static bool passes(const struct traffic_filter *filter, const struct share_key *key)
@@ -97,50 +96,97 @@ static bool passes(const struct traffic_filter *filter, const struct share_key *
 	return !filter->group_passes || filter->group_passes(filter->context, key->group);
 }
 
+static struct traffic_sums sums_of(uint64_t bytes, uint64_t packets, double square,
+				   uint32_t samples)
+{
+	return (struct traffic_sums){
+		.bytes = bytes, .packets = packets, .square = square, .samples = samples};
+}
+
 /* Seen as a set without tables: merging reads rows and counts alone. What does not pass is left
  * out. */
+struct part {
+	struct traffic_set set;
+	uint32_t *shares, *pairs; /* the second's numbers to the part's */
+};
+
+static bool part_init(struct part *part, const struct ring_second *second)
+{
+	part->shares = calloc((size_t)second->share_count + 1, sizeof(*part->shares));
+	part->pairs = calloc((size_t)second->pair_count + 1, sizeof(*part->pairs));
+	part->set.shares = calloc((size_t)second->share_count + 1, sizeof(*part->set.shares));
+	part->set.pairs = calloc((size_t)second->pair_count + 1, sizeof(*part->set.pairs));
+	part->set.flows = calloc((size_t)second->flow_count + 1, sizeof(*part->set.flows));
+	return part->shares && part->pairs && part->set.shares && part->set.pairs &&
+	       part->set.flows;
+}
+
+static void part_done(struct part *part)
+{
+	free(part->shares);
+	free(part->pairs);
+	free(part->set.shares);
+	free(part->set.pairs);
+	free(part->set.flows);
+}
+
+static void part_fill(struct part *part, const struct ring_second *second,
+		      const struct traffic_filter *filter)
+{
+	struct traffic_set *set = &part->set;
+
+	for (uint32_t i = 0; i < second->share_count; i++) {
+		const struct ring_share *row = &second->shares[i];
+
+		part->shares[i] = INDEX_NONE;
+		if (!passes(filter, &row->key))
+			continue;
+		part->shares[i] = set->share_table.count;
+		set->shares[set->share_table.count++] = (struct traffic_share){
+			.key = row->key,
+			.sums = sums_of(row->bytes, row->packets, row->square, row->samples),
+			.floor = row->floor};
+	}
+	for (uint32_t i = 0; i < second->pair_count; i++) {
+		const struct ring_pair *row = &second->pairs[i];
+		struct traffic_pair *pair = &set->pairs[set->pair_table.count];
+
+		part->pairs[i] = INDEX_NONE;
+		if (part->shares[row->key.share] == INDEX_NONE)
+			continue;
+		part->pairs[i] = set->pair_table.count++;
+		*pair = (struct traffic_pair){
+			.key = row->key,
+			.sums = sums_of(row->bytes, row->packets, row->square, row->samples),
+			.missed = row->missed,
+			.floor = row->floor};
+		pair->key.share = part->shares[row->key.share];
+	}
+	for (uint32_t i = 0; i < second->flow_count; i++) {
+		const struct ring_flow *row = &second->flows[i];
+		struct traffic_flow *flow = &set->flows[set->flow_table.count];
+
+		if (part->pairs[row->key.pair] == INDEX_NONE)
+			continue;
+		set->flow_table.count++;
+		*flow = (struct traffic_flow){
+			.key = row->key,
+			.sums = sums_of(row->bytes, row->packets, row->square, row->samples),
+			.missed = row->missed};
+		flow->key.pair = part->pairs[row->key.pair];
+	}
+}
+
 static void sum_second(const struct ring_second *second, const struct traffic_filter *filter,
 		       struct traffic_set *set)
 {
-	struct traffic_set part = {0};
-	uint32_t *shares = calloc((size_t)second->shares + 1, sizeof(*shares));
-	uint32_t *pairs = calloc((size_t)second->pairs + 1, sizeof(*pairs));
+	struct part part = {0};
 
-	part.shares = calloc((size_t)second->shares + 1, sizeof(*part.shares));
-	part.pairs = calloc((size_t)second->pairs + 1, sizeof(*part.pairs));
-	part.flows = calloc((size_t)second->flows + 1, sizeof(*part.flows));
-	if (shares && pairs && part.shares && part.pairs && part.flows) {
-		for (uint32_t i = 0; i < second->shares; i++) {
-			shares[i] = INDEX_NONE;
-			if (!passes(filter, &second->share_rows[i].key))
-				continue;
-			shares[i] = part.share_table.count++;
-			part.shares[shares[i]] = second->share_rows[i];
-		}
-		for (uint32_t i = 0; i < second->pairs; i++) {
-			struct traffic_pair row = second->pair_rows[i];
-
-			pairs[i] = INDEX_NONE;
-			row.key.share = shares[row.key.share];
-			if (row.key.share == INDEX_NONE)
-				continue;
-			pairs[i] = part.pair_table.count++;
-			part.pairs[pairs[i]] = row;
-		}
-		for (uint32_t i = 0; i < second->flows; i++) {
-			struct traffic_flow row = second->flow_rows[i];
-
-			row.key.pair = pairs[row.key.pair];
-			if (row.key.pair != INDEX_NONE)
-				part.flows[part.flow_table.count++] = row;
-		}
-		traffic_set_merge(set, &part);
+	if (part_init(&part, second)) {
+		part_fill(&part, second, filter);
+		traffic_set_merge(set, &part.set);
 	}
-	free(shares);
-	free(pairs);
-	free(part.shares);
-	free(part.pairs);
-	free(part.flows);
+	part_done(&part);
 }
 
 unsigned traffic_ring_sum(const struct traffic_ring *ring, int64_t from_s, int64_t to_s,

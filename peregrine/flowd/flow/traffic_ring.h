@@ -1,6 +1,6 @@
 /* The last seconds, one by one: what answers "now" without the database. Each second is kept as its
- * largest pairs and flows with exact totals, in as much memory as it needs and no more than the
- * limits given. */
+ * largest pairs and flows with exact totals, in as much memory as it needs. When all of them need
+ * more than they may, the oldest go first. */
 #pragma once
 
 #include <stddef.h>
@@ -10,15 +10,56 @@
 
 #include "peregrine/flowd/flow/traffic_set.h"
 
+/* A second's rows; parents by index, as in a set. */
+struct ring_share {
+	struct share_key key;
+	uint32_t samples;
+	uint64_t bytes, packets;
+	double square;
+	uint64_t floor;
+};
+
+struct ring_pair {
+	struct pair_key key;
+	uint32_t samples;
+	uint64_t bytes, packets;
+	double square;
+	uint64_t missed, floor;
+};
+
+struct ring_flow {
+	struct conversation_key key;
+	uint32_t samples;
+	uint64_t bytes, packets;
+	double square;
+	uint64_t missed;
+};
+
+struct ring_second {
+	int64_t at_s; /* 0 = empty */
+	uint32_t share_count, pair_count, flow_count;
+	struct ring_share *shares; /* one block of memory with the two behind it */
+	struct ring_pair *pairs;
+	struct ring_flow *flows;
+	size_t size;
+	double thinned; /* 1 = every sample was used; 4 = one in four */
+};
+
 struct traffic_ring;
 
-MUST_USE int traffic_ring_new(unsigned seconds, struct traffic_ring **ret);
+/* At most so many seconds, and so many bytes. */
+MUST_USE int traffic_ring_new(unsigned seconds, size_t bytes_max, struct traffic_ring **ret);
 void traffic_ring_free(struct traffic_ring *ring);
 
-/* Copies the set as the traffic of second `at_s`, which follows the last one; what is between is
- * silence. A second before the last one empties the ring: the clock was set back. */
+/* Copies what a live set has of its second under way, as the traffic of second `at_s`, which
+ * follows the last one; what is between is silence. A second before the last one empties the ring:
+ * the clock was set back. Of pairs and flows the largest stay: so many of each parent and in all
+ * (`kept`; its shares do not count: all are kept). */
 MUST_USE int traffic_ring_put(struct traffic_ring *ring, int64_t at_s,
-			      const struct traffic_set *set);
+			      const struct traffic_set *set, const struct traffic_limits *kept,
+			      double thinned);
+/* NULL: there was nothing, or it is not there any more. */
+const struct ring_second *traffic_ring_get(const struct traffic_ring *ring, int64_t at_s);
 
 /* Only what passes is summed up. INDEX_NONE and -1: any. */
 struct traffic_filter {

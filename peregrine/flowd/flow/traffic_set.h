@@ -13,10 +13,20 @@
 
 #include "peregrine/flowd/flow/traffic.h"
 
+/* Of a row's sums those of the second under way, where a set keeps them apart (`live`). */
+struct traffic_now {
+	uint64_t bytes, packets;
+	double square;
+	uint32_t samples;
+	uint32_t second; /* the set's count of seconds; any other: there is nothing of this one */
+	uint64_t floor;  /* what a child had of this second when it was dropped within it */
+};
+
 struct traffic_share {
 	struct share_key key;
 	struct traffic_sums sums;
 	uint64_t floor; /* bytes that a pair may have had here before it was dropped */
+	struct traffic_now now;
 };
 
 struct traffic_pair {
@@ -25,13 +35,19 @@ struct traffic_pair {
 	uint64_t missed; /* bytes that it may have had before it was first kept: the share's floor
 			    then */
 	uint64_t floor;  /* of its flows */
+	struct traffic_now now;
 };
 
 struct traffic_flow {
 	struct conversation_key key;
 	struct traffic_sums sums;
 	uint64_t missed;
+	struct traffic_now now;
 };
+
+/* Two lines of a cache each: a flow's sums go to one of each twice a second. */
+_Static_assert(sizeof(struct traffic_pair) == 128, "two cache lines");
+_Static_assert(sizeof(struct traffic_flow) == 128, "two cache lines");
 
 struct traffic_limits {
 	uint32_t shares, pairs, flows; /* of the whole set */
@@ -44,6 +60,12 @@ struct traffic_table {
 	uint32_t mask, count, limit;
 };
 
+/* Rows that have something of the second under way, in the order in which they got it. */
+struct traffic_touched {
+	uint32_t *rows;
+	uint32_t count;
+};
+
 struct traffic_set {
 	struct traffic_limits limits;
 	struct traffic_share *shares;
@@ -54,9 +76,24 @@ struct traffic_set {
 	 * dropped. */
 	uint64_t lost_bytes;
 	uint32_t prunes;
+	/* Changes whenever rows move: spots that were found before mean nothing any more. */
+	uint32_t layout;
+
+	bool live; /* the sums of the last second are kept apart */
+	uint32_t second;
+	bool second_pruned;
+	struct traffic_touched share_touched, pair_touched, flow_touched;
+};
+
+/* The rows of a flow at one place, until the set's layout changes. A flow without ends has a share
+ * alone; UINT32_MAX = none. */
+struct traffic_spot {
+	uint32_t share, pair, flow;
 };
 
 MUST_USE int traffic_set_init(struct traffic_set *set, const struct traffic_limits *limits);
+/* One whose seconds can be told apart: traffic_ring_put reads the one under way. */
+MUST_USE int traffic_set_init_live(struct traffic_set *set, const struct traffic_limits *limits);
 void traffic_set_done(struct traffic_set *set);
 void traffic_set_clear(struct traffic_set *set);
 
@@ -64,6 +101,15 @@ void traffic_set_clear(struct traffic_set *set);
 void traffic_set_add(struct traffic_set *set, const struct share_key *share,
 		     const struct pair_key *pair, const struct conversation_key *flow,
 		     const struct traffic_sums *sums);
+/* The same in two steps, so that the first need not be done again for the flow's next second. What
+ * has no room ends the spot: bytes without a share are lost_bytes. */
+struct traffic_spot traffic_set_spot(struct traffic_set *set, const struct share_key *share,
+				     const struct pair_key *pair,
+				     const struct conversation_key *flow);
+void traffic_set_add_at(struct traffic_set *set, const struct traffic_spot *spot,
+			const struct traffic_sums *sums);
+/* Of a live set: the second under way is over. */
+void traffic_set_next_second(struct traffic_set *set);
 /* All of `from`, with its others and floors. */
 void traffic_set_merge(struct traffic_set *set, const struct traffic_set *from);
 /* Keeps the largest limits.pairs_kept of each share and limits.flows_kept of each pair. Returns

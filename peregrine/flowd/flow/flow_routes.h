@@ -1,0 +1,43 @@
+/* Where each flow's sums went the last time, so that whose it is and where that is kept need not be
+ * looked up again every second. Slots follow the hash of the receivers' tables: reading such a
+ * table from its begin to its end reads this one in the same order. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+
+#include "peregrine/flowd/flow/traffic_set.h"
+#include "peregrine/flowd/sample/flow_key.h"
+
+struct flow_route {
+	struct flow_key key;
+	struct traffic_spot out, in; /* share UINT32_MAX = not counted there */
+	uint32_t hash;
+	uint32_t age; /* of flow_routes; any other: it holds no more */
+	uint8_t by, reason;
+	bool counts_out, counts_in;
+};
+
+struct flow_routes {
+	struct flow_route *slots;
+	uint32_t mask, age;
+};
+
+MUST_USE int flow_routes_init(struct flow_routes *routes, unsigned bits);
+void flow_routes_done(struct flow_routes *routes);
+/* All of them hold no more. */
+void flow_routes_forget(struct flow_routes *routes);
+/* The flow's route, or where to write it: then its `age` is another. A flow that finds no place
+ * takes another's. */
+struct flow_route *flow_routes_slot(const struct flow_routes *routes, const struct flow_key *key,
+				    uint32_t hash);
+
+static inline void flow_routes_prefetch(const struct flow_routes *routes, uint32_t hash)
+{
+	const char *slot = (const char *)&routes->slots[hash & routes->mask];
+
+	__builtin_prefetch(slot);
+	__builtin_prefetch(slot + 64);
+}
