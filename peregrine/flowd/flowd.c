@@ -23,6 +23,8 @@ enum {
 	/* A second is closed this long after its end: every receiver has told by then. */
 	LATE_S = 1,
 	STOP_MS = 5000,
+	RECEIVERS_MAX = 64,
+	RECORD_BITS = 16, /* different flows of exporters in one second: 65536 */
 };
 
 /* --- bindings ------------------------------------------------------------------------- */
@@ -41,10 +43,14 @@ static void use_bindings(struct flowd *flowd, const struct bindings *bindings)
 		attribution_index_free(flowd->index);
 		flowd->index = index;
 		flowd->totals.bindings_odd = bindings->odd + index->left_out;
-		rc = agent_directory_new(bindings->agents, bindings->agent_count, &directory);
 	}
-	if (!rc)
-		rc = receivers_use(flowd->receivers, directory);
+	for (size_t i = 0; i < INLET_COUNT && !rc; i++) {
+		if (!flowd->inlets[i].receivers)
+			continue;
+		rc = agent_directory_new(bindings->agents, bindings->agent_count, &directory);
+		if (!rc)
+			rc = receivers_use(flowd->inlets[i].receivers, directory);
+	}
 	if (rc) {
 		log_error(SUBJECT, "bindings could not be used: %s", error_text(rc));
 		flowd->mark[0] = 0; /* again at the next look */
@@ -173,28 +179,48 @@ static int start_writer(struct flowd *flowd)
 }
 
 /* Nobody is known until the bindings were read: what comes before is counted as from nobody. */
-static int start_receivers(struct flowd *flowd, struct problem *problem)
+static int start_inlet(struct flowd *flowd, enum inlet_kind kind, int64_t port,
+		       struct problem *problem)
 {
+	static const char *const words[INLET_COUNT] = {"sFlow", "IPFIX", "NetFlow"};
+	struct flowd_inlet *inlet = &flowd->inlets[kind];
+	bool sflow = kind == INLET_SFLOW;
+	unsigned bits = (unsigned)flowd->conf->flow_slots;
 	const struct receiver_options options = {
+		.kind = sflow ? RECEIVE_SFLOW : RECEIVE_FLOWS,
 		.address = flowd->conf->listen_address,
-		.port = (uint16_t)flowd->conf->listen_port,
-		.threads = (unsigned)flowd->conf->receivers,
-		.table_bits = (unsigned)flowd->conf->flow_slots,
+		.port = (uint16_t)port,
+		.threads = sflow ? (unsigned)flowd->conf->receivers : 1,
+		.table_bits = sflow || bits < RECORD_BITS ? bits : RECORD_BITS,
 		.source_limit = (unsigned)flowd->conf->sources,
 		.buffer_bytes = (int)flowd->conf->receive_buffer,
 		.harvest_ms = 1000,
 		.fn = flowd_take,
-		.context = flowd,
+		.context = inlet,
 	};
 	struct agent_directory *directory = NULL;
 	int rc = agent_directory_new(NULL, 0, &directory);
 
+	*inlet = (struct flowd_inlet){.flowd = flowd,
+				      .first = sflow ? 0 : (unsigned)(RECEIVERS_MAX + kind - 1)};
 	if (!rc)
-		rc = receivers_start(flowd->loop, &options, directory, &flowd->receivers, problem);
+		rc = receivers_start(flowd->loop, &options, directory, &inlet->receivers, problem);
 	if (!rc)
-		log_info(SUBJECT, "listening on %s port %u (receivers=%u queue_bytes=%d)",
-			 options.address, (unsigned)receivers_port(flowd->receivers),
-			 options.threads, receivers_buffer(flowd->receivers));
+		log_info(SUBJECT, "listening for %s on %s port %u (receivers=%u queue_bytes=%d)",
+			 words[kind], options.address, (unsigned)receivers_port(inlet->receivers),
+			 options.threads, receivers_buffer(inlet->receivers));
+	return rc;
+}
+
+static int start_receivers(struct flowd *flowd, struct problem *problem)
+{
+	const struct flowd_conf *conf = flowd->conf;
+	int rc = start_inlet(flowd, INLET_SFLOW, conf->listen_port, problem);
+
+	if (!rc && conf->ipfix_port)
+		rc = start_inlet(flowd, INLET_IPFIX, conf->ipfix_port, problem);
+	if (!rc && conf->netflow_port)
+		rc = start_inlet(flowd, INLET_NETFLOW, conf->netflow_port, problem);
 	return rc;
 }
 
@@ -293,10 +319,10 @@ void flowd_stop(void *state)
 	loop_timer_free(flowd->turn);
 	flowd->look = flowd->tick = flowd->turn = NULL;
 	db_free(flowd->db);
-	if (flowd->receivers) {
-		receivers_stop(flowd->receivers);
+	for (size_t i = 0; i < INLET_COUNT; i++)
+		receivers_stop(flowd->inlets[i].receivers);
+	if (flowd->inlets[INLET_SFLOW].receivers)
 		rollup_flush(flowd->rollup);
-	}
 	traffic_writer_free(flowd->writer, STOP_MS);
 	rollup_free(flowd->rollup);
 	port_counters_free(flowd->counters);

@@ -17,6 +17,7 @@ struct flowd_conf {
 	char *socket_group;
 	char *listen_address;
 	int64_t listen_port;
+	int64_t ipfix_port, netflow_port; /* 0 = not listened on */
 	int64_t receivers;
 	int64_t receive_buffer;
 	int64_t flow_slots; /* a power of two's exponent */

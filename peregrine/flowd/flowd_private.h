@@ -28,6 +28,14 @@ struct flowd_totals {
 	uint64_t discards;
 };
 
+/* A way in: sFlow's port, IPFIX's, NetFlow's. */
+enum inlet_kind { INLET_SFLOW, INLET_IPFIX, INLET_NETFLOW, INLET_COUNT };
+struct flowd_inlet {
+	struct flowd *flowd;
+	struct receivers *receivers; /* NULL = that port is not listened on */
+	unsigned first;              /* of its receivers in flowd.received */
+};
+
 struct flowd {
 	struct loop *loop;
 	const struct flowd_conf *conf;
@@ -36,7 +44,7 @@ struct flowd {
 	struct db *db;
 	struct worker *worker;
 	struct traffic_writer *writer;
-	struct receivers *receivers;
+	struct flowd_inlet inlets[INLET_COUNT];
 	struct rollup *rollup;
 	struct port_counters *counters;
 	struct http_server *server;
@@ -49,12 +57,12 @@ struct flowd {
 	struct loop_timer *turn; /* partitions */
 
 	int64_t started_s;
-	struct agent_state *agents;         /* AGENT_LIMIT + 1 */
-	struct receive_counts received[64]; /* of each receiver, since it started */
+	struct agent_state *agents;                       /* AGENT_LIMIT + 1 */
+	struct receive_counts received[64 + INLET_COUNT]; /* of each receiver, since it started */
 	struct flowd_totals totals;
 };
 
-/* flowd_take.c */
+/* flowd_take.c; the context is the inlet. */
 void flowd_take(void *context, unsigned receiver, struct harvest *harvest);
 void flowd_bucket(void *context, enum traffic_step step, int64_t at_s, bool partial,
 		  const struct traffic_set *set);

@@ -31,12 +31,17 @@ static const struct metric_row metric_rows[] = {
 	{"haas_flow_unknown_agent_total",        METRIC_COUNTER, NULL, AT(received.unknown_agent), "datagrams of agents that no switch has"},
 	{"haas_flow_spoofed_total",              METRIC_COUNTER, NULL, AT(received.spoofed),       "datagrams that name an agent but come from elsewhere: refused"},
 	{"haas_flow_malformed_total",            METRIC_COUNTER, NULL, AT(received.malformed),     "datagrams that could not be read to their end"},
-	{"haas_flow_other_version_total",        METRIC_COUNTER, NULL, AT(received.other_version), "datagrams that are not sFlow version 5"},
+	{"haas_flow_other_version_total",        METRIC_COUNTER, NULL, AT(received.other_version), "datagrams that are not sFlow version 5, NetFlow 9 or IPFIX"},
 	{"haas_flow_oversized_total",            METRIC_COUNTER, NULL, AT(received.oversized),     "datagrams longer than any switch sends"},
 	{"haas_flow_zero_rate_total",            METRIC_COUNTER, NULL, AT(received.zero_rate),     "samples that stand for nothing"},
 	{"haas_flow_no_header_total",            METRIC_COUNTER, NULL, AT(received.no_header),     "samples without an Ethernet header"},
 	{"haas_flow_late_seconds_total",         METRIC_COUNTER, NULL, AT(received.late_harvests), "seconds that went on because the one before was not summed up"},
 	{"haas_flow_records_lost_total",         METRIC_COUNTER, NULL, AT(received.records_lost),  "counters and discards that did not fit"},
+	{"haas_flow_records_total",              METRIC_COUNTER, NULL, AT(received.records),         "flows told by NetFlow and IPFIX"},
+	{"haas_flow_records_missing_total",      METRIC_COUNTER, NULL, AT(received.records_missing), "of them those (NetFlow: messages) that never came"},
+	{"haas_flow_records_odd_total",          METRIC_COUNTER, NULL, AT(received.records_odd),     "and those that do not say how much it was, or what cannot be"},
+	{"haas_flow_records_twice_total",        METRIC_COUNTER, NULL, AT(rollup.records_ignored),   "and those of switches that send sFlow as well, which is counted instead"},
+	{"haas_flow_no_template_total",          METRIC_COUNTER, NULL, AT(received.no_template),     "sets of records that came before their template: not read"},
 	{"haas_flow_discards_total",             METRIC_COUNTER, NULL, AT(totals.discards),        "packets that switches say they threw away"},
 	{"haas_flow_counter_readings_total",     METRIC_COUNTER, NULL, AT(totals.counter_readings), "readings of interface counters"},
 	{"haas_flow_counter_gaps_total",         METRIC_COUNTER, NULL, AT(totals.counter_gaps),    "of them those that did not follow another"},
@@ -83,7 +88,7 @@ static void get_metrics(void *context, struct http_request *request)
 		.totals = flowd->totals,
 		.database_up = db_connected(flowd->db),
 		.ring_bytes = traffic_ring_bytes(rollup_ring(flowd->rollup)),
-		.receivers_behind = receivers_behind(flowd->receivers),
+		.receivers_behind = receivers_behind(flowd->inlets[INLET_SFLOW].receivers),
 	};
 
 	metrics_write(&body, metric_rows, COUNT_OF(metric_rows), &numbers);

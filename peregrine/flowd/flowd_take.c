@@ -66,14 +66,15 @@ static void note_counters(struct flowd *flowd, const struct harvest *harvest)
 
 void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 {
-	struct flowd *flowd = context;
+	struct flowd_inlet *inlet = context;
+	struct flowd *flowd = inlet->flowd;
 
 	note_sources(flowd, harvest);
 	note_counters(flowd, harvest);
 	rollup_take(flowd->rollup, harvest);
 	flowd->totals.discards += harvest->discard_count;
-	flowd->received[receiver] = harvest->counts;
-	receiver_return(flowd->receivers, receiver, harvest);
+	flowd->received[inlet->first + receiver] = harvest->counts;
+	receiver_return(inlet->receivers, receiver, harvest);
 }
 
 struct receive_counts flowd_received(const struct flowd *flowd)

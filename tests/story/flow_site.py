@@ -31,6 +31,16 @@ def datagrams():
         at += 16 + size
 
 
+def exported():
+    """What an Open vSwitch exported by IPFIX (tests/unit/flow_records_test.c says what happened there)."""
+    data = (ROOT / "tests/data/ipfix-ovs.bin").read_bytes()
+    at = 0
+    while at < len(data):
+        size = struct.unpack_from(">H", data, at)[0]
+        yield data[at + 2:at + 2 + size]
+        at += 2 + size
+
+
 def shifted(payload, by):
     """The same with the sequence numbers and pools of a later life: `by` more of each."""
     out = bytearray(payload)
@@ -79,16 +89,18 @@ class Collector:
     def __init__(self, folder, conninfo):
         self.socket, self.log, self.process = folder / "flowd.sock", folder / "flowd.log", None
         self.conf = folder / "flowd.conf"
-        probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        probe.bind(("127.0.0.1", 0))
-        self.port = probe.getsockname()[1]
-        probe.close()
+        probes = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        self.port, self.ipfix_port = (probe.getsockname()[1] for probe in probes)
+        for probe in probes:
+            probe.close()
         self.conf.write_text(f"""
             database = "{conninfo}";
             user = "";
             name = "story";
             socket: {{ path = "{self.socket}"; group = ""; }};
-            listen: {{ address = "127.0.0.1"; port = {self.port}; }};
+            listen: {{ address = "127.0.0.1"; port = {self.port}; ipfix_port = {self.ipfix_port}; netflow_port = 0; }};
             flow_slots = 14; pairs = 8192; flows = 16384;
         """)
 

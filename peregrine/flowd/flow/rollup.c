@@ -16,7 +16,7 @@ enum {
 	/* A clock that goes back by more than this was set, and what we have is of another time. */
 	CLOCK_BACK_S = 5,
 	/* For how long one ingress sample makes a switch one that samples at its ingress. */
-	INGRESS_MEMORY_S = 600,
+	HABIT_MEMORY_S = 600,
 	/* Flows whose rows are fetched from memory before the first of them is touched. */
 	BATCH = 16,
 };
@@ -27,6 +27,12 @@ struct bucket {
 	struct traffic_set set;
 };
 
+/* When an agent last sampled frames as they came in, sampled at all, told records of what came in
+ * and of what went out. What is told in two ways is counted in one. */
+struct agent_habit {
+	int64_t ingress_s, sampled_s, record_in_s, record_out_s;
+};
+
 struct rollup {
 	struct rollup_options options;
 	bucket_fn fn;
@@ -35,7 +41,7 @@ struct rollup {
 	struct traffic_names *names;
 	/* Numbers of traffic_names for what the index numbers in its own way. */
 	uint32_t *place_of_port, *node_of_nic;
-	int64_t *ingress_seen_s; /* per agent: when it last sampled at an ingress */
+	struct agent_habit *habits; /* per agent */
 
 	/* No binding begins or ends after that: whose a flow is does not change any more. */
 	int64_t settled_us;
@@ -66,8 +72,8 @@ int rollup_new(const struct rollup_options *options, int64_t now_s, bucket_fn fn
 	longer.flows = 1; /* the hour's flows would be a list of its longest ones only */
 	longer.flows_kept = 0;
 	*rollup = (struct rollup){.options = *options, .fn = fn, .context = context};
-	rollup->ingress_seen_s = calloc(AGENT_LIMIT + 1, sizeof(*rollup->ingress_seen_s));
-	rc = rollup->ingress_seen_s ? traffic_names_new(&rollup->names) : -ENOMEM;
+	rollup->habits = calloc(AGENT_LIMIT + 1, sizeof(*rollup->habits));
+	rc = rollup->habits ? traffic_names_new(&rollup->names) : -ENOMEM;
 	if (!rc)
 		rc = traffic_ring_new(options->ring_seconds, options->ring_bytes, &rollup->ring);
 	if (!rc)
@@ -99,7 +105,7 @@ void rollup_free(struct rollup *rollup)
 	traffic_names_free(rollup->names);
 	free(rollup->place_of_port);
 	free(rollup->node_of_nic);
-	free(rollup->ingress_seen_s);
+	free(rollup->habits);
 	free(rollup);
 }
 
@@ -230,6 +236,18 @@ static struct traffic_set *live_set(struct rollup *rollup)
 	return &rollup->buckets[STEP_MINUTE].set;
 }
 
+/* An exporter that tells of a flow where it came in and again where it went out: each record counts
+ * at its own end. */
+static bool counts_at(const struct rollup *rollup, const struct flow_key *key, bool out,
+		      int64_t at_s)
+{
+	const struct agent_habit *habit = &rollup->habits[key->agent];
+
+	if (!(key->flags & FLOW_RECORD) || out == !!(key->flags & FLOW_EGRESS))
+		return true;
+	return at_s - (out ? habit->record_out_s : habit->record_in_s) >= HABIT_MEMORY_S;
+}
+
 /* Whose the flow is, and its rows; counted nowhere without memory for its group. */
 static void find_route(struct rollup *rollup, const struct flow_key *key, int64_t at_us,
 		       struct flow_route *ret)
@@ -244,13 +262,13 @@ static void find_route(struct rollup *rollup, const struct flow_key *key, int64_
 	if (share.group == INDEX_NONE)
 		return;
 	conversation_of(rollup, key, at_us, &pair, &flow);
-	if (a.out_port != INDEX_NONE) {
+	if (a.out_port != INDEX_NONE && counts_at(rollup, key, true, at_us / 1000000)) {
 		share.place = rollup->place_of_port[a.out_port];
 		share.direction = TRAFFIC_OUT;
 		ret->out = traffic_set_spot(set, &share, &pair, &flow);
 		ret->counts_out = true;
 	}
-	if (a.from_edge) {
+	if (a.from_edge && counts_at(rollup, key, false, at_us / 1000000)) {
 		uint32_t layout = set->layout;
 
 		share.place = rollup->place_of_port[a.in_port];
@@ -294,8 +312,9 @@ static void take_flow(struct rollup *rollup, const struct flow_entry *entry, uin
 	struct flow_route *slot;
 	struct flow_route found;
 
-	/* Near a change each flow is asked for at its own time. */
-	if (at_us < rollup->settled_us) {
+	/* Near a change each flow is asked for at its own time; where records count may change with
+	 * the next. */
+	if (at_us < rollup->settled_us || (entry->key.flags & FLOW_RECORD)) {
 		find_route(rollup, &entry->key, at_us, &found);
 		add(rollup, &found, &sums);
 		follow_layout(rollup);
@@ -311,14 +330,35 @@ static void take_flow(struct rollup *rollup, const struct flow_entry *entry, uin
 	add(rollup, slot, &sums);
 }
 
-/* A frame that is sampled where it came in and again where it went out would count twice. */
+/* A frame that is sampled where it came in and again where it went out would count twice; and so
+ * would one that is sampled and in a record. */
 static bool is_twice(struct rollup *rollup, const struct flow_key *key, int64_t at_s)
 {
+	struct agent_habit *habit = &rollup->habits[key->agent];
+
+	if (key->flags & FLOW_RECORD)
+		return at_s - habit->sampled_s < HABIT_MEMORY_S;
+	habit->sampled_s = at_s;
 	if (!(key->flags & FLOW_EGRESS)) {
-		rollup->ingress_seen_s[key->agent] = at_s;
+		habit->ingress_s = at_s;
 		return false;
 	}
-	return at_s - rollup->ingress_seen_s[key->agent] < INGRESS_MEMORY_S;
+	return at_s - habit->ingress_s < HABIT_MEMORY_S;
+}
+
+/* Which ends of flows exporters tell of, before the first of this harvest's records is counted. A
+ * harvest is of records or of samples alone. */
+static void note_records(struct rollup *rollup, const struct flow_table *flows, int64_t at_s)
+{
+	const struct flow_entry *entry;
+	size_t at = 0;
+
+	while ((entry = flow_table_next(flows, &at)) && (entry->key.flags & FLOW_RECORD)) {
+		struct agent_habit *habit = &rollup->habits[entry->key.agent];
+
+		*(entry->key.flags & FLOW_EGRESS ? &habit->record_out_s : &habit->record_in_s) =
+			at_s;
+	}
 }
 
 /* --- time ----------------------------------------------------------------------- */
@@ -447,7 +487,9 @@ static void take_batch(struct rollup *rollup, const struct harvest *harvest,
 		double factor = entry->source < harvest->source_count ? factors[entry->source] : 1;
 
 		if (is_twice(rollup, &entry->key, at_us / 1000000))
-			rollup->counts.egress_ignored += entry->samples;
+			*(entry->key.flags & FLOW_RECORD ? &rollup->counts.records_ignored
+							 : &rollup->counts.egress_ignored) +=
+				entry->samples;
 		else
 			take_flow(rollup, entry, hash_of(harvest, entry), factor, at_us);
 	}
@@ -471,6 +513,7 @@ void rollup_take(struct rollup *rollup, const struct harvest *harvest)
 	for (size_t i = 0; i < harvest->source_count; i++)
 		factors[i] = source_factor(&harvest->sources[i]);
 	open_second(rollup, at_us / 1000000);
+	note_records(rollup, &harvest->flows, at_us / 1000000);
 	while ((count = next_batch(harvest, &at, batch)))
 		take_batch(rollup, harvest, batch, count, factors, at_us);
 	free(factors);

@@ -34,8 +34,9 @@ typedef void (*bucket_fn)(void *context, enum traffic_step step, int64_t at_s, b
 struct rollup_counts {
 	uint64_t bytes_by[ATTRIBUTION_BY_COUNT];
 	uint64_t bytes_for[ATTRIBUTION_REASON_COUNT]; /* index REASON_NONE: attributed */
-	uint64_t egress_ignored; /* samples of an egress that is sampled at its ingress too */
-	uint64_t late;           /* harvests of a second that was closed already */
+	uint64_t egress_ignored;  /* samples of an egress that is sampled at its ingress too */
+	uint64_t records_ignored; /* records of agents that are sampled, too */
+	uint64_t late;            /* harvests of a second that was closed already */
 	uint64_t clock_jumps;
 	uint64_t lost_bytes; /* of places that did not fit */
 	uint64_t prunes;

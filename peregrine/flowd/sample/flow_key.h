@@ -25,6 +25,8 @@ enum flow_key_flag {
 	FLOW_EGRESS = 32,  /* sampled where it left: the agent's source is its output port */
 	FLOW_FOLDED =
 		64, /* the table was full: addresses and ports are left out, totals are right */
+	FLOW_RECORD = 128, /* the exporter's own sum (NetFlow, IPFIX), not samples. With
+			      FLOW_EGRESS: as it went out */
 };
 
 struct flow_key {

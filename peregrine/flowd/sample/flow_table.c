@@ -98,7 +98,7 @@ static struct flow_entry *find_or_fold(struct flow_table *table, const struct fl
 		.agent = key->agent,
 		.tag = key->tag,
 		.told_vlan = key->told_vlan,
-		.flags = (uint8_t)((key->flags & FLOW_EGRESS) | FLOW_FOLDED),
+		.flags = (uint8_t)((key->flags & (FLOW_EGRESS | FLOW_RECORD)) | FLOW_FOLDED),
 	};
 	/* The last slot stays empty: it ends every search. */
 	entry = find(table, &folded, hash_key(&folded), table->mask);

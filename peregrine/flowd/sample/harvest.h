@@ -38,6 +38,12 @@ struct receive_counts {
 	uint64_t other_kind;    /* samples of kinds that we do not read */
 	uint64_t late_harvests; /* seconds that went on because the last one was not returned */
 	uint64_t records_lost;  /* counters and discards that did not fit */
+
+	/* Of NetFlow and IPFIX. */
+	uint64_t records;         /* summed up */
+	uint64_t records_odd;     /* that do not say how much, or what cannot be */
+	uint64_t records_missing; /* messages (9) or records (IPFIX) that never came */
+	uint64_t no_template;     /* sets that came before their template */
 };
 
 struct harvest {

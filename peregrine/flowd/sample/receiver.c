@@ -17,6 +17,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 
+#include "peregrine/flowd/sample/ipfix_reader.h"
 #include "peregrine/flowd/sample/sample_reader.h"
 
 enum { BATCH = 64, IDLE_MS = 50, THREAD_LIMIT = 64 };
@@ -39,6 +40,7 @@ struct receiver {
 	/* The thread's. */
 	struct sample_reader reader;
 	struct source_book *book;
+	struct ipfix_book *exporters; /* RECEIVE_FLOWS */
 	struct held_directory *held;
 	uint8_t *buffers; /* BATCH x RECEIVE_SIZE */
 
@@ -131,6 +133,17 @@ static void hand_over(struct receiver *receiver, bool last)
 	}
 }
 
+static void take(struct receiver *receiver, const struct mmsghdr *message, const uint8_t source[16])
+{
+	const void *data = message->msg_hdr.msg_iov->iov_base;
+
+	if (receiver->exporters)
+		ipfix_reader_take(&receiver->reader, receiver->exporters, data, message->msg_len,
+				  source);
+	else
+		sample_reader_take(&receiver->reader, data, message->msg_len, source);
+}
+
 static void *receive(void *context)
 {
 	struct receiver *receiver = context;
@@ -159,8 +172,7 @@ static void *receive(void *context)
 				continue;
 			}
 			source_of(&from[i], source);
-			sample_reader_take(&receiver->reader, places[i].iov_base,
-					   messages[i].msg_len, source);
+			take(receiver, &messages[i], source);
 		}
 		now_ms = clock_monotonic_ms();
 		if (now_ms >= due_ms) {
@@ -328,6 +340,8 @@ static int receiver_init(struct receiver *receiver, const struct receiver_option
 {
 	int rc = source_book_new(options->source_limit, &receiver->book);
 
+	if (!rc && options->kind == RECEIVE_FLOWS)
+		rc = ipfix_book_new(&receiver->exporters);
 	if (rc)
 		return rc;
 	receiver->buffers = malloc((size_t)BATCH * RECEIVE_SIZE);
@@ -445,6 +459,7 @@ void receivers_stop(struct receivers *receivers)
 		let_go(atomic_load(&receiver->next));
 		let_go(receiver->held);
 		source_book_free(receiver->book);
+		ipfix_book_free(receiver->exporters);
 		free(receiver->buffers);
 		harvest_done(&receiver->harvests[0]);
 		harvest_done(&receiver->harvests[1]);

@@ -1,7 +1,8 @@
-/* Receives sFlow on a thread of its own, so that neither a large second in the main loop nor a slow
- * database costs a datagram (docs/decision/0011). Several receivers share one port: the kernel
- * gives all datagrams of one source address to the same one. Once a second a receiver hands over
- * what it gathered and goes on with the harvest that the main loop has returned. */
+/* Receives sFlow, or NetFlow and IPFIX, on a thread of its own, so that neither a large second in
+ * the main loop nor a slow database costs a datagram (docs/decision/0011). Several receivers share
+ * one port: the kernel gives all datagrams of one source address to the same one. Once a second a
+ * receiver hands over what it gathered and goes on with the harvest that the main loop has
+ * returned. */
 #pragma once
 
 #include <stdint.h>
@@ -19,7 +20,10 @@ enum { RECEIVE_SIZE = 9216 };
  * gathers into its other one, and then for longer than a second. */
 typedef void (*harvest_fn)(void *context, unsigned receiver, struct harvest *harvest);
 
+enum receive_kind { RECEIVE_SFLOW, RECEIVE_FLOWS /* NetFlow 9 and IPFIX */ };
+
 struct receiver_options {
+	enum receive_kind kind;
 	const char *address; /* to listen on: literal IPv4 or IPv6; "::" = all of both */
 	uint16_t port;       /* 0 = any (tests) */
 	unsigned threads;    /* 1..64 */

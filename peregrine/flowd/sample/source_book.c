@@ -191,6 +191,38 @@ void source_book_datagram(struct source_book *book, uint16_t agent, uint32_t sub
 	state->uptime_ms = sums->uptime_ms = uptime_ms;
 }
 
+/* --- exporters ---------------------------------------------------------------- */
+
+/* No class of sources of sFlow has this number. */
+#define SOURCE_EXPORTER 0xff000000U
+
+uint32_t source_book_exporter(struct source_book *book, uint16_t agent, uint32_t domain)
+{
+	bool is_new;
+	struct source_state *state = find(book, agent, domain, SOURCE_EXPORTER, false, &is_new);
+
+	if (!state)
+		return UINT32_MAX;
+	(void)sums_of(book, state);
+	return state->sums - 1;
+}
+
+void source_book_exported(struct source_book *book, uint32_t sums, uint64_t records,
+			  uint64_t missing, bool restarted)
+{
+	if (sums == UINT32_MAX)
+		return;
+	book->open[sums].samples += records;
+	book->open[sums].missing += missing;
+	book->open[sums].restarted |= restarted;
+}
+
+void source_book_rate(struct source_book *book, uint32_t sums, uint32_t rate)
+{
+	if (sums != UINT32_MAX)
+		book->open[sums].rate = rate;
+}
+
 const struct source_sums *source_book_harvest(struct source_book *book, size_t *ret_count)
 {
 	struct source_sums *sums = book->open;

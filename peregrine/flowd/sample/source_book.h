@@ -43,6 +43,13 @@ uint32_t source_book_sample(struct source_book *book, const struct source_said *
 void source_book_datagram(struct source_book *book, uint16_t agent, uint32_t sub_agent,
 			  uint32_t sequence, uint32_t uptime_ms);
 
+/* An exporter of NetFlow or IPFIX is a source of its own; UINT32_MAX: no room. */
+uint32_t source_book_exporter(struct source_book *book, uint16_t agent, uint32_t domain);
+/* What it exported: records came as `samples`; what is missing is in its protocol's own unit. */
+void source_book_exported(struct source_book *book, uint32_t sums, uint64_t records,
+			  uint64_t missing, bool restarted);
+void source_book_rate(struct source_book *book, uint32_t sums, uint32_t rate);
+
 /* The sums since the last call, of those that said something; borrowed until the next call. */
 const struct source_sums *source_book_harvest(struct source_book *book, size_t *ret_count);
 uint64_t source_book_refused(const struct source_book *book);

@@ -1,0 +1,319 @@
+/* The default hash falls through its cases, which clang objects to. */
+#define HASH_FUNCTION HASH_FNV
+
+#include "peregrine/flowd/sample/ipfix_book.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "peregrine/flowd/sample/agent_directory.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+/* Ahead by more than this, or back, is a new beginning; as in source_book.c. */
+#define GAP_LIMIT  (1U << 20)
+#define LATE_LIMIT 1024U
+
+struct sampler {
+	uint32_t id, rate;
+};
+
+struct ipfix_domain {
+	uint64_t key; /* agent << 48 | version << 32 | domain */
+	uint64_t heard;
+	struct ipfix_kept **templates; /* sorted by id */
+	uint16_t count, room;
+	struct sampler samplers[IPFIX_SAMPLERS];
+	uint8_t sampler_count;
+	uint32_t rate; /* of all; 0 = never told */
+	uint32_t next; /* sequence number */
+	bool follows;  /* `next` is known */
+	UT_hash_handle hh;
+};
+
+struct ipfix_book {
+	struct ipfix_domain *domains;
+	uint32_t *next_of_agent; /* the last sequence number of any of its domains */
+	uint64_t clock;          /* of `heard`: calls */
+	struct ipfix_book_counts counts;
+};
+
+int ipfix_book_new(struct ipfix_book **ret)
+{
+	struct ipfix_book *book = calloc(1, sizeof(*book));
+
+	if (book)
+		book->next_of_agent = calloc(AGENT_LIMIT + 1, sizeof(*book->next_of_agent));
+	if (!book || !book->next_of_agent) {
+		ipfix_book_free(book);
+		return -ENOMEM;
+	}
+	*ret = book;
+	return 0;
+}
+
+static size_t size_of(uint16_t count)
+{
+	return sizeof(struct ipfix_kept) + count * sizeof(struct ipfix_field);
+}
+
+static void drop_template(struct ipfix_book *book, struct ipfix_domain *domain, size_t at)
+{
+	book->counts.templates--;
+	book->counts.bytes -= size_of(domain->templates[at]->count);
+	free(domain->templates[at]);
+	memmove(&domain->templates[at], &domain->templates[at + 1],
+		(domain->count - at - 1) * sizeof(struct ipfix_kept *));
+	domain->count--;
+}
+
+static void drop_domain(struct ipfix_book *book, struct ipfix_domain *domain)
+{
+	while (domain->count)
+		drop_template(book, domain, domain->count - 1U);
+	free(domain->templates);
+	HASH_DEL(book->domains, domain);
+	free(domain);
+	book->counts.domains--;
+}
+
+void ipfix_book_free(struct ipfix_book *book)
+{
+	struct ipfix_domain *domain;
+	struct ipfix_domain *next;
+
+	if (!book)
+		return;
+	HASH_ITER(hh, book->domains, domain, next)
+	drop_domain(book, domain);
+	free(book->next_of_agent);
+	free(book);
+}
+
+/* Too many of one agent, or of all: the one that was heard of longest ago goes. */
+static void make_room(struct ipfix_book *book, uint16_t agent)
+{
+	struct ipfix_domain *oldest = NULL;
+	struct ipfix_domain *own = NULL;
+	size_t owned = 0;
+
+	for (struct ipfix_domain *domain = book->domains; domain; domain = domain->hh.next) {
+		if (!oldest || domain->heard < oldest->heard)
+			oldest = domain;
+		if (domain->key >> 48 != agent)
+			continue;
+		owned++;
+		if (!own || domain->heard < own->heard)
+			own = domain;
+	}
+	if (owned < IPFIX_AGENT_DOMAINS)
+		own = book->counts.domains >= IPFIX_DOMAINS ? oldest : NULL;
+	if (own) {
+		book->counts.evicted++;
+		drop_domain(book, own);
+	}
+}
+
+struct ipfix_domain *ipfix_book_domain(struct ipfix_book *book, uint16_t agent, uint16_t version,
+				       uint32_t domain)
+{
+	uint64_t key = (uint64_t)agent << 48 | (uint64_t)version << 32 | domain;
+	struct ipfix_domain *found = NULL;
+
+	HASH_FIND(hh, book->domains, &key, sizeof(key), found);
+	if (!found) {
+		make_room(book, agent);
+		found = calloc(1, sizeof(*found));
+		if (!found)
+			return NULL;
+		found->key = key;
+		HASH_ADD(hh, book->domains, key, sizeof(found->key), found);
+		book->counts.domains++;
+	}
+	found->heard = ++book->clock;
+	return found;
+}
+
+/* --- templates ------------------------------------------------------------------------------ */
+
+/* Where it is, or where it would be. */
+static size_t place_of(const struct ipfix_domain *domain, uint16_t id)
+{
+	size_t low = 0;
+	size_t high = domain->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (domain->templates[middle]->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct ipfix_kept *ipfix_domain_template(const struct ipfix_domain *domain, uint16_t id)
+{
+	size_t at = place_of(domain, id);
+
+	return at < domain->count && domain->templates[at]->id == id ? domain->templates[at] : NULL;
+}
+
+static bool withdraw(struct ipfix_book *book, struct ipfix_domain *domain, uint16_t id,
+		     bool options)
+{
+	for (size_t at = domain->count; at-- > 0;)
+		if (domain->templates[at]->id == id ||
+		    (id < IPFIX_TEMPLATE_FIRST && domain->templates[at]->options == options))
+			drop_template(book, domain, at);
+	return true;
+}
+
+static bool grow(struct ipfix_domain *domain)
+{
+	uint16_t room = domain->room ? (uint16_t)(domain->room * 2) : 8;
+	struct ipfix_kept **templates;
+
+	if (domain->count < domain->room)
+		return true;
+	templates = realloc(domain->templates, room * sizeof(*templates));
+	if (!templates)
+		return false;
+	domain->templates = templates;
+	domain->room = room;
+	return true;
+}
+
+static bool is_same(const struct ipfix_kept *kept, const struct ipfix_template *template)
+{
+	if (kept->count != template->count || kept->options != template->options)
+		return false;
+	for (uint16_t i = 0; i < kept->count; i++)
+		if (kept->fields[i].use != template->fields[i].use ||
+		    kept->fields[i].length != template->fields[i].length)
+			return false;
+	return true;
+}
+
+bool ipfix_domain_learn(struct ipfix_book *book, struct ipfix_domain *domain,
+			const struct ipfix_template *template)
+{
+	size_t at = place_of(domain, template->id);
+	struct ipfix_kept *kept;
+
+	if (template->count == 0)
+		return withdraw(book, domain, template->id, template->options);
+	if (at < domain->count && domain->templates[at]->id == template->id) {
+		if (is_same(domain->templates[at], template))
+			return true;
+		drop_template(book, domain, at);
+	}
+	if (domain->count == IPFIX_DOMAIN_TEMPLATES ||
+	    book->counts.bytes + size_of(template->count) > IPFIX_BOOK_BYTES) {
+		book->counts.refused++;
+		return false;
+	}
+	kept = malloc(size_of(template->count));
+	if (!kept || !grow(domain)) {
+		free(kept);
+		return false;
+	}
+	*kept = (struct ipfix_kept){.id = template->id,
+				    .count = template->count,
+				    .options = template->options,
+				    .shortest = template->shortest};
+	memcpy(kept->fields, template->fields, template->count * sizeof(struct ipfix_field));
+	memmove(&domain->templates[at + 1], &domain->templates[at],
+		(domain->count - at) * sizeof(struct ipfix_kept *));
+	domain->templates[at] = kept;
+	domain->count++;
+	book->counts.templates++;
+	book->counts.bytes += size_of(kept->count);
+	return true;
+}
+
+/* --- sampling ------------------------------------------------------------------------------- */
+
+/* 0 = the record does not say, or says nonsense. */
+static uint32_t rate_in(const struct ipfix_record *record)
+{
+	uint64_t rate = 0;
+
+	if (IPFIX_HAS(record, IPFIX_INTERVAL)) {
+		rate = record->numbers[IPFIX_INTERVAL];
+	} else if (IPFIX_HAS(record, IPFIX_SAMPLED) && IPFIX_HAS(record, IPFIX_SPACE) &&
+		   record->numbers[IPFIX_SAMPLED] > 0 &&
+		   record->numbers[IPFIX_SPACE] <= UINT32_MAX) {
+		rate = 1 + record->numbers[IPFIX_SPACE] / record->numbers[IPFIX_SAMPLED];
+	}
+	return rate <= IPFIX_RATE_LIMIT ? (uint32_t)rate : 0;
+}
+
+void ipfix_domain_options(struct ipfix_domain *domain, const struct ipfix_record *record)
+{
+	uint32_t rate = rate_in(record);
+	uint32_t id = (uint32_t)record->numbers[IPFIX_SAMPLER];
+	size_t at = 0;
+
+	if (rate == 0)
+		return;
+	if (!IPFIX_HAS(record, IPFIX_SAMPLER)) {
+		domain->rate = rate;
+		return;
+	}
+	while (at < domain->sampler_count && domain->samplers[at].id != id)
+		at++;
+	if (at == IPFIX_SAMPLERS)
+		at = id % IPFIX_SAMPLERS;
+	else if (at == domain->sampler_count)
+		domain->sampler_count++;
+	domain->samplers[at] = (struct sampler){.id = id, .rate = rate};
+}
+
+uint32_t ipfix_domain_rate(const struct ipfix_domain *domain, const struct ipfix_record *record)
+{
+	uint32_t rate = rate_in(record);
+
+	if (rate)
+		return rate;
+	for (size_t i = 0; IPFIX_HAS(record, IPFIX_SAMPLER) && i < domain->sampler_count; i++)
+		if (domain->samplers[i].id == record->numbers[IPFIX_SAMPLER])
+			return domain->samplers[i].rate;
+	/* One sampler alone is everybody's, also where records do not name it. */
+	if (domain->sampler_count == 1 && !domain->rate)
+		return domain->samplers[0].rate;
+	return domain->rate ? domain->rate : 1;
+}
+
+/* --- what is missing ------------------------------------------------------------------------- */
+
+struct ipfix_follow ipfix_domain_follow(struct ipfix_book *book, struct ipfix_domain *domain,
+					const struct ipfix_message *message, uint32_t records)
+{
+	uint32_t step = message->version == NETFLOW_9 ? 1 : records;
+	uint32_t *of_agent = &book->next_of_agent[domain->key >> 48];
+	uint32_t ahead = message->sequence - domain->next;
+	struct ipfix_follow follow = {0};
+
+	/* Each domain counts for itself (RFC 7011, 3.1), but Open vSwitch through all of them. */
+	if (!domain->follows || ahead == 0 || message->sequence == *of_agent) {
+		domain->next = message->sequence + step;
+	} else if (ahead <= GAP_LIMIT) {
+		follow.missing = ahead;
+		domain->next = message->sequence + step;
+	} else if (domain->next - message->sequence > LATE_LIMIT) {
+		follow.restarted = true;
+		domain->next = message->sequence + step;
+	} /* else it is late, and was counted as missing */
+	domain->follows = message->version == NETFLOW_9 || records != IPFIX_UNCOUNTED;
+	*of_agent = domain->next;
+	return follow;
+}
+
+struct ipfix_book_counts ipfix_book_counts(const struct ipfix_book *book)
+{
+	return book->counts;
+}

@@ -1,0 +1,253 @@
+#include "peregrine/flowd/sample/ipfix_reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	FRAME_HEAD = 14, /* of Ethernet: what IP lengths leave out and samples count */
+	ETHERTYPE_IPV4 = 0x800,
+	ETHERTYPE_IPV6 = 0x86dd,
+	PROTOCOL_ICMP = 1,
+	PROTOCOL_ICMP_6 = 58,
+	SEGMENT_VXLAN = 1, /* first byte of layer2SegmentId (RFC 7011's registry, 351) */
+};
+
+/* No record of a real switch has more; a sum of many still fits into 64 bits. */
+#define RECORD_BYTES_LIMIT   (1ULL << 46)
+#define RECORD_PACKETS_LIMIT (1ULL << 40)
+
+/* --- a record as a flow ---------------------------------------------------------------- */
+
+static bool any(const uint8_t *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (bytes[i])
+			return true;
+	return false;
+}
+
+static void map_ipv4(const uint8_t address[4], uint8_t ret[16])
+{
+	ret[10] = ret[11] = 0xff;
+	memcpy(ret + 12, address, 4);
+}
+
+/* Some templates have fields for both, one of them zero. */
+static void add_addresses(const struct ipfix_record *record, struct flow_key *key)
+{
+	uint64_t version = record->numbers[IPFIX_IP_VERSION];
+	bool six = IPFIX_HAS(record, IPFIX_SOURCE_IPV6) && IPFIX_HAS(record, IPFIX_TARGET_IPV6);
+	bool four = IPFIX_HAS(record, IPFIX_SOURCE_IPV4) && IPFIX_HAS(record, IPFIX_TARGET_IPV4);
+
+	if (six && (version == 6 || !four || any(record->source_ipv6, 16))) {
+		memcpy(key->source, record->source_ipv6, 16);
+		memcpy(key->target, record->target_ipv6, 16);
+		key->flags |= FLOW_IPV6;
+		key->ethertype = ETHERTYPE_IPV6;
+	} else if (four && (version == 4 || !six || any(record->source_ipv4, 4))) {
+		map_ipv4(record->source_ipv4, key->source);
+		map_ipv4(record->target_ipv4, key->target);
+		key->flags |= FLOW_IPV4;
+		key->ethertype = ETHERTYPE_IPV4;
+	}
+}
+
+static void add_ports(const struct ipfix_record *record, struct flow_key *key)
+{
+	key->protocol = (uint8_t)record->numbers[IPFIX_PROTOCOL];
+	key->source_port = (uint16_t)record->numbers[IPFIX_SOURCE_PORT];
+	key->target_port = (uint16_t)record->numbers[IPFIX_TARGET_PORT];
+	if (key->protocol != PROTOCOL_ICMP && key->protocol != PROTOCOL_ICMP_6)
+		return;
+	/* NetFlow of many switches says type and code in the target port. */
+	key->source_port = 0;
+	if (IPFIX_HAS(record, IPFIX_ICMP))
+		key->target_port = (uint16_t)record->numbers[IPFIX_ICMP];
+	else if (IPFIX_HAS(record, IPFIX_ICMP_TYPE))
+		key->target_port = (uint16_t)((record->numbers[IPFIX_ICMP_TYPE] & 0xff) << 8 |
+					      (record->numbers[IPFIX_ICMP_CODE] & 0xff));
+}
+
+/* Numbers beside ifIndex have a meaning of their own in our keys, but not in records. */
+static uint32_t port_of(const struct ipfix_record *record, enum ipfix_use use)
+{
+	uint64_t number = record->numbers[use];
+
+	return number < PORT_INTERNAL ? (uint32_t)number : (uint32_t)PORT_UNKNOWN;
+}
+
+static void make_key(const struct ipfix_record *record, uint16_t agent, struct flow_key *key)
+{
+	uint64_t told = record->numbers[IPFIX_TOLD_VLAN] & 0xfff;
+	uint64_t segment = record->numbers[IPFIX_SEGMENT];
+
+	*key = (struct flow_key){.agent = agent, .flags = FLOW_RECORD};
+	key->input = port_of(record, IPFIX_INPUT);
+	key->output = port_of(record, IPFIX_OUTPUT);
+	key->tag = (uint16_t)(record->numbers[IPFIX_TAG] & 0xfff);
+	key->told_vlan = told ? (uint16_t)told : VLAN_UNTOLD;
+	memcpy(key->source_mac, record->source_mac, 6);
+	memcpy(key->target_mac, record->target_mac, 6);
+	add_addresses(record, key);
+	if (key->flags & (FLOW_IPV4 | FLOW_IPV6))
+		add_ports(record, key);
+	else
+		key->ethertype = (uint16_t)record->numbers[IPFIX_ETHERTYPE];
+	if (segment >> 56 == SEGMENT_VXLAN)
+		key->vni = (uint32_t)(segment & 0xffffff) + 1;
+	if (record->numbers[IPFIX_DIRECTION] == 1)
+		key->flags |= FLOW_EGRESS;
+}
+
+/* False: it says nothing of how much, or what cannot be. */
+static bool measure(const struct ipfix_record *record, uint32_t rate, uint64_t *ret_packets,
+		    uint64_t *ret_bytes)
+{
+	uint64_t packets = record->numbers[IPFIX_PACKETS];
+	uint64_t bytes = record->numbers[IPFIX_L2_BYTES];
+
+	if (!IPFIX_HAS(record, IPFIX_L2_BYTES) && !IPFIX_HAS(record, IPFIX_BYTES))
+		return false;
+	if (packets > RECORD_PACKETS_LIMIT || bytes > RECORD_BYTES_LIMIT ||
+	    record->numbers[IPFIX_BYTES] > RECORD_BYTES_LIMIT)
+		return false;
+	if (!IPFIX_HAS(record, IPFIX_L2_BYTES))
+		bytes = record->numbers[IPFIX_BYTES] + packets * FRAME_HEAD;
+	if (bytes > RECORD_BYTES_LIMIT / rate || packets > RECORD_PACKETS_LIMIT / rate)
+		return false;
+	*ret_packets = packets * rate;
+	*ret_bytes = bytes * rate;
+	return bytes > 0;
+}
+
+/* --- sets -------------------------------------------------------------------------------- */
+
+struct message_view {
+	struct sample_reader *reader;
+	struct ipfix_book *book;
+	struct ipfix_domain *domain;
+	const struct ipfix_message *message;
+	uint16_t agent;
+	uint32_t source; /* in the harvest's sums */
+	uint32_t records;
+	bool unknown; /* there were records without a template: how many does not show */
+};
+
+static void take_record(struct message_view *view, const struct ipfix_record *record)
+{
+	struct harvest *harvest = view->reader->harvest;
+	uint32_t rate = ipfix_domain_rate(view->domain, record);
+	struct flow_key key;
+	uint64_t packets;
+	uint64_t bytes;
+
+	if (!measure(record, rate, &packets, &bytes)) {
+		harvest->counts.records_odd++;
+		return;
+	}
+	make_key(record, view->agent, &key);
+	harvest->counts.records++;
+	flow_table_add_sum(&harvest->flows, &key, view->source, packets, bytes, rate);
+	source_book_rate(view->reader->book, view->source, rate);
+}
+
+static int take_records(struct message_view *view, struct ipfix_set *set)
+{
+	const struct ipfix_kept *kept = ipfix_domain_template(view->domain, set->id);
+	struct receive_counts *counts = &view->reader->harvest->counts;
+	struct ipfix_record record;
+	int rc;
+
+	if (!kept) {
+		counts->no_template++;
+		view->unknown = true;
+		return 1;
+	}
+	while ((rc = ipfix_next_record(&set->body, kept->fields, kept->count, kept->shortest,
+				       &record)) == 1) {
+		view->records++;
+		if (kept->options)
+			ipfix_domain_options(view->domain, &record);
+		else
+			take_record(view, &record);
+	}
+	return rc < 0 ? rc : 1;
+}
+
+static int take_templates(struct message_view *view, struct ipfix_set *set)
+{
+	struct ipfix_template template;
+	int rc;
+
+	while ((rc = ipfix_next_template(view->message, set, &template)) == 1)
+		(void)ipfix_domain_learn(view->book, view->domain, &template);
+	/* One with too many fields costs what stands after it in its set, no more. */
+	return rc < 0 && rc != -E2BIG ? rc : 1;
+}
+
+static int take_set(struct message_view *view, struct ipfix_set *set)
+{
+	switch (set->kind) {
+	case IPFIX_TEMPLATES:
+	case IPFIX_OPTIONS: return take_templates(view, set);
+	case IPFIX_RECORDS: return take_records(view, set);
+	case IPFIX_RESERVED: break;
+	}
+	return 1;
+}
+
+/* --- a message ------------------------------------------------------------------------------ */
+
+static int find_agent(struct sample_reader *reader, const uint8_t source[16])
+{
+	int agent = agent_directory_find(reader->directory, source, source);
+
+	if (agent == AGENT_SPOOFED)
+		reader->harvest->counts.spoofed++;
+	else if (agent < 0)
+		reader->harvest->counts.unknown_agent++;
+	return agent;
+}
+
+void ipfix_reader_take(struct sample_reader *reader, struct ipfix_book *book, const void *data,
+		       size_t size, const uint8_t source[16])
+{
+	struct receive_counts *counts = &reader->harvest->counts;
+	struct ipfix_message message;
+	struct wire_reader sets;
+	int rc = ipfix_open(data, size, &message, &sets);
+	struct message_view view = {.reader = reader, .book = book, .message = &message};
+	struct ipfix_follow follow;
+	struct ipfix_set set;
+	bool bad = false;
+	int agent;
+
+	counts->datagrams++;
+	counts->bytes += size;
+	if (rc) {
+		if (rc == -EPROTONOSUPPORT)
+			counts->other_version++;
+		else
+			counts->malformed++;
+		return;
+	}
+	agent = find_agent(reader, source);
+	if (agent < 0)
+		return;
+	view.agent = (uint16_t)agent;
+	view.domain = ipfix_book_domain(book, view.agent, message.version, message.domain);
+	if (!view.domain)
+		return;
+	view.source = source_book_exporter(reader->book, view.agent, message.domain);
+	/* Sets have lengths of their own: a bad one costs itself. */
+	while ((rc = ipfix_next_set(&message, &sets, &set)) == 1)
+		bad = take_set(&view, &set) < 0 || bad;
+	if (rc < 0 || bad)
+		counts->malformed++;
+	follow =
+		ipfix_domain_follow(book, view.domain, &message,
+				    bad || rc < 0 || view.unknown ? IPFIX_UNCOUNTED : view.records);
+	counts->records_missing += follow.missing;
+	source_book_exported(reader->book, view.source, view.records, follow.missing,
+			     follow.restarted);
+}
