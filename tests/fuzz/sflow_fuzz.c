@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "peregrine/flowd/sample/frame_key_wire.h"
+#include "common/net/frame_key_wire.h"
+
 #include "peregrine/flowd/sample/sample_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/base/macros.h"
+#include "common/net/frame_key_wire.h"
 
-#include "peregrine/flowd/sample/frame_key_wire.h"
 #include "peregrine/flowd/sample/receiver.h"
 #include "peregrine/flowd/sample/sample_reader.h"
 #include "tests/support/cmocka.h"

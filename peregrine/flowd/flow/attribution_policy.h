@@ -12,8 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/net/flow_key.h"
+
 #include "peregrine/flowd/flow/attribution_index.h"
-#include "peregrine/flowd/sample/flow_key.h"
 
 enum attribution_by { BY_NOBODY, BY_PORT, BY_MAC, BY_VNI, BY_TAG, ATTRIBUTION_BY_COUNT };
 

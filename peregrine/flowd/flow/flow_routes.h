@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #include "common/base/macros.h"
+#include "common/net/flow_key.h"
 
 #include "peregrine/flowd/flow/traffic_set.h"
-#include "peregrine/flowd/sample/flow_key.h"
 
 struct flow_route {
 	struct flow_key key;

@@ -8,8 +8,7 @@
 #include <stdint.h>
 
 #include "common/base/macros.h"
-
-#include "peregrine/flowd/sample/flow_key.h"
+#include "common/net/flow_key.h"
 
 struct flow_entry {
 	struct flow_key key;

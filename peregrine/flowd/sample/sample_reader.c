@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "peregrine/flowd/sample/frame_key_wire.h"
+#include "common/net/frame_key_wire.h"
 
 void sample_reader_flush(struct sample_reader *reader)
 {

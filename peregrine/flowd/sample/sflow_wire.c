@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "peregrine/flowd/sample/flow_key.h"
+#include "common/net/flow_key.h"
 
 enum {
 	VERSION_5 = 5,

@@ -1,4 +1,4 @@
-#include "peregrine/flowd/sample/frame_key_wire.h"
+#include "common/net/frame_key_wire.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -64,16 +64,20 @@ static void decode_ports(struct wire_reader *packet, struct flow_key *key)
 }
 
 /* True: the transport header is next. */
-static bool decode_ipv4(struct wire_reader *packet, struct flow_key *key)
+static bool decode_ipv4(struct wire_reader *packet, struct flow_key *key,
+			struct frame_layout *layout)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	uint8_t first = wire_u8(packet);
 	size_t length = (size_t)(first & 0xf) * 4;
 	uint16_t fragment;
+	uint16_t total;
 
 	if (first >> 4 != 4 || length < 20)
 		return false;
-	wire_skip(packet, 5); /* service, length, identification */
+	wire_skip(packet, 1); /* service */
+	total = wire_u16(packet);
+	wire_skip(packet, 2); /* identification */
 	fragment = wire_u16(packet);
 	wire_skip(packet, 1);
 	key->protocol = wire_u8(packet);
@@ -90,16 +94,21 @@ static bool decode_ipv4(struct wire_reader *packet, struct flow_key *key)
 		key->flags |= FLOW_FRAGMENT;
 		return false;
 	}
+	layout->transport_length = total > length ? (uint32_t)(total - length) : 0;
 	return true;
 }
 
-static bool decode_ipv6(struct wire_reader *packet, struct flow_key *key)
+static bool decode_ipv6(struct wire_reader *packet, struct flow_key *key,
+			struct frame_layout *layout)
 {
+	const uint8_t *extensions;
+	uint16_t total;
 	uint8_t next;
 
 	if (wire_u8(packet) >> 4 != 6)
 		return false;
-	wire_skip(packet, 5); /* class, flow label, length */
+	wire_skip(packet, 3); /* class, flow label */
+	total = wire_u16(packet);
 	next = wire_u8(packet);
 	wire_skip(packet, 1);
 	wire_copy(packet, key->source, 16);
@@ -107,6 +116,7 @@ static bool decode_ipv6(struct wire_reader *packet, struct flow_key *key)
 	if (packet->bad)
 		return false;
 	key->flags |= FLOW_IPV6;
+	extensions = packet->at;
 	for (int i = 0; i < EXTENSION_LIMIT; i++) {
 		uint8_t kind = next;
 		uint8_t length;
@@ -129,22 +139,28 @@ static bool decode_ipv6(struct wire_reader *packet, struct flow_key *key)
 	key->protocol = next;
 	if (packet->bad)
 		key->flags |= FLOW_CUT;
+	if (total > packet->at - extensions)
+		layout->transport_length = (uint32_t)(total - (packet->at - extensions));
 	return !packet->bad && !(key->flags & FLOW_FRAGMENT);
 }
 
 /* Reads one frame; true when a VXLAN packet's own frame is next in `frame`. */
-static bool decode_frame(struct wire_reader *frame, struct flow_key *key, bool inner)
+static bool decode_frame(struct wire_reader *frame, struct flow_key *key, bool inner,
+			 struct frame_layout *layout)
 {
 	bool transport = false;
 	uint32_t word;
 
+	layout->frame = frame->at;
 	decode_ethernet(frame, key, inner);
+	layout->network = frame->at;
 	if (key->ethertype == ETHERTYPE_IPV4)
-		transport = decode_ipv4(frame, key);
+		transport = decode_ipv4(frame, key, layout);
 	else if (key->ethertype == ETHERTYPE_IPV6)
-		transport = decode_ipv6(frame, key);
+		transport = decode_ipv6(frame, key, layout);
 	if (!transport)
 		return false;
+	layout->transport = frame->at;
 	decode_ports(frame, key);
 	if (inner || key->protocol != PROTOCOL_UDP || key->target_port != VXLAN_PORT)
 		return false;
@@ -159,15 +175,17 @@ static bool decode_frame(struct wire_reader *frame, struct flow_key *key, bool i
 	return true;
 }
 
-void frame_key_decode(const void *data, size_t size, struct flow_key *ret)
+void frame_key_decode_layout(const void *data, size_t size, struct flow_key *ret,
+			     struct frame_layout *ret_layout)
 {
 	struct wire_reader frame = wire_reader(data, size);
+	struct frame_layout layout = {0};
 	struct flow_key key = {.agent = ret->agent,
 			       .input = ret->input,
 			       .output = ret->output,
 			       .told_vlan = ret->told_vlan};
 
-	if (decode_frame(&frame, &key, false)) {
+	if (decode_frame(&frame, &key, false, &layout)) {
 		struct flow_key inside = {.agent = key.agent,
 					  .input = key.input,
 					  .output = key.output,
@@ -176,8 +194,17 @@ void frame_key_decode(const void *data, size_t size, struct flow_key *ret)
 					  .vni = key.vni,
 					  .flags = FLOW_INNER};
 
-		(void)decode_frame(&frame, &inside, true);
+		layout = (struct frame_layout){0};
+		(void)decode_frame(&frame, &inside, true, &layout);
 		key = inside;
 	}
 	*ret = key;
+	*ret_layout = layout;
+}
+
+void frame_key_decode(const void *data, size_t size, struct flow_key *ret)
+{
+	struct frame_layout layout;
+
+	frame_key_decode_layout(data, size, ret, &layout);
 }
