@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/json_text.h"
+#include "common/model/drill_url.h"
 #include "common/model/estimate_policy.h"
 
 #include "portal/server/drill_store.h"
@@ -186,6 +187,21 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 	json_end_array(body);
 }
 
+/* The same place and time, whenever it is opened. */
+static void add_url(const struct drill *drill, const char *path, struct text *body)
+{
+	CLEANUP(text_done) struct text text = {0};
+	int64_t minutes = drill->window.buckets * drill->window.step / 60;
+	struct drill_url url = {0};
+
+	(void)text_copy(url.path, sizeof(url.path), path);
+	(void)text_copy(url.at, sizeof(url.at), drill->window.to);
+	(void)text_format(url.window, sizeof(url.window), "%" PRId64 "m",
+			  minutes > 0 ? minutes : 1);
+	drill_url_print(&url, &text);
+	json_string(body, "url", text_get(&text));
+}
+
 void drill_answer(const struct drill *drill, const PGresult *rows, struct text *body)
 {
 	CLEANUP(text_done) struct text path = {0};
@@ -197,6 +213,7 @@ void drill_answer(const struct drill *drill, const PGresult *rows, struct text *
 	drill_path_print(&drill->path, &path);
 	json_begin_object(body, NULL);
 	json_string(body, "path", text_get(&path));
+	add_url(drill, text_get(&path), body);
 	json_string(body, "level", drill_level_words[drill->path.level]);
 	json_string(body, "from", drill->window.from);
 	json_string(body, "to", drill->window.to);
