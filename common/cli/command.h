@@ -35,10 +35,12 @@ struct command {
 	int (*run)(void *context, const struct command_input *input); /* returns an exit status */
 };
 
-/* Who knows the words for a placeholder: a command of the set that writes them as CSV. */
+/* Who knows the words for a placeholder: a command of the set that writes them as CSV, or one that
+ * is given what was typed of the word and writes, a line each, what it may become. */
 struct completion_row {
 	const char *placeholder; /* "NODE" */
-	const char *command;     /* "node list -c name" */
+	const char *command;     /* "node list -c name", "drill --complete" */
+	bool takes_word;
 };
 
 struct command_set {

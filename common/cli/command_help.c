@@ -131,8 +131,13 @@ static bool write_choices(const struct command_set *set, const char *before,
 		if (strlen(set->completions[i].placeholder) != length ||
 		    strncmp(set->completions[i].placeholder, placeholder, length) != 0)
 			continue;
-		printf("%swords=$(_%s_ask %s) ;;\n", before, set->program,
-		       set->completions[i].command);
+		if (set->completions[i].takes_word)
+			/* the blank: where it knows nothing, files are no answer */
+			printf("%swords=\" $(_%s_try %s \"$word\")\" ;;\n", before, set->program,
+			       set->completions[i].command);
+		else
+			printf("%swords=$(_%s_ask %s) ;;\n", before, set->program,
+			       set->completions[i].command);
 		return true;
 	}
 	return false;
@@ -209,26 +214,45 @@ static void write_value_options(const struct command_set *set)
 	printf("--)");
 }
 
-/* The words before the cursor: noun, verb, how many. bash splits "--name=value" at the "=". */
+/* The words before the cursor: noun, verb, how many. bash splits "switch:port" at the ":" and
+ * "--name=value" at the "=". */
 static const char bash_head[] =
-	"\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-	"\tlocal noun= verb= words= count=0 i\n"
+	"\tlocal noun= verb= words= count=0 i n=0 each\n"
+	"\tlocal -a all=()\n"
+	"\tfor ((i = 0; i <= COMP_CWORD; i++)); do\n"
+	"\t\teach=${COMP_WORDS[i]}\n"
+	"\t\tif [ $n -gt 0 ] && [[ $each == :* || ( -n $each && ${all[n-1]} == *: ) ]]; then\n"
+	"\t\t\tall[n-1]=${all[n-1]}$each\n"
+	"\t\telse all[n]=$each; n=$((n + 1)); fi\n"
+	"\tdone\n"
+	"\tlocal word=${all[n-1]} before=${all[n-2]}\n"
 	"\tif [ \"$word\" = = ]; then word=\n"
-	"\telif [ \"$before\" = = ]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
-	"\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
-	"\t\tcase ${COMP_WORDS[i]} in\n"
+	"\telif [ \"$before\" = = ]; then before=${all[n-3]}; fi\n"
+	"\tfor ((i = 1; i < n - 1; i++)); do\n"
+	"\t\tcase ${all[i]} in\n"
 	"\t\t";
 static const char bash_words[] =
-	" [ \"${COMP_WORDS[i+1]}\" != = ] || i=$((i + 1)); i=$((i + 1)) ;;\n"
+	" [ \"${all[i+1]}\" != = ] || i=$((i + 1)); i=$((i + 1)) ;;\n"
 	"\t\t-*|=) ;;\n"
-	"\t\t*) case $count in 0) noun=${COMP_WORDS[i]} ;; 1) verb=${COMP_WORDS[i]} ;; esac\n"
+	"\t\t*) case $count in 0) noun=${all[i]} ;; 1) verb=${all[i]} ;; esac\n"
 	"\t\t\tcount=$((count + 1)) ;;\n"
 	"\t\tesac\n"
 	"\tdone\n";
-static const char bash_tail[] = "\tesac\n"
-				"\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-				"\t[ -n \"$words\" ] || COMPREPLY=($(compgen -f -- \"$word\"))\n"
-				"}\n";
+/* Not by compgen -W: that would run what a name of somebody else's says in "$(...)"; and such a
+ * name comes quoted. Of a word with a ":" the shell replaces what is behind the last one. */
+static const char bash_tail[] =
+	"\tesac\n"
+	"\tlocal behind=\n"
+	"\tcase $COMP_WORDBREAKS in *:*) behind=${word%\"${word##*:}\"} ;; esac\n"
+	"\tCOMPREPLY=()\n"
+	"\twhile IFS= read -r each; do\n"
+	"\t\tcase $each in '') ;; \"$word\"*)\n"
+	"\t\t\tprintf -v each %q \"${each#\"$behind\"}\"\n"
+	"\t\t\tCOMPREPLY+=(\"$each\") ;;\n"
+	"\t\tesac\n"
+	"\tdone <<<\"${words// /$'\\n'}\"\n"
+	"\t[ -n \"$words\" ] || COMPREPLY=($(compgen -f -- \"$word\"))\n"
+	"}\n";
 
 static void write_bash_options(const struct command_set *set)
 {
@@ -269,8 +293,9 @@ static void write_bash_options(const struct command_set *set)
 static void write_bash(const struct command_set *set)
 {
 	printf("_%s_ask() { timeout 0.3 %s \"$@\" -o csv 2>/dev/null | tail -n +2 | tr -d '\\r'; }\n"
+	       "_%s_try() { timeout 0.3 %s \"$@\" 2>/dev/null; }\n"
 	       "_%s() {\n%s",
-	       set->program, set->program, set->program, bash_head);
+	       set->program, set->program, set->program, set->program, set->program, bash_head);
 	write_value_options(set);
 	fputs(bash_words, stdout);
 	write_bash_options(set);

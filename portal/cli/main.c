@@ -24,14 +24,24 @@ static const struct option_row globals[] = {
 };
 
 static const struct completion_row completions[] = {
-	{"NODE", "node list -c name"},        {"DEPLOYMENT", "deployment list -c id --limit 50"},
-	{"JOB", "job list -c id --limit 50"}, {"TENANT", "tenant list -c name"},
-	{"SUBNET", "subnet list -c name"},    {"MAC", "reservation list -c mac"},
-	{"SWITCH", "switch list -c name"},    {"CIRCUIT", "circuit unknown -c id"},
-	{"FABRIC", "fabric list -c name"},    {"ALERT", "alert list -c id"},
-	{"PDCI", "pdci list -c name"},        {"NETWORK", "network list -c name"},
-	{"VOLUME", "volume list -c name"},    {"ARCHIVE", "archive list -c name"},
-	{"RULE", "circuit list -c name"},     {"FAMILY", "circuit families -c name"}};
+	{"NODE", "node list -c name", false},
+	{"DEPLOYMENT", "deployment list -c id --limit 50", false},
+	{"JOB", "job list -c id --limit 50", false},
+	{"TENANT", "tenant list -c name", false},
+	{"SUBNET", "subnet list -c name", false},
+	{"MAC", "reservation list -c mac", false},
+	{"SWITCH", "switch list -c name", false},
+	{"CIRCUIT", "circuit unknown -c id", false},
+	{"FABRIC", "fabric list -c name", false},
+	{"ALERT", "alert list -c id", false},
+	{"PDCI", "pdci list -c name", false},
+	{"NETWORK", "network list -c name", false},
+	{"VOLUME", "volume list -c name", false},
+	{"ARCHIVE", "archive list -c name", false},
+	{"RULE", "circuit list -c name", false},
+	{"FAMILY", "circuit families -c name", false},
+	{"WHERE", "drill --complete", true},
+};
 
 /* In the order of help: what has the same noun stands together. */
 static const struct command_group *const groups[] = {

@@ -23,7 +23,8 @@ static const struct option_row list_options[] = {
 	{"--detail", 0, OPTION_FLAG, NULL, "say more"},
 	{"--sort", 0, OPTION_VALUE, "name|age", "in this order"},
 };
-static const struct completion_row completions[] = {{"NODE", "node list -c name"}};
+static const struct completion_row completions[] = {{"NODE", "node list -c name", false},
+						    {"PLACE", "node try", true}};
 static const struct option_row globals[] = {
 	{"--output", 'o', OPTION_VALUE, "FORMAT", "table, json, jsonl or csv"},
 	{"--quiet", 'q', OPTION_FLAG, NULL, "say less"},
@@ -38,7 +39,7 @@ static const struct command commands[] = {
 	{"db", "status", "", "the database", NULL, 0, 0, 0, run_list},
 	{"deployment", "status", "", "a deployment", NULL, 0, 0, 0, run_list},
 	{"deployment", "stat", "", "numbers", NULL, 0, 0, 0, run_list},
-	{"walk", "", "[PATH]", "walks", list_options, COUNT_OF(list_options), 0, 1, run_list},
+	{"walk", "", "[PLACE]", "walks", list_options, COUNT_OF(list_options), 0, 1, run_list},
 };
 
 static int run_list(void *context, const struct command_input *input)
@@ -209,10 +210,13 @@ static void test_tell(void **state)
 /* What bash offers for the last word of `line`, by the function that we print. */
 static void complete(const char *line, char *ret, size_t room)
 {
-	static const char ask[] = "\n_tool_ask() { echo \"$*\"; }\n" /* instead of a server */
-				  "set -- tool %s\nCOMP_WORDS=(\"$@\" %s)\n"
-				  "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
-				  "_tool\necho \"${COMPREPLY[*]}\"\n";
+	static const char ask[] =
+		"\n_tool_ask() { echo \"$*\"; }\n" /* instead of a server */
+		"_tool_try() { printf '%%s\\n' \"${3}x\" 'a:$(touch>bad)' a:b:c a:bd/e:f; }\n"
+		"COMP_WORDBREAKS=' :='\n"
+		"set -- tool %s\nCOMP_WORDS=(\"$@\" %s)\n"
+		"COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
+		"_tool\necho \"${COMPREPLY[*]}\"\n";
 	char path[] = "/tmp/haas-completion-XXXXXX";
 	char command[64];
 	char script[65536];
@@ -250,6 +254,16 @@ static void test_completion(void **state)
 		{"node power ", "on off\n"},
 		{"node power on ", "node list -c name\n"},
 		{"node inspect n1 n2 ", "node list -c name\n"},
+		/* a name is never run; what a shell splits at ":" is one word; it wants what is
+		   behind the last */
+		{"node inspect n1 : e n2 ", "node list -c name\n"},
+		{"node power on sw1 : 7 ", "node list -c name\n"},
+		{"walk ", "x a:\\$\\(touch\\>bad\\) a:b:c a:bd/e:f\n"},
+		{"walk a", "ax a:\\$\\(touch\\>bad\\) a:b:c a:bd/e:f\n"},
+		{"walk a :", "x \\$\\(touch\\>bad\\) b:c bd/e:f\n"},
+		{"walk a : b", "bx b:c bd/e:f\n"},
+		{"walk a : bd/e : f", "fx f\n"},
+		{"walk --sort = name z", "zx\n"},
 	};
 	char offered[1024];
 
