@@ -1,67 +1,39 @@
 /* haasctl drill: stored traffic from a link down to a flow, one level at a time. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/model/drill_path.h"
+#include "common/model/drill_url.h"
 
+#include "portal/cli/drill/drill_complete.h"
+#include "portal/cli/drill/drill_session.h"
 #include "portal/cli/listing.h"
 
 /* What fits beside the other columns on 80. */
-#define NAME_WIDTH 40
-
-static double number(const json_t *row, const char *key)
-{
-	return json_number_value(json_object_get(row, key));
-}
-
-static void rate_text(const json_t *row, char ret[32])
-{
-	static const char *const units[] = {"bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"};
-	double rate = number(row, "bits_per_second");
-	size_t unit = 0;
-
-	while (rate >= 999.95 && unit + 1 < COUNT_OF(units)) {
-		rate /= 1000;
-		unit++;
-	}
-	(void)text_format(ret, 32, unit ? "%.1f %s" : "%.0f %s", rate, units[unit]);
-}
-
-/* The larger half of the 95 % interval, in percent of the estimate. */
-static void bound_text(const json_t *row, char ret[16])
-{
-	double bytes = number(row, "bytes");
-	double half = fmax(bytes - number(row, "bytes_low"), number(row, "bytes_high") - bytes);
-	double percent = bytes > 0 ? half / bytes * 100 : 0;
-
-	if (bytes <= 0)
-		(void)text_copy(ret, 16, "-");
-	else
-		(void)text_format(ret, 16, percent < 10 ? "%.1f" : "%.0f", percent);
-}
+#define NAME_WIDTH       40
+#define DEFAULT_WINDOW_S 300
 
 /* A row as people read it: its name cut to what fits, unless it may be wide. */
 static json_t *row_for_people(const json_t *row, const char *name, bool wide)
 {
 	char cut[NAME_WIDTH + 1], rate[32], bound[16], share[16];
+	const struct drill_part part = drill_part_of(row);
 	const json_t *path = json_object_get(row, "path");
 
 	if (!wide && !text_copy(cut, sizeof(cut), name)) {
 		memcpy(cut + NAME_WIDTH - 3, "...", 4);
 		name = cut;
 	}
-	rate_text(row, rate);
-	bound_text(row, bound);
-	(void)text_format(share, sizeof(share), "%.1f", number(row, "share") * 100);
+	drill_part_rate(&part, false, rate);
+	drill_part_bound_text(&part, bound);
+	(void)text_format(share, sizeof(share), "%.1f", part.share * 100);
 	return json_pack("{s:s, s:s, s:s, s:s, s:O, s:O?, s:s}", "name", name, "rate", rate,
 			 "share", share, "bound", bound, "samples", json_object_get(row, "samples"),
-			 "path", path, "network", haasctl_word(row, "network"));
+			 "path", path, "network", part.network);
 }
 
 static bool has_bytes(const json_t *row)
 {
-	return number(row, "bytes") > 0;
+	return drill_part_of(row).bytes > 0;
 }
 
 static int print_table(const struct command_input *input, const json_t *level)
@@ -106,8 +78,9 @@ static int print_level(const struct command_input *input, const json_t *level)
 	       listing_text(json_object_get(level, "from"), "from_at", &from),
 	       listing_text(json_object_get(level, "to"), "to_at", &to));
 	int status = print_table(input, level);
-	rate_text(total, rate);
-	bound_text(total, bound);
+	const struct drill_part sum = drill_part_of(total);
+	drill_part_rate(&sum, false, rate);
+	drill_part_bound_text(&sum, bound);
 	if (!has_bytes(total))
 		printf("no traffic was seen here then\n");
 	else
@@ -142,26 +115,71 @@ static int print_rows(const struct command_input *input, const json_t *level)
 	return status;
 }
 
-static int drill(void *context, const struct command_input *input)
+/* Where and when: the path or the URL that was given, with what the options say instead. */
+static int place_of(const struct command_input *input, struct drill_url *ret)
 {
-	CLEANUP(text_done) struct text target = {0};
-	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	const char *word = input->word_count > 0 ? input->words[0] : "";
+	const char *at = command_option(input, "--at");
+	const char *window = command_option(input, "--window");
 	struct problem problem = {0};
 	struct drill_path path;
+	int rc = 0;
 
-	if (input->word_count > 0 && drill_path_parse(input->words[0], &path, &problem) != 0) {
+	*ret = (struct drill_url){0};
+	if (drill_url_is(word))
+		rc = drill_url_parse(word, ret, &problem);
+	else if ((rc = drill_path_parse(word, &path, &problem)) == 0)
+		(void)text_copy(ret->path, sizeof(ret->path), word);
+	if (rc) {
 		haasctl_problem(&problem);
 		return EXIT_USAGE;
 	}
-	text_add(&target, "/drill");
-	if (input->word_count > 0 && input->words[0][0]) {
-		text_add(&target, "?path=");
-		haasctl_escape(&target, input->words[0]);
+	if ((at && !text_copy(ret->at, sizeof(ret->at), at)) ||
+	    (window && !text_copy(ret->window, sizeof(ret->window), window)))
+		return haasctl_usage("a time that long is none; say 10:42 or RFC 3339, 5m");
+	return EXIT_OK;
+}
+
+/* On a terminal, or by a script: the place is a first one. */
+static int look_around(struct haasctl *haasctl, const struct command_input *input,
+		       const struct drill_url *place, const char *script)
+{
+	struct drill_view view;
+	struct drill_session session = {.haasctl = haasctl,
+					.input = input,
+					.view = &view,
+					.ascii = command_option(input, "--ascii") != NULL};
+	const char *limit = command_option(input, "--limit");
+	struct problem problem = {0};
+	struct drill_path path;
+	int64_t rows = 100;
+	int64_t window_s = place->window[0] ? haasctl_duration_s(place->window) : DEFAULT_WINDOW_S;
+
+	if (window_s < 1)
+		return haasctl_usage("--window %s is no duration; say 5m, 2h or 7d", place->window);
+	if (limit && haasctl_number("--limit", limit, &rows) != EXIT_OK)
+		return EXIT_USAGE;
+	if (drill_path_parse(place->path, &path, &problem) != 0) {
+		haasctl_problem(&problem);
+		return EXIT_USAGE;
 	}
-	haasctl_query(&target, input, "--at", "at");
-	haasctl_query(&target, input, "--window", "window");
+	drill_view_init(&view, &path, place->at, window_s);
+	view.limit = (size_t)rows;
+	view.tenant = command_option(input, "--as-tenant");
+	int status = script ? drill_script_run(&session, script) : drill_tui_run(&session);
+	drill_view_done(&view);
+	return status;
+}
+
+static int print_once(struct haasctl *haasctl, const struct command_input *input,
+		      const struct drill_url *place)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+
+	drill_url_print(place, &target);
 	haasctl_query(&target, input, "--limit", "limit");
-	int status = haasctl_get(context, input, text_get(&target), &reply);
+	int status = haasctl_get(haasctl, input, text_get(&target), &reply);
 	if (status != EXIT_OK || listing_json(input, reply.json))
 		return status;
 	return listing_for_people(input) && !command_option(input, "--columns")
@@ -169,14 +187,35 @@ static int drill(void *context, const struct command_input *input)
 		       : print_rows(input, reply.json);
 }
 
+static int drill(void *context, const struct command_input *input)
+{
+	const char *script = command_option(input, "--script");
+	const char *prefix = command_option(input, "--complete");
+	struct drill_url place;
+
+	if (prefix)
+		return drill_complete_run(context, input, prefix);
+	int status = place_of(input, &place);
+	if (status != EXIT_OK)
+		return status;
+	bool asked_for_rows =
+		command_option(input, "--output") || command_option(input, "--columns");
+	if (script || (!asked_for_rows && drill_tui_possible()))
+		return look_around(context, input, &place, script);
+	return print_once(context, input, &place);
+}
+
 static const struct option_row drill_options[] = {
 	{"--at", 0, OPTION_VALUE, "TIME", "the end: 10:42 (UTC) or RFC 3339; default now"},
 	{"--window", 0, OPTION_VALUE, "TIME", "how long before it, 1m to 30d, default 5m"},
 	{"--limit", 0, OPTION_VALUE, "N", "the N largest, default 100; the rest is other"},
+	{"--ascii", 0, OPTION_FLAG, NULL, "on a terminal: nothing but ASCII"},
+	{"--script", 0, OPTION_VALUE, "SCRIPT", "press these keys; see haasctl(1)"},
+	{"--complete", 0, OPTION_VALUE, "PREFIX", "paths that begin so, for shells"},
 };
 
 static const struct command commands[] = {
-	{"drill", "", "[PATH]", "whose traffic it was, from the links down to a flow",
+	{"drill", "", "[WHERE]", "whose traffic it was, from the links down to a flow",
 	 OPTIONS(drill_options), 0, 1, drill},
 };
 const struct command_group drill_group = {commands, COUNT_OF(commands)};

@@ -230,6 +230,21 @@ static void tell_refusal(const json_t *problem)
 		fprintf(stderr, "  hint: %s\n", haasctl_word(problem, "hint"));
 }
 
+/* The same as one problem, for a caller that tells it. */
+static void keep_refusal(const json_t *refusal, int status, struct problem *ret)
+{
+	const json_t *error = json_array_get(json_object_get(refusal, "errors"), 0);
+	const char *title = haasctl_word(refusal, "title");
+	const char *detail = haasctl_word(refusal, "detail");
+	const char *hint = haasctl_word(refusal, "hint");
+
+	(void)problem_set(ret, status, "%s", *title ? title : "the request was refused");
+	if (!*detail && strcmp(haasctl_word(error, "message"), title) != 0)
+		detail = haasctl_word(error, "message");
+	problem_detail(ret, "%s", detail);
+	problem_hint(ret, "%s", *hint ? hint : haasctl_word(error, "hint"));
+}
+
 /* No answer. A POST may have been done all the same; its key makes asking again safe. */
 static int tell_silence(struct haasctl *haasctl)
 {
@@ -238,7 +253,9 @@ static int tell_silence(struct haasctl *haasctl)
 	problem_hint(
 		problem, "is portald running? choose its socket by --socket or HAAS_SOCKET%s%s",
 		haasctl->key[0] ? "; ask again safely with --idempotency-key " : "", haasctl->key);
-	if (haasctl->asked->untold != EXIT_UNREACHABLE)
+	if (haasctl->asked->problem)
+		*haasctl->asked->problem = *problem;
+	else if (haasctl->asked->untold != EXIT_UNREACHABLE)
 		haasctl_problem(problem);
 	return haasctl->rc == E_TIMEOUT ? EXIT_TIMEOUT : EXIT_UNREACHABLE;
 }
@@ -255,6 +272,8 @@ static int finish(struct haasctl *haasctl, struct haasctl_reply *ret)
 		status = EXIT_OK;
 	else if (haasctl->rc < 0)
 		status = tell_silence(haasctl);
+	else if (status != EXIT_OK && haasctl->asked->problem)
+		keep_refusal(reply.json, status, haasctl->asked->problem);
 	else if (status != EXIT_OK && status != (int)haasctl->asked->untold)
 		tell_refusal(reply.json);
 	if (status == EXIT_OK)

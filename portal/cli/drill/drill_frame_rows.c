@@ -1,0 +1,169 @@
+#include "portal/cli/drill/drill_frame_rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "portal/cli/listing.h"
+
+#define SHARE_WIDTH   6
+#define RATE_WIDTH    12
+#define BOUND_WIDTH   7
+#define SAMPLES_WIDTH 8
+#define NAME_BEGIN    2
+#define SAMPLES_FROM  100 /* columns of a window that has room for them */
+#define BAR_MAX       40
+
+/* Where each column begins. */
+struct places {
+	size_t name, share, bar, rate, bound, samples; /* samples 0 = not shown */
+	size_t name_width, bar_width;
+};
+
+static struct places places_of(const struct grid *grid)
+{
+	size_t columns = grid_columns(grid);
+	bool samples = columns >= SAMPLES_FROM;
+	size_t fixed = SHARE_WIDTH + RATE_WIDTH + BOUND_WIDTH + (samples ? SAMPLES_WIDTH + 1 : 0) +
+		       4 + NAME_BEGIN + 1;
+	size_t room = columns > fixed ? columns - fixed : 0;
+	size_t bar = room / 5 < BAR_MAX ? room / 5 : BAR_MAX;
+	struct places at = {.name = NAME_BEGIN, .bar_width = bar, .name_width = room - bar};
+
+	at.share = at.name + at.name_width + 1;
+	at.bar = at.share + SHARE_WIDTH + 1;
+	at.rate = at.bar + at.bar_width + 1;
+	at.bound = at.rate + RATE_WIDTH + 1;
+	at.samples = samples ? at.bound + BOUND_WIDTH + 1 : 0;
+	return at;
+}
+
+void drill_put_titles(const struct drill_view *view, struct grid *grid, size_t row)
+{
+	struct places at = places_of(grid);
+
+	(void)grid_put(grid, row, at.name, at.name_width, GRID_BOLD, "NAME");
+	grid_put_right(grid, row, at.share, SHARE_WIDTH, GRID_BOLD, "SHARE");
+	grid_put_right(grid, row, at.rate, RATE_WIDTH, GRID_BOLD,
+		       view->in_bytes ? "BYTES/S" : "BITS/S");
+	grid_put_right(grid, row, at.bound, BOUND_WIDTH, GRID_BOLD,
+		       grid_is_ascii(grid) ? "+-95%"
+					   : "\xc2\xb1"
+					     "95%");
+	if (at.samples)
+		grid_put_right(grid, row, at.samples, SAMPLES_WIDTH, GRID_BOLD, "SAMPLES");
+}
+
+/* `share` of `width` columns, to an eighth of one where there is more than ASCII. */
+static void put_bar(struct grid *grid, size_t row, const struct places *at, double share)
+{
+	static const char *const eighths[] = {"",
+					      "\xe2\x96\x8f",
+					      "\xe2\x96\x8e",
+					      "\xe2\x96\x8d",
+					      "\xe2\x96\x8c",
+					      "\xe2\x96\x8b",
+					      "\xe2\x96\x8a",
+					      "\xe2\x96\x89",
+					      "\xe2\x96\x88"};
+	double whole = fmin(fmax(share, 0), 1) * (double)at->bar_width;
+	size_t parts = (size_t)lround(whole * (grid_is_ascii(grid) ? 1 : 8));
+
+	for (size_t i = 0; i < at->bar_width && parts > 0; i++) {
+		size_t here = grid_is_ascii(grid) || parts >= 8 ? 8 : parts;
+
+		(void)grid_put(grid, row, at->bar + i, 1, GRID_GAUGE,
+			       grid_is_ascii(grid) ? "#" : eighths[here]);
+		parts -= grid_is_ascii(grid) ? 1 : here;
+	}
+}
+
+static void put_numbers(const struct drill_view *view, struct grid *grid, size_t row,
+			enum grid_style style, const struct drill_part *part)
+{
+	struct places at = places_of(grid);
+	char share[16], rate[32], bound[16], text[24], samples[24];
+
+	(void)text_format(share, sizeof(share), "%.1f%%", part->share * 100);
+	drill_part_rate(part, view->in_bytes, rate);
+	drill_part_bound_text(part, bound);
+	(void)text_format(text, sizeof(text), bound[0] == '-' ? "%s" : "%s%%", bound);
+	(void)text_format(samples, sizeof(samples), "%" PRId64, part->samples);
+	grid_put_right(grid, row, at.share, SHARE_WIDTH, style, share);
+	put_bar(grid, row, &at, part->share);
+	grid_put_right(grid, row, at.rate, RATE_WIDTH, style, rate);
+	grid_put_right(grid, row, at.bound, BOUND_WIDTH, style, text);
+	if (at.samples)
+		grid_put_right(grid, row, at.samples, SAMPLES_WIDTH, style, samples);
+}
+
+void drill_put_part(const struct drill_view *view, struct grid *grid, size_t row,
+		    const struct drill_part *part, bool chosen)
+{
+	CLEANUP(text_done) struct text name = {0};
+	struct places at = places_of(grid);
+	enum grid_style style = chosen ? GRID_SELECTED : GRID_PLAIN;
+
+	text_add(&name, part->name);
+	if (part->network[0])
+		text_addf(&name, " %s", part->network);
+	if (chosen)
+		grid_paint(grid, row, GRID_SELECTED);
+	(void)grid_put(grid, row, 0, 1, style, chosen ? ">" : " ");
+	(void)grid_put(grid, row, at.name, at.name_width, style, text_get(&name));
+	put_numbers(view, grid, row, style, part);
+}
+
+void drill_put_sum(const struct drill_view *view, struct grid *grid, size_t row, const char *name,
+		   const struct drill_part *part)
+{
+	struct places at = places_of(grid);
+
+	(void)grid_put(grid, row, at.name, at.name_width, GRID_BOLD, name);
+	put_numbers(view, grid, row, GRID_BOLD, part);
+}
+
+void drill_put_flow(const struct drill_view *view, struct grid *grid, size_t row, size_t end)
+{
+	CLEANUP(text_done) struct text line = {0};
+	CLEANUP(text_done) struct text bytes = {0};
+	const struct drill_page *page = view->page;
+	const char *name = page->path;
+	char rate[32], bound[16];
+
+	/* The last part of the path says which one. */
+	name = strstr(name, "/flow:") ? strstr(name, "/flow:") + 1 : name;
+	row = drill_put_paragraph(grid, row, end, GRID_BOLD, name) + 1;
+	drill_part_rate(&page->total, view->in_bytes, rate);
+	drill_part_bound_text(&page->total, bound);
+	text_addf(&line, "%s %s %s %%, %s, %" PRId64 " samples", rate,
+		  grid_is_ascii(grid) ? "+-" : "\xc2\xb1", bound,
+		  listing_text(haasctl_member(page->json, "total.bytes"), "total_bytes", &bytes),
+		  page->total.samples);
+	(void)drill_put_paragraph(grid, row, end, GRID_PLAIN, text_get(&line));
+}
+
+size_t drill_put_paragraph(struct grid *grid, size_t row, size_t end, enum grid_style style,
+			   const char *text)
+{
+	size_t width = grid_columns(grid) - NAME_BEGIN - 1;
+
+	while (*text && row < end) {
+		CLEANUP(text_done) struct text line = {0};
+		const char *at = text;
+
+		/* as many words as fit, at least one */
+		do {
+			size_t length = strcspn(at, " ");
+
+			length += strspn(at + length, " ");
+			if (line.size > 0 && line.size + length > width + 1)
+				break;
+			text_add_bytes(&line, at, length);
+			at += length;
+		} while (*at);
+		(void)grid_put(grid, row++, NAME_BEGIN, width, style, text_get(&line));
+		text = at;
+	}
+	return row;
+}
