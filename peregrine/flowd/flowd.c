@@ -130,6 +130,7 @@ static void on_db_state(void *context, bool connected)
 		log_warn(SUBJECT, "PostgreSQL is away: bindings are those of before, sums wait");
 	if (!connected || !flowd->turn)
 		return;
+	flowd_alerts_connected(flowd->alerts);
 	loop_timer_arm(flowd->turn, 0);
 	loop_timer_arm(flowd->look, 0);
 }
@@ -155,6 +156,9 @@ static int start_rollup(struct flowd *flowd)
 	uint32_t pairs_kept = (uint32_t)conf->pairs_kept;
 	uint32_t flows_kept = (uint32_t)conf->flows_kept;
 	const struct rollup_options options = {
+		.harvests = (unsigned)(conf->receivers + (conf->ipfix_port > 0) +
+				       (conf->netflow_port > 0)),
+		.on_second = flowd_alerts_second,
 		.ring_seconds = (unsigned)conf->ring_seconds,
 		.ring_bytes = (size_t)conf->ring_bytes,
 		.kept = {shares, pairs / 32, flows / 32, pairs_kept, flows_kept},
@@ -246,6 +250,8 @@ static int start_parts(struct flowd *flowd, struct problem *problem)
 	int rc = start_rollup(flowd);
 
 	if (!rc)
+		rc = flowd_alerts_new(flowd, &flowd->alerts);
+	if (!rc)
 		rc = start_writer(flowd);
 	if (!rc)
 		rc = start_receivers(flowd, problem);
@@ -319,6 +325,8 @@ void flowd_stop(void *state)
 	loop_timer_free(flowd->turn);
 	flowd->look = flowd->tick = flowd->turn = NULL;
 	db_free(flowd->db);
+	flowd_alerts_free(flowd->alerts);
+	flowd->alerts = NULL;
 	for (size_t i = 0; i < INLET_COUNT; i++)
 		receivers_stop(flowd->inlets[i].receivers);
 	if (flowd->inlets[INLET_SFLOW].receivers)

@@ -9,6 +9,14 @@
 #include "common/io/conf.h"
 #include "common/io/loop.h"
 
+#include "peregrine/flowd/alert/alert_policy.h"
+
+/* One kind of alert, in its unit; raise 0 = never. */
+struct alert_conf {
+	int64_t raise, clear;
+	int64_t raise_s, clear_s;
+};
+
 struct flowd_conf {
 	char *database;
 	char *user;
@@ -27,6 +35,7 @@ struct flowd_conf {
 	int64_t pairs, flows;           /* of a bucket */
 	int64_t pairs_kept, flows_kept; /* of each parent */
 	int64_t waiting_bytes;
+	struct alert_conf alerts[ALERT_KIND_COUNT];
 };
 
 extern const struct conf_row flowd_conf_rows[];

@@ -1,10 +1,20 @@
 #include <stddef.h>
+#include <string.h>
 
 #include "common/base/error.h"
 
 #include "peregrine/flowd/flowd.h"
 
 #define AT(member) offsetof(struct flowd_conf, member)
+
+/* Of one kind of alert: its name, thresholds, how long they must last, and their unit. */
+/* clang-format off */
+#define ALERT_ROWS(name, kind, most, unit, raise_at, clear_at, raise_for, clear_for, what) \
+	{"alert_" name ".raise", CONF_INT, AT(alerts[kind].raise), raise_at, 0, most, NULL, unit, what "; 0 = never"}, \
+	{"alert_" name ".clear", CONF_INT, AT(alerts[kind].clear), clear_at, 0, most, NULL, unit, "it is over below"}, \
+	{"alert_" name ".raise_s", CONF_INT, AT(alerts[kind].raise_s), raise_for, 1, 86400, NULL, "seconds", "that it must last before it is told"}, \
+	{"alert_" name ".clear_s", CONF_INT, AT(alerts[kind].clear_s), clear_for, 1, 86400, NULL, "seconds", "that it must be below before it is over"}
+/* clang-format on */
 
 /* clang-format off */
 const struct conf_row flowd_conf_rows[] = {
@@ -34,6 +44,13 @@ const struct conf_row flowd_conf_rows[] = {
 	{"flows_kept", CONF_INT, AT(flows_kept), "32", 1, 4096, NULL, NULL, "flows of one pair that are written"},
 	{"waiting_bytes", CONF_INT, AT(waiting_bytes), "268435456", 1048576, 17179869184, NULL, "bytes",
 	 "of buckets that wait while PostgreSQL is away; then they lose their pairs and flows"},
+	ALERT_ROWS("utilisation", ALERT_UTILISATION, 100, "percent", "90", "75", "1", "30", "of its speed that a port carries, in or out"),
+	ALERT_ROWS("errors", ALERT_ERRORS, 1000000000, "frames/s", "2", "1", "10", "60", "of a port, in and out"),
+	ALERT_ROWS("discards", ALERT_DISCARDS, 1000000000, "frames/s", "100", "10", "5", "60", "of a port, in and out"),
+	ALERT_ROWS("imbalance", ALERT_IMBALANCE, 100, "percent", "40", "25", "30", "60", "of its speed that the busiest member of an aggregate, or uplink of a switch, has above their mean"),
+	ALERT_ROWS("share", ALERT_SHARE, 100, "percent", "60", "45", "10", "30", "of an uplink that one of several tenants on it has"),
+	ALERT_ROWS("gap", ALERT_GAP, 100, "percent", "5", "1", "5", "60", "of a switch's samples that do not come"),
+	ALERT_ROWS("silent", ALERT_SILENT, 86400, "seconds", "60", "10", "1", "1", "without a datagram of a switch that has sent some"),
 };
 /* clang-format on */
 
@@ -46,5 +63,10 @@ int flowd_conf_check(const void *values, struct problem *problem)
 	if (!conf->socket_path[0] || !conf->listen_address[0])
 		return problem_set(problem, E_MALFORMED,
 				   "socket.path and listen.address must not be empty");
+	for (size_t i = 0; i < ALERT_KIND_COUNT; i++)
+		if (conf->alerts[i].raise && conf->alerts[i].clear > conf->alerts[i].raise)
+			return problem_set(problem, E_MALFORMED,
+					   "alert_%s: clear must not be above raise",
+					   strchr(alert_kind_rows[i].name, '.') + 1);
 	return 0;
 }

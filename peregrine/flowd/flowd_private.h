@@ -10,6 +10,7 @@
 #include "peregrine/flowd/flow/port_counters.h"
 #include "peregrine/flowd/flow/rollup.h"
 #include "peregrine/flowd/flowd.h"
+#include "peregrine/flowd/flowd_alert.h"
 #include "peregrine/flowd/sample/receiver.h"
 #include "peregrine/flowd/traffic_writer.h"
 
@@ -20,6 +21,9 @@ struct agent_state {
 	uint32_t rate; /* as last told */
 	double factor; /* of the last second: 1 = nothing was lost */
 	uint32_t restarts;
+	/* It speaks sFlow, and has sent samples in it: each second says what there was. */
+	int64_t sflow_us; /* heard; 0 = never */
+	bool sampled;
 };
 
 struct flowd_totals {
@@ -48,6 +52,7 @@ struct flowd {
 	struct rollup *rollup;
 	struct port_counters *counters;
 	struct http_server *server;
+	struct flowd_alerts *alerts;
 
 	struct attribution_index *index;
 	char mark[256]; /* of the bindings that the index was made of */

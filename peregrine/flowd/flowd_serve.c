@@ -17,6 +17,8 @@ struct numbers {
 	struct rollup_counts rollup;
 	struct traffic_writer_counts writer;
 	struct flowd_totals totals;
+	struct alert_watch_counts alerts;
+	struct alert_store_counts alert_rows;
 	uint64_t database_up, ring_bytes, receivers_behind;
 };
 
@@ -73,6 +75,12 @@ static const struct metric_row metric_rows[] = {
 	{"haas_flow_receivers_behind",           METRIC_GAUGE,   NULL, AT(receivers_behind),       "receivers that have yet to take the switches read last"},
 	{"haas_flow_bindings_odd",               METRIC_GAUGE,   NULL, AT(totals.bindings_odd),    "bindings that name what is not there"},
 	{"haas_flow_ring_bytes",                 METRIC_GAUGE,   NULL, AT(ring_bytes),             "memory of the last seconds"},
+	{"haas_flow_alerts_open",                METRIC_GAUGE,   NULL, AT(alerts.open),            "alerts that are open"},
+	{"haas_flow_alerts_raised_total",        METRIC_COUNTER, NULL, AT(alerts.raised),          "alerts raised"},
+	{"haas_flow_alerts_cleared_total",       METRIC_COUNTER, NULL, AT(alerts.cleared),         "alerts that are over"},
+	{"haas_flow_alerts_refused_total",       METRIC_COUNTER, NULL, AT(alerts.refused),         "times that there was no room for another"},
+	{"haas_flow_alert_rows_waiting",         METRIC_GAUGE,   NULL, AT(alert_rows.waiting),     "rows about alerts that wait for PostgreSQL"},
+	{"haas_flow_alert_rows_dropped_total",   METRIC_COUNTER, NULL, AT(alert_rows.dropped),     "of them those given up"},
 	{"haas_database_up",                     METRIC_GAUGE,   NULL, AT(database_up),            "1 = PostgreSQL is there"},
 };
 /* clang-format on */
@@ -81,7 +89,7 @@ static void get_metrics(void *context, struct http_request *request)
 {
 	const struct flowd *flowd = context;
 	CLEANUP(text_done) struct text body = {0};
-	const struct numbers numbers = {
+	struct numbers numbers = {
 		.received = flowd_received(flowd),
 		.rollup = rollup_counts(flowd->rollup),
 		.writer = traffic_writer_counts(flowd->writer),
@@ -91,6 +99,7 @@ static void get_metrics(void *context, struct http_request *request)
 		.receivers_behind = receivers_behind(flowd->inlets[INLET_SFLOW].receivers),
 	};
 
+	flowd_alerts_counts(flowd->alerts, &numbers.alerts, &numbers.alert_rows);
 	metrics_write(&body, metric_rows, COUNT_OF(metric_rows), &numbers);
 	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
 }

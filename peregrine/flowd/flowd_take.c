@@ -7,19 +7,22 @@
 
 #define SUBJECT "flowd"
 
-static void note_sources(struct flowd *flowd, const struct harvest *harvest)
+static void note_sources(struct flowd *flowd, const struct harvest *harvest, bool sflow)
 {
 	for (size_t i = 0; i < harvest->source_count; i++) {
 		const struct source_sums *sums = &harvest->sources[i];
 		struct agent_state *agent = &flowd->agents[sums->agent];
 
 		agent->heard_us = harvest->until_us;
+		if (sflow)
+			agent->sflow_us = harvest->until_us;
 		agent->restarts += sums->restarted && sums->datagrams;
 		if (sums->datagrams) {
 			agent->datagrams += sums->samples;
 			continue;
 		}
 		agent->samples += sums->samples;
+		agent->sampled = agent->sampled || (sflow && sums->samples);
 		agent->missing += sums->missing;
 		agent->drops += sums->drops;
 		agent->factor = source_factor(sums);
@@ -69,7 +72,7 @@ void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 	struct flowd_inlet *inlet = context;
 	struct flowd *flowd = inlet->flowd;
 
-	note_sources(flowd, harvest);
+	note_sources(flowd, harvest, inlet == &flowd->inlets[INLET_SFLOW]);
 	note_counters(flowd, harvest);
 	rollup_take(flowd->rollup, harvest);
 	flowd->totals.discards += harvest->discard_count;

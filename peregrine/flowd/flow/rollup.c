@@ -48,8 +48,11 @@ struct rollup {
 	struct flow_routes routes;
 	uint32_t layout; /* of the minute's set that the routes lead to */
 
-	int64_t second_s; /* being gathered; 0 = none */
-	int64_t last_s;   /* the last one that was begun */
+	int64_t second_s;   /* being gathered; 0 = none */
+	int64_t last_s;     /* the last one that was begun */
+	unsigned harvests;  /* taken into it */
+	int64_t covered_us; /* by them, together */
+	bool told;
 	struct traffic_ring *ring;
 	struct bucket buckets[TRAFFIC_STEP_COUNT];
 	struct rollup_counts counts;
@@ -378,12 +381,24 @@ static void close_bucket(struct rollup *rollup, enum traffic_step step, bool par
 	follow_layout(rollup);
 }
 
+static void tell_second(struct rollup *rollup)
+{
+	unsigned receivers = rollup->options.harvests ? rollup->options.harvests : 1;
+
+	if (rollup->told || !rollup->options.on_second)
+		return;
+	rollup->told = true;
+	rollup->options.on_second(rollup->context, rollup->second_s,
+				  (double)rollup->covered_us / 1e6 / receivers, live_set(rollup));
+}
+
 static void close_second(struct rollup *rollup)
 {
 	struct traffic_set *set = live_set(rollup);
 
 	if (!rollup->second_s)
 		return;
+	tell_second(rollup);
 	rollup->counts.no_memory += traffic_ring_put(rollup->ring, rollup->second_s, set,
 						     &rollup->options.kept, 1) != 0;
 	traffic_set_next_second(set);
@@ -435,6 +450,9 @@ static void open_second(struct rollup *rollup, int64_t at_s)
 	if (!rollup->second_s) {
 		turn_buckets(rollup, at_s, set_back);
 		rollup->second_s = rollup->last_s = at_s;
+		rollup->harvests = 0;
+		rollup->covered_us = 0;
+		rollup->told = false;
 	}
 }
 
@@ -517,6 +535,9 @@ void rollup_take(struct rollup *rollup, const struct harvest *harvest)
 	while ((count = next_batch(harvest, &at, batch)))
 		take_batch(rollup, harvest, batch, count, factors, at_us);
 	free(factors);
+	rollup->covered_us += harvest->until_us - harvest->from_us;
+	if (++rollup->harvests == rollup->options.harvests)
+		tell_second(rollup);
 }
 
 void rollup_flush(struct rollup *rollup)

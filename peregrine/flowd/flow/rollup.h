@@ -17,7 +17,15 @@
 enum traffic_step { STEP_MINUTE, STEP_FIVE_MINUTES, STEP_HOUR, TRAFFIC_STEP_COUNT };
 extern const int32_t traffic_step_seconds[TRAFFIC_STEP_COUNT];
 
+/* A second is over: what a live set has of it (traffic_set.h). `seconds`: how much time its
+ * harvests cover, which is not quite one. As soon as all of them are there; the set is borrowed for
+ * the call. */
+typedef void (*second_fn)(void *context, int64_t at_s, double seconds,
+			  const struct traffic_set *set);
+
 struct rollup_options {
+	unsigned harvests;            /* of a second: as many as there are receivers */
+	second_fn on_second;          /* may be NULL; the context is bucket_fn's */
 	unsigned ring_seconds;        /* 300 */
 	size_t ring_bytes;            /* of all of them */
 	struct traffic_limits kept;   /* of a second in the ring */

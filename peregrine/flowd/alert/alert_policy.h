@@ -1,0 +1,97 @@
+/* When traffic is worth an alert: what is measured of ports, links, tenants and agents, and when
+ * that is too much. Each kind has a value that is told once a second. It is raised when the value
+ * has been at or above `raise` for raise_s, and is over when it has been below `clear` for
+ * clear_s: what flaps between the two changes nothing, what cannot be known does neither. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/model/traffic_sums.h"
+
+#include "peregrine/flowd/flow/port_counters.h"
+
+enum alert_kind {
+	ALERT_UTILISATION, /* of a port, either way: percent of its speed */
+	ALERT_ERRORS,      /* of a port: frames a second */
+	ALERT_DISCARDS,    /* of a port: frames a second */
+	ALERT_IMBALANCE,   /* among the members of an aggregate, or a switch's uplinks: how far the
+			      busiest is above their mean, in percent of its speed */
+	ALERT_SHARE,       /* of a link that one of several tenants has: percent of its speed */
+	ALERT_GAP,         /* samples of a switch that did not come: percent */
+	ALERT_SILENT,      /* seconds since a switch's agent was heard */
+	ALERT_KIND_COUNT
+};
+
+struct alert_kind_row {
+	const char *name; /* alert.kind: "traffic.utilisation" */
+	const char *severity;
+	const char *unit; /* of values: "%", "frames/s", "s" */
+	const char *hint;
+	bool traffic; /* has suspects: somebody's frames are in it */
+};
+extern const struct alert_kind_row alert_kind_rows[ALERT_KIND_COUNT];
+
+/* In the units of its kind; raise 0 = never. */
+struct alert_rule {
+	double raise, clear;
+	int64_t raise_s, clear_s;
+};
+
+enum alert_phase { ALERT_CALM, ALERT_RISING, ALERT_OPEN, ALERT_FALLING };
+enum alert_change { ALERT_SAME, ALERT_RAISED, ALERT_CLEARED };
+
+struct alert_state {
+	enum alert_phase phase;
+	int64_t since_us; /* of the phase: when its first second began */
+	int64_t at_us;    /* of the last value */
+	double value, peak;
+};
+
+/* The value of the second that ends at `at_us`; NAN = unknown, and nothing changes. Seconds that
+ * are missing, or come again because the clock was set back, begin the waiting anew. */
+enum alert_change alert_step(const struct alert_rule *rule, struct alert_state *state, double value,
+			     int64_t at_us);
+
+/* --- values; NAN = not known --- */
+
+/* An estimate of bytes in `seconds` as percent of `speed_bps`. Unknown when its 95 % interval holds
+ * both thresholds: it may be too much, and it may be nothing. */
+double alert_percent(const struct traffic_sums *sums, double seconds, uint64_t speed_bps,
+		     const struct alert_rule *rule);
+
+struct port_facts {
+	uint64_t speed_bps; /* 0 = unknown */
+	bool sampled;       /* its switch samples: no sample means no traffic */
+	struct traffic_sums out;
+	double seconds;                   /* that the samples are of */
+	const struct port_rates *counted; /* NULL = no counters */
+	int64_t at_us;
+};
+/* Counters that are as quick as samples are better than these; slow ones fill in for them. */
+double alert_utilisation(const struct port_facts *facts, const struct alert_rule *rule);
+/* Errors and discards: of the last interval between two readings, while that is of now. */
+double alert_errors(const struct port_facts *facts);
+double alert_discards(const struct port_facts *facts);
+
+/* Utilisations of the members of one group, one by one. */
+struct balance {
+	unsigned count;
+	double sum, most;
+};
+void balance_add(struct balance *balance, double percent);
+double alert_imbalance(const struct balance *balance);
+
+/* What one tenant has of a link, when others have a hundredth of it at least. */
+double alert_share(double percent, double others_percent);
+
+/* Samples that came and that did not, fading over about ten seconds: a single lost datagram of a
+ * quiet switch is no gap. */
+struct gap {
+	double came, missing;
+};
+double alert_gap(struct gap *gap, uint64_t came, uint64_t missing);
+
+/* `heard_us` 0: never. */
+double alert_silence(int64_t heard_us, int64_t at_us);

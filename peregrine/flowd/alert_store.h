@@ -1,0 +1,34 @@
+/* What is told of alerts, into PostgreSQL through its one door (alert_put, 036_alert_case.sql): in
+ * order, kept while it is away and sent again; and what an earlier life left open. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/db/db.h"
+#include "common/io/loop.h"
+
+struct alert_store;
+
+/* Rows that wait at most; beyond, the oldest are given up. */
+enum { ALERT_STORE_LIMIT = 4096 };
+
+struct alert_store_counts {
+	uint64_t written, failures, refused, dropped, waiting;
+};
+
+MUST_USE int alert_store_new(struct loop *loop, struct alert_store **ret);
+void alert_store_free(struct alert_store *store);
+/* The connection, once it is made; borrowed. */
+void alert_store_use(struct alert_store *store, struct db *db);
+/* One row of alert_put as JSON; taken (free). NULL = there was no memory for it: counted. */
+void alert_store_put(struct alert_store *store, char *row);
+/* Sends what waits, if nothing is under way: after a put, and when PostgreSQL is there again. */
+void alert_store_flush(struct alert_store *store);
+struct alert_store_counts alert_store_counts(const struct alert_store *store);
+
+/* $1 collector -> key, kind, subject_kind, subject, tenant_id, raised_us */
+extern const struct db_query alert_store_open;
+/* $1 switch $2 port $3 nodes -> JSON */
+extern const struct db_query alert_store_candidates;

@@ -1,0 +1,339 @@
+#include "peregrine/flowd/flowd_alert.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+#include "common/io/log.h"
+
+#include "peregrine/flowd/alert/alert_text.h"
+#include "peregrine/flowd/alert_cause.h"
+#include "peregrine/flowd/flowd_private.h"
+
+#define SUBJECT "alerts"
+
+enum {
+	SECOND_US = 1000000,
+	AGAIN_US = 30 * SECOND_US,
+	LOST_US = 900 * SECOND_US,
+	ENTRIES = 16384,
+	/* Suspects that are asked for at a time: when all breaks at once, the first ones tell. */
+	ASKED = 16,
+};
+
+struct flowd_alerts {
+	struct flowd *flowd;
+	struct alert_watch *watch;
+	struct alert_look *look;
+	struct alert_store *store;
+	char collector[128]; /* the same in every life */
+	bool adopting, adopted;
+	int64_t at_us; /* end of the last second that was looked at */
+	unsigned asked;
+	struct agent_facts *agents; /* by index.switches */
+	size_t agent_room;
+};
+
+/* --- telling ------------------------------------------------------------------------------ */
+
+static void write_detail(const struct flowd_alerts *alerts, const struct alert_entry *entry,
+			 struct text *json)
+{
+	const struct alert_kind_row *kind = &alert_kind_rows[entry->kind];
+	const struct alert_rule *rule = alert_watch_rule(alerts->watch, entry->kind);
+	CLEANUP(text_done) struct text drill = {0};
+
+	alert_drill(entry, &drill);
+	json_begin_object(json, "detail");
+	json_string(json, "collector", alerts->collector);
+	json_string(json, "hint", kind->hint);
+	json_double(json, "value", entry->state.value);
+	json_double(json, "peak", entry->state.peak);
+	json_string(json, "unit", kind->unit);
+	json_double(json, "raise", rule->raise);
+	json_double(json, "clear", rule->clear);
+	json_string(json, "drill", text_get(&drill));
+	json_end_object(json);
+}
+
+/* The members that say which alert it is; the object stays open. */
+static void begin_row(const struct alert_entry *entry, const char *op, const char *before,
+		      int64_t at_us, struct text *json)
+{
+	const struct alert_kind_row *kind = &alert_kind_rows[entry->kind];
+	CLEANUP(text_done) struct text message = {0};
+
+	text_add(&message, before);
+	alert_message(entry, &message);
+	json_begin_object(json, NULL);
+	json_string(json, "op", op);
+	json_string(json, "key", entry->key);
+	json_string(json, "kind", kind->name);
+	json_string(json, "severity", kind->severity);
+	json_string(json, "subject_kind", entry->subject_kind);
+	json_string(json, "subject", entry->subject);
+	if (entry->tenant)
+		json_int(json, "tenant_id", entry->tenant);
+	json_string(json, "message", text_get(&message));
+	json_int(json, "raised_us", entry->raised_us);
+	json_int(json, "at_us", at_us);
+}
+
+static void put_row(struct flowd_alerts *alerts, struct text *json)
+{
+	json_end_object(json);
+	alert_store_put(alerts->store, text_take(json));
+	text_done(json);
+}
+
+static void put(struct flowd_alerts *alerts, const struct alert_entry *entry, const char *op,
+		const char *before)
+{
+	struct text json = {0};
+
+	begin_row(entry, op, before, alerts->at_us, &json);
+	write_detail(alerts, entry, &json);
+	put_row(alerts, &json);
+}
+
+/* --- suspects ------------------------------------------------------------------------------ */
+
+struct asked {
+	struct flowd_alerts *alerts;
+	struct cause cause;
+	char key[ALERT_KEY_SIZE];
+	int64_t raised_us;
+};
+
+static void on_candidates(void *context, int rc, const PGresult *result,
+			  const struct problem *problem)
+{
+	struct asked *asked = context;
+	struct flowd_alerts *alerts = asked->alerts;
+	const struct alert_entry *entry = alert_watch_find(alerts->watch, asked->key);
+	struct text suspects = {0};
+	struct text json = {0};
+
+	alerts->asked--;
+	if (rc && rc != E_UNAVAILABLE)
+		log_warn(SUBJECT, "suspects are of traffic alone: %s (detail=\"%s\")",
+			 problem->message, problem->detail);
+	/* What is over keeps what it had. */
+	if (entry && entry->open && entry->raised_us == asked->raised_us) {
+		cause_write(&asked->cause, rc ? NULL : db_text(result, 0, 0, "[]"), &suspects);
+		begin_row(entry, "put", "", alerts->at_us, &json);
+		json_begin_object(&json, "detail");
+		json_raw(&json, "suspects", text_get(&suspects));
+		json_end_object(&json);
+		put_row(alerts, &json);
+	}
+	text_done(&suspects);
+	cause_done(&asked->cause);
+	free(asked);
+}
+
+static uint64_t speed_of(const struct flowd_alerts *alerts, const struct alert_entry *entry)
+{
+	const struct flowd *flowd = alerts->flowd;
+	const struct port_rates *rates;
+
+	if (entry->place == INDEX_NONE)
+		return 0;
+	rates = port_counters_rates(flowd->counters, entry->place);
+	return rates && rates->speed_bps
+		       ? rates->speed_bps
+		       : traffic_place_get(rollup_names(flowd->rollup), entry->place)->speed_bps;
+}
+
+static void ask(struct flowd_alerts *alerts, const struct alert_entry *entry)
+{
+	struct asked *asked = alerts->asked < ASKED ? calloc(1, sizeof(*asked)) : NULL;
+	char switch_id[24];
+	int rc;
+
+	if (!asked)
+		return;
+	asked->alerts = alerts;
+	asked->raised_us = entry->raised_us;
+	(void)text_copy(asked->key, sizeof(asked->key), entry->key);
+	(void)text_format(switch_id, sizeof(switch_id), "%" PRId64, entry->switch_id);
+	rc = cause_take(alerts->flowd->rollup, entry, speed_of(alerts, entry), &asked->cause);
+	if (!rc) {
+		const char *const params[] = {switch_id, entry->port,
+					      text_get(&asked->cause.nodes)};
+
+		rc = db_submit(alerts->flowd->db, &alert_store_candidates, params, on_candidates,
+			       asked);
+	}
+	if (rc) {
+		cause_done(&asked->cause);
+		free(asked);
+		return;
+	}
+	alerts->asked++;
+}
+
+static void on_alert(void *context, enum alert_event event, const struct alert_entry *entry)
+{
+	struct flowd_alerts *alerts = context;
+	CLEANUP(text_done) struct text message = {0};
+
+	switch (event) {
+	case ALERT_EVENT_RAISED:
+		alert_message(entry, &message);
+		log_info(SUBJECT, "%s: %s", alert_kind_rows[entry->kind].name, text_get(&message));
+		put(alerts, entry, "put", "");
+		break;
+	case ALERT_EVENT_AGAIN:
+		/* While PostgreSQL is away only what begins and ends waits for it. */
+		if (db_connected(alerts->flowd->db))
+			put(alerts, entry, "put", "");
+		break;
+	case ALERT_EVENT_SUSPECT:
+		if (db_connected(alerts->flowd->db))
+			ask(alerts, entry);
+		break;
+	case ALERT_EVENT_OVER: put(alerts, entry, "clear", "over: "); break;
+	case ALERT_EVENT_LOST:
+		put(alerts, entry, "clear", "nothing is heard of it any more: ");
+		break;
+	}
+}
+
+/* --- seconds ------------------------------------------------------------------------------- */
+
+static bool gather_agents(struct flowd_alerts *alerts)
+{
+	const struct flowd *flowd = alerts->flowd;
+	const struct attribution_index *index = flowd->index;
+
+	if (index->switch_count >= alerts->agent_room) {
+		struct agent_facts *more =
+			reallocarray(alerts->agents, index->switch_count + 1, sizeof(*more));
+
+		if (!more)
+			return false;
+		alerts->agents = more;
+		alerts->agent_room = index->switch_count + 1;
+	}
+	for (size_t i = 0; i < index->switch_count; i++) {
+		const struct agent_state *agent = &flowd->agents[(uint16_t)index->switches[i].id];
+
+		alerts->agents[i] = (struct agent_facts){.heard_us = agent->sflow_us,
+							 .samples = agent->sampled,
+							 .came = agent->samples,
+							 .missing = agent->missing + agent->drops};
+	}
+	return true;
+}
+
+void flowd_alerts_second(void *context, int64_t at_s, double seconds, const struct traffic_set *set)
+{
+	struct flowd *flowd = context;
+	struct flowd_alerts *alerts = flowd->alerts;
+
+	if (!alerts || !flowd->index || !gather_agents(alerts))
+		return;
+	alerts->at_us = (at_s + 1) * SECOND_US;
+	const struct alert_second second = {
+		.at_us = alerts->at_us,
+		.seconds = seconds,
+		.set = set,
+		.rollup = flowd->rollup,
+		.index = flowd->index,
+		.counters = flowd->counters,
+		.agents = alerts->agents,
+	};
+
+	alert_look_at(alerts->look, &second, alerts->watch);
+}
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+static void on_open(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct flowd_alerts *alerts = context;
+
+	alerts->adopting = false;
+	if (rc) {
+		if (rc != E_UNAVAILABLE)
+			log_warn(SUBJECT, "open alerts could not be read: %s (detail=\"%s\")",
+				 problem->message, problem->detail);
+		return;
+	}
+	alerts->adopted = true;
+	for (int i = 0; i < PQntuples(result); i++)
+		alert_watch_adopt(alerts->watch, db_text(result, i, 0, ""),
+				  db_text(result, i, 1, ""), db_text(result, i, 2, ""),
+				  db_text(result, i, 3, ""), db_int(result, i, 4, 0),
+				  db_int(result, i, 5, 0), clock_wall_us());
+	if (PQntuples(result) > 0)
+		log_info(SUBJECT, "%d are open from before", PQntuples(result));
+}
+
+void flowd_alerts_connected(struct flowd_alerts *alerts)
+{
+	const char *params[] = {alerts->collector};
+
+	if (!alerts->adopted && !alerts->adopting)
+		alerts->adopting =
+			!db_submit(alerts->flowd->db, &alert_store_open, params, on_open, alerts);
+	alert_store_use(alerts->store, alerts->flowd->db);
+	alert_store_flush(alerts->store);
+}
+
+int flowd_alerts_new(struct flowd *flowd, struct flowd_alerts **ret)
+{
+	struct flowd_alerts *alerts = calloc(1, sizeof(*alerts));
+	struct alert_watch_options options = {.again_us = AGAIN_US,
+					      .lost_us = LOST_US,
+					      .limit = ENTRIES,
+					      .fn = on_alert,
+					      .context = alerts};
+	int rc;
+
+	if (!alerts)
+		return -ENOMEM;
+	alerts->flowd = flowd;
+	(void)gethostname(alerts->collector, sizeof(alerts->collector) - 1);
+	if (flowd->conf->name[0])
+		(void)text_copy(alerts->collector, sizeof(alerts->collector), flowd->conf->name);
+	for (enum alert_kind kind = 0; kind < ALERT_KIND_COUNT; kind++) {
+		const struct alert_conf *conf = &flowd->conf->alerts[kind];
+
+		options.rules[kind] = (struct alert_rule){(double)conf->raise, (double)conf->clear,
+							  conf->raise_s, conf->clear_s};
+	}
+	rc = alert_watch_new(&options, &alerts->watch);
+	if (!rc)
+		rc = alert_look_new(&alerts->look);
+	if (!rc)
+		rc = alert_store_new(flowd->loop, &alerts->store);
+	if (rc) {
+		flowd_alerts_free(alerts);
+		return rc;
+	}
+	*ret = alerts;
+	return 0;
+}
+
+void flowd_alerts_free(struct flowd_alerts *alerts)
+{
+	if (!alerts)
+		return;
+	alert_watch_free(alerts->watch);
+	alert_look_free(alerts->look);
+	alert_store_free(alerts->store);
+	free(alerts->agents);
+	free(alerts);
+}
+
+void flowd_alerts_counts(const struct flowd_alerts *alerts, struct alert_watch_counts *ret_watch,
+			 struct alert_store_counts *ret_store)
+{
+	*ret_watch = alert_watch_counts(alerts->watch);
+	*ret_store = alert_store_counts(alerts->store);
+}

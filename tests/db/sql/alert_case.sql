@@ -1,0 +1,115 @@
+select set_config('haas.scope', 'operator', false) \g /dev/null
+insert into tenant (name) values ('acme'), ('globex');
+insert into fabric (name, vlan_low, vlan_high, parking_vlan) values ('f1', 100, 199, 99);
+insert into switch (name) values ('leaf1'), ('spine1');
+insert into switch_endpoint (switch_id, fabric_id, role, address) values (1, 1, 'leaf', '10.0.0.1'), (2, 1, 'spine', '10.0.0.2');
+insert into network (name, kind, tenant_id) values ('red', 'tenant', 1), ('blue', 'tenant', 2);
+insert into network_vlan (fabric_id, vlan, network_id, state) values (1, 100, 1, 'used'), (1, 101, 2, 'used');
+create view seen as select key, severity, tenant_id, message, detail, seen_at - raised_at as seen, cleared_at - raised_at as cleared, muted from alert order by id;
+-- Times of rows: "@3" is three tenths of a second after one that has passed.
+create function at(p_rows text) returns jsonb volatile language sql as $$
+	select regexp_replace(p_rows, '@([0-9]+)', extract(epoch from date_trunc('hour', now()))::bigint || '\1' || '00000', 'g')::jsonb $$;
+grant execute on function at(text) to peregrine_flowd;
+create view told as select kind, subject, tenant_id, message from event where kind ~ '^(alert|case)[.]' order by id;
+\echo one door: its own kinds only, no way around it
+set role peregrine_flowd;
+insert into alert (key, kind, severity, subject_kind, subject, message) values ('x', 'traffic.share', 'info', 'port', 'p', 'm');
+update alert set message = 'm';
+select alert_put(at('[{"op":"put","key":"switch.drift:leaf1","kind":"switch.drift","severity":"warning","subject_kind":"switch","subject":"leaf1","message":"m","raised_us":1,"at_us":1}]'));
+select alert_put(at('[{"op":"put","key":"traffic.share:leaf1","kind":"traffic.errors","severity":"warning","subject_kind":"switch","subject":"leaf1","message":"m","raised_us":1,"at_us":1}]'));
+\echo raised; written twice it is one; kept; a row whose tenant is gone; cleared, and what is written again after that changes nothing
+select alert_put(at('[{"op":"put","key":"traffic.share:leaf1:up0:acme","kind":"traffic.share","severity":"warning","subject_kind":"port","subject":"leaf1:up0","tenant_id":1,"message":"acme has 80 %","detail":{"hint":"h","value":80},"raised_us":@0,"at_us":@0}]'));
+select alert_put(at('[{"op":"put","key":"traffic.share:leaf1:up0:acme","kind":"traffic.share","severity":"warning","subject_kind":"port","subject":"leaf1:up0","tenant_id":1,"message":"acme has 80 %","detail":{"hint":"h","value":80},"raised_us":@0,"at_us":@0}]'));
+select alert_put(at('[{"op":"put","key":"traffic.share:leaf1:up0:acme","kind":"traffic.share","severity":"critical","subject_kind":"port","subject":"leaf1:up0","tenant_id":1,"message":"acme has 90 %","detail":{"value":90},"raised_us":@0,"at_us":@3},
+ {"op":"put","key":"traffic.gap:leaf1","kind":"traffic.gap","severity":"warning","subject_kind":"switch","subject":"leaf1","tenant_id":99,"message":"lost","raised_us":@0,"at_us":@0}]'));
+select alert_put(at('[{"op":"clear","key":"traffic.share:leaf1:up0:acme","kind":"traffic.share","subject_kind":"port","subject":"leaf1:up0","message":"over","raised_us":@0,"at_us":@4}]'));
+select alert_put(at('[{"op":"put","key":"traffic.share:leaf1:up0:acme","kind":"traffic.share","severity":"warning","subject_kind":"port","subject":"leaf1:up0","tenant_id":1,"message":"acme has 80 %","raised_us":@0,"at_us":@0},
+ {"op":"clear","key":"traffic.share:leaf1:up0:acme","kind":"traffic.share","subject_kind":"port","subject":"leaf1:up0","message":"over","raised_us":@0,"at_us":@4},
+ {"op":"clear","key":"traffic.none:leaf1","kind":"traffic.none","subject_kind":"port","subject":"leaf1:up0","message":"over","raised_us":1,"at_us":1}]'));
+reset role;
+select * from seen;
+\echo who was not told because of a silence is told when it is over
+set role portald;
+select alert_silence_add('', '', 'all', 60, 'ann');
+select alert_silence_add('Traffic', '', 'a kind is small', 60, 'ann');
+select alert_silence_add('traffic.', 'leaf1', 'cables are moved', 3600, 'ann') as silence \gset
+set role peregrine_flowd;
+select alert_put(at('[{"op":"put","key":"traffic.errors:leaf1:up0","kind":"traffic.errors","severity":"warning","subject_kind":"port","subject":"leaf1:up0","message":"errors","raised_us":@0,"at_us":@0}]'));
+select alert_put(at('[{"op":"put","key":"traffic.errors:spine1:p1","kind":"traffic.errors","severity":"warning","subject_kind":"port","subject":"spine1:p1","message":"errors","raised_us":@0,"at_us":@0}]'));
+set role portald;
+select key, muted, (alert_silence_of(kind, subject)).reason from alert where cleared_at is null order by id;
+select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '1', false) \g /dev/null
+select count(*) as silences_that_a_tenant_sees from alert_silence;
+select alert_silence_add('traffic.', '', 'mine', 60, 'tom');
+select alert_silence_end(:silence, 'tom');
+select set_config('haas.scope', 'operator', false) \g /dev/null
+select alert_silence_end(:silence, 'ann');
+select alert_silence_end(:silence, 'ann');
+select id, kind, subject, reason, until <= now() as over, ended_by from alert_silence;
+set role peregrine_flowd;
+select alert_put(at('[{"op":"put","key":"traffic.errors:leaf1:up0","kind":"traffic.errors","severity":"warning","subject_kind":"port","subject":"leaf1:up0","message":"errors still","raised_us":@0,"at_us":@3}]'));
+select alert_put(at('[{"op":"put","key":"traffic.errors:leaf1:up0","kind":"traffic.errors","severity":"warning","subject_kind":"port","subject":"leaf1:up0","message":"errors still","raised_us":@0,"at_us":@6}]'));
+reset role;
+select * from told;
+\echo candidates: who else is on the uplink, what was changed, what the BMC of a node logged, what counters said
+insert into link (a_switch, a_port, b_switch, b_port, state, certainty, since, seen_at) values (1, 'up0', 2, 'p1', 'confirmed', 100, now(), now());
+insert into uplink_applied (switch_id, port, tagged) values (1, 'up0', '100-101,150');
+select node_put('{"name":"n1","class":"gpu","nics":[{"name":"eth0","mac":"52:54:00:00:00:01"}]}', false, 'ann') \g /dev/null
+delete from event where subject_kind in ('node', 'switch', 'port');
+insert into sel_entry (node_id, record, sensor, event) select id, 1, 'DIMM 3', 'uncorrectable error' from node;
+insert into change_batch (fabric_id, reason, state, owner) values (1, 'intent', 'done', 'p');
+insert into change (batch_id, switch_id, phase, edit, state, sent_at) values (1, 1, 3, '{"kind": "port_set", "vlan": 0, "port": "up0"}', 'applied', now() - interval '5 minutes'),
+	(1, 1, 3, '{"kind": "vlan_create", "vlan": 101}', 'applied', now() - interval '2 hours');
+select event_add('peregrined', 'port.up', 'port', 'spine1:p1', null, 'it has a link') \g /dev/null
+insert into traffic_60_port (step, at, switch_id, port, seconds, in_errors, out_errors, in_discards, out_discards) values (60, now() - interval '2 minutes', 2, 'p1', 60, 7, 0, 0, 1);
+set role peregrine_flowd;
+select f - 'age_s' as fact, f ->> 'age_s' is null or (f ->> 'age_s')::int between 0 and 3600 as in_time
+from jsonb_array_elements(alert_candidates(1, 'up0', '{n1,nobody}', clock_timestamp())) f order by f ->> 'fact', f ->> 'name', f ->> 'text';
+select alert_candidates(1, '', '{}', '2001-01-01');
+select count(*) from sel_entry;
+\echo a case: opened, worked on, answered; only appended to
+set role portald;
+select case_open('nobody', null, 'slow', 'ann');
+select case_open('acme', 77, 'slow', 'ann');
+select case_open('acme', (select min(id) from alert), 'my network is slow', 'user ann') as id \gset
+select case_open(null, null, 'something smells', 'user ann') as other \gset
+select case_note(:id, 'query', 'x', '{}', 'user ann') \g /dev/null
+select case_query(:id, '{"path":"link:leaf1:up0","from":"2026-01-01T10:40:00Z","to":"2026-01-01T10:42:00Z","total":{"bytes":10,"bits_per_second":9400000000},"rows":[{"name":"globex","path":"link:leaf1:up0/tenant:globex","share":0.8512,"bits_per_second":8},{"name":"acme","path":"p","share":0.1,"bits_per_second":1}]}', 'user ann') is not null as recorded;
+select case_query(:id, '{"path":"link:leaf1:up0/tenant:globex/vlan:101","from":"f","to":"t","total":{"bytes":10,"bits_per_second":800},"rows":[{"name":"n8 - n9","path":"p","share":1,"bits_per_second":8}]}', 'user ann') is not null as recorded;
+select case_query(:id, '{"path":"tenant:acme","from":"f","to":"t","total":{"bytes":10,"bits_per_second":12345},"rows":[{"name":"VLAN 100","path":"p","share":1,"bits_per_second":8}]}', 'user ann') is not null as recorded;
+select case_note(:id, 'note', 'globex again', '{}', 'user ann') is not null as noted;
+select case_note(:id, 'finding', 'the uplink of leaf1 is full', '{}', 'user ann') is not null as noted;
+select case_note(:id, 'closed', 'no', '{}', 'user ann');
+insert into case_entry (case_id, actor, kind, text) values (1, 'a', 'note', 't');
+update case_entry set text = 't';
+select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '1', false) \g /dev/null
+select count(*), case_report(:id) is null as no_report from case_file;
+select case_note(:id, 'note', 'let me', '{}', 'tom');
+select case_open('acme', null, 'mine', 'tom');
+select case_publish(:id, 'tom');
+select set_config('haas.scope', 'operator', false) \g /dev/null
+select case_publish(:id, 'user ann');
+select case_close(:other, 'nothing', true, 'user ann');
+select case_close(:other, 'nothing', false, 'user ann');
+select case_close(:id, 'Another customer filled the uplink; he was moved.', true, 'user ann');
+select case_close(:id, 'again', false, 'user ann');
+select case_note(:id, 'note', 'late', '{}', 'user ann');
+reset role;
+delete from case_entry;
+truncate case_entry;
+alter table case_entry disable trigger case_entry_is_kept;
+update case_file set opened_at = '2026-01-01 10:40Z', closed_at = '2026-01-01 11:41:30Z';
+update case_entry set at = '2026-01-01 10:40Z'::timestamptz + make_interval(secs => 62 * n) from (select id as i, row_number() over (order by id) as n from case_entry) x where id = i;
+set role portald;
+select case_report(:id);
+reset role;
+update case_file set report = case_text(:id, true) where id = :id;
+set role portald;
+\echo what the tenant reads: no name of another
+select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '1', false) \g /dev/null
+select case_report(:id);
+select count(*) from case_entry;
+select set_config('haas.tenant', '2', false) \g /dev/null
+select count(*), case_report(:id) is null as nothing from case_file;
+reset role;
+select * from told where kind like 'case.%';

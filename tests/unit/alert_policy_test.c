@@ -1,0 +1,221 @@
+// links: peregrine_alert
+#include <math.h>
+#include <string.h>
+
+#include "common/base/macros.h"
+
+#include "peregrine/flowd/alert/alert_policy.h"
+#include "tests/support/cmocka.h"
+
+#define SECOND 1000000LL
+
+/* What becomes of a row of seconds: one letter each, "-" nothing, "R" raised, "C" over. Values are
+ * digits times ten, "?" is unknown, a space is a second without any value, "<" sets the clock back
+ * by a minute. */
+static void seconds_become_alerts(void **state)
+{
+	static const struct {
+		const char *what;
+		struct alert_rule rule;
+		const char *values, *expected;
+	} rows[] = {
+		{"below all the time", {90, 70, 1, 3}, "0128888", "-------"},
+		{"the first second above", {90, 70, 1, 3}, "19", "-R"},
+		{"three seconds above", {90, 70, 3, 3}, "1999", "---R"},
+		{"one second below the threshold begins anew", {90, 70, 3, 3}, "998999", "-----R"},
+		{"over after three below", {90, 70, 1, 3}, "9666", "R--C"},
+		{"between the two it stays", {90, 70, 1, 3}, "97888878", "R-------"},
+		{"flapping is one alert", {90, 70, 1, 3}, "969696966999", "R-----------"},
+		{"again after it was over", {90, 70, 1, 2}, "9669", "R-CR"},
+		{"unknown changes nothing", {90, 70, 3, 3}, "9?9?9", "--R--"},
+		{"unknown while it is open", {90, 70, 1, 3}, "9?6?66", "R---C-"},
+		{"a short gap is waited through", {90, 70, 5, 3}, "99  9", "----R"},
+		{"a long one is not", {90, 70, 5, 3}, "999      999", "------------"},
+		{"nor while it is below", {90, 70, 1, 5}, "9666      666", "R------------"},
+		{"the clock is set back while it rises", {90, 70, 3, 3}, "99<999", "-----R"},
+		{"and while it is open", {90, 70, 1, 3}, "96<6669", "R----CR"},
+		{"never", {0, 0, 1, 1}, "999", "---"},
+		{"zero is below any threshold", {10, 10, 1, 1}, "1010", "RCRC"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct alert_state at = {0};
+		int64_t now_us = 1000 * SECOND;
+		char said[32] = "";
+
+		print_message("%s\n", rows[i].what);
+		for (size_t n = 0; rows[i].values[n]; n++) {
+			char value = rows[i].values[n];
+			enum alert_change change = ALERT_SAME;
+
+			now_us += SECOND;
+			if (value == '<')
+				now_us -= 60 * SECOND;
+			else if (value != ' ')
+				change = alert_step(
+					&rows[i].rule, &at,
+					value == '?' ? (double)NAN : (value - '0') * 10.0, now_us);
+			said[n] = "-RC"[change];
+		}
+		assert_string_equal(said, rows[i].expected);
+	}
+}
+
+/* 1 Gbit/s, frames of 1,500 bytes drawn one in 100. */
+static struct traffic_sums drawn(uint32_t samples)
+{
+	return (struct traffic_sums){.bytes = samples * 150000ULL,
+				     .packets = samples * 100ULL,
+				     .square = samples * 150000.0 * 150000.0,
+				     .samples = samples};
+}
+
+static void a_port_is_as_full_as_its_best_witness_says(void **state)
+{
+	static const struct alert_rule rule = {90, 75, 1, 30};
+	/* 105 MB/s = 84 % out, 12 % in */
+	static const struct port_rates slow = {.at_us = 990 * SECOND,
+					       .seconds = 30,
+					       .speed_bps = 1000000000,
+					       .per_second = {15e6, 105e6}};
+	static const struct port_rates quick = {.at_us = 999 * SECOND,
+						.seconds = 1,
+						.speed_bps = 1000000000,
+						.per_second = {15e6, 105e6}};
+	static const struct port_rates old = {.at_us = 900 * SECOND,
+					      .seconds = 30,
+					      .speed_bps = 1000000000,
+					      .per_second = {15e6, 105e6}};
+	static const struct port_rates faster = {.at_us = 999 * SECOND,
+						 .seconds = 1,
+						 .speed_bps = 10000000000,
+						 .per_second = {15e6, 105e6}};
+	static const struct {
+		const char *what;
+		bool sampled;
+		uint32_t samples;
+		uint64_t speed;
+		const struct port_rates *counted;
+		double expected; /* NAN = unknown */
+	} rows[] = {
+		{"800 samples", true, 800, 1000000000, NULL, 96},
+		{"no sample of a switch that samples", true, 0, 1000000000, NULL, 0},
+		{"nothing of one that does not", false, 0, 1000000000, NULL, NAN},
+		{"no speed", true, 800, 0, NULL, NAN},
+		{"samples are newer than slow counters", true, 800, 1000000000, &slow, 96},
+		{"quick counters are better than samples", true, 800, 1000000000, &quick, 84},
+		{"without samples slow counters will do", false, 0, 1000000000, &slow, 84},
+		{"but not of two minutes ago", false, 0, 1000000000, &old, NAN},
+		{"the port knows its speed", false, 0, 1000000000, &faster, 8.4},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct port_facts facts = {.speed_bps = rows[i].speed,
+						 .sampled = rows[i].sampled,
+						 .out = drawn(rows[i].samples),
+						 .seconds = 1,
+						 .counted = rows[i].counted,
+						 .at_us = 1000 * SECOND};
+		double value = alert_utilisation(&facts, &rule);
+
+		print_message("%s: %f\n", rows[i].what, value);
+		assert_int_equal(isnan(value), isnan(rows[i].expected));
+		if (!isnan(value))
+			assert_true(fabs(value - rows[i].expected) < 0.01);
+	}
+	/* 8 samples of one in 10,000: 96 % with an interval from 45 to 170. */
+	struct traffic_sums few = {
+		.bytes = 120000000, .packets = 80000, .square = 8 * 15e6 * 15e6, .samples = 8};
+	const struct port_facts doubtful = {
+		.speed_bps = 1000000000, .sampled = true, .out = few, .seconds = 1};
+	assert_true(isnan(alert_utilisation(&doubtful, &rule)));
+	/* Half a second of samples is half a second's worth. */
+	const struct port_facts half = {
+		.speed_bps = 1000000000, .sampled = true, .out = drawn(400), .seconds = 0.5};
+	assert_true(fabs(alert_utilisation(&half, &rule) - 96) < 0.01);
+}
+
+/* Through port_counters: errors that wrap, an agent that began anew, a gap between readings. */
+static void counters_that_wrap_are_no_errors(void **state)
+{
+	static const struct {
+		const char *what;
+		int64_t at_s;
+		uint32_t errors, discards;
+		double expected; /* NAN = unknown */
+	} rows[] = {
+		{"the first reading", 10, 4294967290U, 5, NAN},
+		{"it wraps: 16 in 10 s", 20, 10, 5, 1.6},
+		{"nothing new", 30, 10, 5, 0},
+		{"the agent began anew: the last word holds", 40, 3, 0, 0},
+		{"and goes on", 50, 53, 0, 5},
+		{"after twenty minutes", 1300, 1000053, 0, NAN},
+	};
+	struct port_counters *counters = NULL;
+
+	(void)state;
+	assert_int_equal(port_counters_new(&counters), 0);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct port_reading reading = {.in_octets = 1000 + (uint64_t)i,
+						     .in_errors = rows[i].errors,
+						     .out_discards = rows[i].discards,
+						     .speed_bps = 1000000,
+						     .up = true};
+
+		(void)port_counters_note(counters, 0, rows[i].at_s * SECOND, &reading);
+		const struct port_facts facts = {.counted = port_counters_rates(counters, 0),
+						 .at_us = rows[i].at_s * SECOND};
+		double value = alert_errors(&facts);
+
+		print_message("%s: %f\n", rows[i].what, value);
+		assert_int_equal(isnan(value), isnan(rows[i].expected));
+		if (!isnan(value))
+			assert_true(fabs(value - rows[i].expected) < 0.01);
+	}
+	port_counters_free(counters);
+}
+
+static void imbalance_share_gap_and_silence(void **state)
+{
+	struct balance balance = {0};
+	struct gap gap = {0};
+
+	(void)state;
+	balance_add(&balance, 80);
+	assert_true(isnan(alert_imbalance(&balance)));
+	balance_add(&balance, (double)NAN);
+	assert_true(isnan(alert_imbalance(&balance)));
+	balance_add(&balance, 0);
+	assert_true(fabs(alert_imbalance(&balance) - 40) < 0.01);
+	balance_add(&balance, 70);
+	assert_true(fabs(alert_imbalance(&balance) - 30) < 0.01);
+
+	/* Alone on a link a tenant may have all of it. */
+	assert_true(alert_share(95, 0) == 0);
+	assert_true(fabs(alert_share(70, 5) - 70) < 0.01);
+
+	assert_true(alert_gap(&gap, 10, 7) == 0); /* one lost datagram */
+	assert_true(alert_gap(&gap, 1000, 0) == 0);
+	assert_true(alert_gap(&gap, 900, 100) > 5);
+	for (int i = 0; i < 40; i++)
+		(void)alert_gap(&gap, 1000, 0);
+	assert_true(alert_gap(&gap, 1000, 0) == 0);
+
+	assert_true(isnan(alert_silence(0, 50 * SECOND)));
+	assert_true(fabs(alert_silence(10 * SECOND, 71 * SECOND) - 61) < 0.01);
+	assert_true(alert_silence(100 * SECOND, 71 * SECOND) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(seconds_become_alerts),
+		cmocka_unit_test(a_port_is_as_full_as_its_best_witness_says),
+		cmocka_unit_test(counters_that_wrap_are_no_errors),
+		cmocka_unit_test(imbalance_share_gap_and_silence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
