@@ -4,102 +4,19 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
 
-#include "bampi/agent/disk.h"
-#include "bampi/agent/disk_policy.h"
+#include "bampi/agent/os_mount.h"
 #include "bampi/agent/os_network.h"
 #include "bampi/agent/rooted.h"
 #include "bampi/agent/sysfs.h"
 
-#define SUBJECT         "os"
-#define PARTITION_TRIES 100 /* of 100 ms: devtmpfs follows BLKRRPART */
-#define NIC_LIMIT       256
-
-/* --- the mount: detached, gone with its descriptor, nowhere to be found by name --- */
-
-/* What the file system says about itself comes back line by line, "e text" (fsopen(2)). */
-static void read_complaint(int context_fd, char *ret, size_t room)
-{
-	ssize_t size = read(context_fd, ret, room - 1);
-
-	ret[size > 0 ? size : 0] = '\0';
-}
-
-static int mount_ext4(const char *device, int *ret, struct problem *problem)
-{
-	CLEANUP(closep) int context_fd = fsopen("ext4", FSOPEN_CLOEXEC);
-	char complaint[256];
-	int fd;
-
-	if (context_fd < 0)
-		return problem_set(problem, -errno, "the agent's kernel has no ext4: %s",
-				   error_text(-errno));
-	if (fsconfig(context_fd, FSCONFIG_SET_STRING, "source", device, 0) < 0 ||
-	    fsconfig(context_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0) {
-		int rc = -errno;
-
-		read_complaint(context_fd, complaint, sizeof(complaint));
-		(void)problem_set(problem, rc,
-				  "the image's root partition %s cannot be mounted: %s", device,
-				  error_text(rc));
-		problem_detail(problem, "%s", complaint);
-		problem_hint(
-			problem,
-			"the root partition must be ext4; see root_partition in the image's manifest");
-		return rc;
-	}
-	fd = fsmount(context_fd, FSMOUNT_CLOEXEC,
-		     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOATIME);
-	if (fd < 0)
-		return problem_set(problem, -errno, "mounting %s: %s", device, error_text(-errno));
-	*ret = fd;
-	return 0;
-}
-
-static int find_disk(const struct task *task, const char *wanted, struct disk *ret,
-		     struct problem *problem)
-{
-	CLEANUP(freep) struct disk *disks = NULL;
-	struct disk_choice choice;
-	size_t count = 0;
-	int rc = disk_list(task->env, &disks, &count);
-
-	if (!rc)
-		rc = disk_choose(disks, count, wanted, 0, &choice, problem);
-	if (rc)
-		return rc;
-	*ret = disks[choice.index];
-	return 0;
-}
-
-static int find_partition(const struct task *task, const struct disk *disk, uint32_t number,
-			  char ret[SYSFS_PATH_SIZE], struct problem *problem)
-{
-	char last = disk->name[strlen(disk->name) - 1];
-	const char *between = last >= '0' && last <= '9' ? "p" : "";
-	struct stat st;
-
-	if (!sysfs_path(task->env, ret, "/dev/%s%s%u", disk->name, between, number))
-		return problem_set(problem, E_LIMIT, "the path of disk %s is too long", disk->name);
-	for (int i = 0; i < PARTITION_TRIES && task_wanted(task); i++) {
-		if (stat(ret, &st) == 0 && S_ISBLK(st.st_mode))
-			return 0;
-		usleep(100 * 1000);
-	}
-	if (!task_wanted(task))
-		return -ECANCELED;
-	(void)problem_set(problem, E_NOT_FOUND, "disk %s has no partition %u", disk->name, number);
-	problem_hint(problem,
-		     "root_partition of the image's manifest does not fit its partition table");
-	return problem->code;
-}
+#define SUBJECT   "os"
+#define NIC_LIMIT 256
 
 /* --- the files --- */
 
@@ -377,20 +294,18 @@ int configure_os_run(struct task *task, struct text *data, struct problem *probl
 	CLEANUP(freep) struct os_settings *settings = calloc(1, sizeof(*settings));
 	CLEANUP(closep) int root_fd = -1;
 	char partition[SYSFS_PATH_SIZE];
-	struct disk disk;
 	int rc;
 
 	if (!settings)
 		return -ENOMEM;
 	rc = os_settings_read(task->params, settings, problem);
 	if (!rc)
-		rc = find_disk(task, settings->disk, &disk, problem);
-	if (!rc)
-		rc = find_partition(task, &disk, settings->root_partition, partition, problem);
+		rc = os_partition_find(task, settings->disk, settings->root_partition, partition,
+				       problem);
 	if (rc)
 		return rc;
 	task_say(task, 0, 0, "configuring the OS on %s", partition);
-	rc = mount_ext4(partition, &root_fd, problem);
+	rc = os_mount(partition, &root_fd, problem);
 	if (!rc)
 		rc = configure_os_name_nics(task->env, root_fd, settings, problem);
 	if (!rc)

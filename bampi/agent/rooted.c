@@ -102,42 +102,99 @@ static int write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
-static int write_new(int folder_fd, const char *name, const void *data, size_t size, mode_t mode)
+static int temporary_of(const char *name, char ret[NAME_MAX + 1])
 {
-	CLEANUP(closep)
-	int fd =
-		openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int rc;
-
-	if (fd < 0)
-		return -errno;
-	rc = write_all(fd, data, size);
-	if (!rc && fchmod(fd, mode) < 0)
-		rc = -errno;
-	if (!rc && fsync(fd) < 0)
-		rc = -errno;
-	return rc;
+	return text_format(ret, NAME_MAX + 1, ".%s.haas", name) ? 0 : -ENAMETOOLONG;
 }
 
-int rooted_write(int root_fd, const char *path, const void *data, size_t size, mode_t mode)
+int rooted_create(int root_fd, const char *path, int *ret_fd)
+{
+	CLEANUP(closep) int folder_fd = -1;
+	char temporary[NAME_MAX + 1];
+	const char *name;
+	int fd;
+	int rc = open_folder_of(root_fd, path, &folder_fd, &name);
+
+	if (!rc)
+		rc = temporary_of(name, temporary);
+	if (rc)
+		return rc;
+	/* What an agent that died left behind. */
+	if (unlinkat(folder_fd, temporary, 0) < 0 && errno != ENOENT)
+		return -errno;
+	fd = openat(folder_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return -errno;
+	*ret_fd = fd;
+	return 0;
+}
+
+int rooted_publish(int root_fd, const char *path, int fd, mode_t mode)
 {
 	CLEANUP(closep) int folder_fd = -1;
 	char temporary[NAME_MAX + 1];
 	const char *name;
 	int rc = open_folder_of(root_fd, path, &folder_fd, &name);
 
+	if (!rc)
+		rc = temporary_of(name, temporary);
+	if (!rc && (fchmod(fd, mode) < 0 || fsync(fd) < 0 ||
+		    renameat(folder_fd, temporary, folder_fd, name) < 0))
+		rc = -errno;
+	return rc;
+}
+
+void rooted_discard(int root_fd, const char *path)
+{
+	CLEANUP(closep) int folder_fd = -1;
+	char temporary[NAME_MAX + 1];
+	const char *name;
+
+	if (open_folder_of(root_fd, path, &folder_fd, &name) == 0 &&
+	    temporary_of(name, temporary) == 0)
+		(void)unlinkat(folder_fd, temporary, 0);
+}
+
+int rooted_append(int fd, const void *data, size_t size)
+{
+	return write_all(fd, data, size);
+}
+
+int rooted_write(int root_fd, const char *path, const void *data, size_t size, mode_t mode)
+{
+	CLEANUP(closep) int fd = -1;
+	int rc = rooted_create(root_fd, path, &fd);
+
 	if (rc)
 		return rc;
-	if (!text_format(temporary, sizeof(temporary), ".%s.haas", name))
-		return -ENAMETOOLONG;
-	/* What an agent that died left behind. */
+	rc = write_all(fd, data, size);
+	if (!rc)
+		rc = rooted_publish(root_fd, path, fd, mode);
+	if (rc)
+		rooted_discard(root_fd, path);
+	return rc;
+}
+
+int rooted_link(int root_fd, const char *path, const char *target)
+{
+	CLEANUP(closep) int folder_fd = -1;
+	char temporary[NAME_MAX + 1];
+	const char *name;
+	int rc = open_folder_of(root_fd, path, &folder_fd, &name);
+
+	if (!rc)
+		rc = temporary_of(name, temporary);
+	if (rc)
+		return rc;
 	if (unlinkat(folder_fd, temporary, 0) < 0 && errno != ENOENT)
 		return -errno;
-	rc = write_new(folder_fd, temporary, data, size, mode);
-	if (!rc && renameat(folder_fd, temporary, folder_fd, name) < 0)
+	if (symlinkat(target, folder_fd, temporary) < 0)
+		return -errno;
+	if (renameat(folder_fd, temporary, folder_fd, name) < 0) {
 		rc = -errno;
-	if (rc)
 		(void)unlinkat(folder_fd, temporary, 0);
+	}
 	return rc;
 }
 

@@ -14,6 +14,14 @@ MUST_USE int rooted_make_folder(int root_fd, const char *path, mode_t mode);
  * folder must exist. */
 MUST_USE int rooted_write(int root_fd, const char *path, const void *data, size_t size,
 			  mode_t mode);
+/* The same for what does not fit in memory: create opens the sibling for writing, publish puts it
+ * on disk and in place, discard gives it up. */
+MUST_USE int rooted_create(int root_fd, const char *path, int *ret_fd);
+MUST_USE int rooted_append(int fd, const void *data, size_t size);
+MUST_USE int rooted_publish(int root_fd, const char *path, int fd, mode_t mode);
+void rooted_discard(int root_fd, const char *path);
+/* A symbolic link in place of whatever was there. */
+MUST_USE int rooted_link(int root_fd, const char *path, const char *target);
 /* 0 or -ENOENT. */
 MUST_USE int rooted_remove(int root_fd, const char *path);
 bool rooted_exists(int root_fd, const char *path);

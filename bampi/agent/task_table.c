@@ -6,6 +6,7 @@
 #include "bampi/agent/erase.h"
 #include "bampi/agent/inventory.h"
 #include "bampi/agent/power.h"
+#include "bampi/agent/put_packages.h"
 #include "bampi/agent/verify_erased.h"
 #include "bampi/agent/write_image.h"
 
@@ -15,6 +16,7 @@ static const struct task_row rows[] = {
 	{"inventory",      inventory_run,     false},
 	{"write_image",    write_image_run,   false},
 	{"configure_os",   configure_os_run,  false},
+	{"put_packages",   put_packages_run,  false},
 	{"erase",          erase_run,         false},
 	{"verify_erased",  verify_erased_run, false},
 	{"power_off",      power_off_run,     true},

@@ -1,13 +1,14 @@
 // links: bampi_agent
 /* What a server may send as a task. A task that is taken has an id that is safe in a request line,
  * and its params are read by the same code that the handlers use, which gives a problem with a
- * message or settings within their bounds. */
+ * message or settings within their bounds; so are the packages of put_packages. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bampi/agent/image_manifest.h"
 #include "bampi/agent/os_network.h"
+#include "bampi/agent/package_files.h"
 #include "bampi/agent/task.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -69,6 +70,35 @@ static void check_manifest(const struct task *task)
 		abort();
 }
 
+/* What is accepted makes files of one folder only, each once, and lines of two words. */
+static void check_packages(const struct task *task)
+{
+	static struct package_list list;
+	CLEANUP(text_done) struct text lines = {0};
+	struct problem problem = {0};
+
+	if (package_list_read(task->params, &list, &problem)) {
+		if (!problem.message[0])
+			abort();
+		return;
+	}
+	if (list.count == 0 || list.count > PACKAGE_LIMIT)
+		abort();
+	for (size_t i = 0; i < list.count; i++) {
+		const char *file = list.packages[i].file;
+
+		if (strpbrk(file, "/\n ") || file[0] == '.' || file[0] == '-' ||
+		    strcmp(file, "list") == 0 || strcmp(file, "install") == 0 ||
+		    list.packages[i].size_bytes == 0 || strchr(list.packages[i].name, '_'))
+			abort();
+		for (size_t j = 0; j < i; j++) {
+			if (strcmp(file, list.packages[j].file) == 0)
+				abort();
+		}
+	}
+	package_list_text(&list, &lines);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char safe[] =
@@ -83,6 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!task->id[0] || task->id[strspn(task->id, safe)])
 		abort();
 	check_settings(task);
+	check_packages(task);
 	check_manifest(task);
 	if (!task->row) {
 		json_t *json = NULL;
