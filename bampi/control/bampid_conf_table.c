@@ -62,6 +62,7 @@ const struct conf_row bampid_conf_rows[] = {
 	DEADLINE(STEP_INVENTORY, "inventory", "180", "inventory by the agent"),
 	DEADLINE(STEP_WRITE_IMAGE, "write_image", "7200", "writing the image"),
 	DEADLINE(STEP_CONFIGURE_OS, "configure_os", "300", "configuring the written OS"),
+	DEADLINE(STEP_PUT_PACKAGES, "put_packages", "7200", "bringing packages into the written OS"),
 	DEADLINE(STEP_LOCAL_BOOT, "local_boot", "300", "power cycle to the disk"),
 	DEADLINE(STEP_VERIFY, "verify", "900", "power cycle to the callback of the OS"),
 	DEADLINE(STEP_SCRUB, "scrub", "86400", "erasing all drives"),

@@ -120,6 +120,16 @@ int haasctl_add_user_data(struct text *body, const char *path)
 	return EXIT_OK;
 }
 
+void haasctl_add_words(struct text *body, const char *member, const char *const *words)
+{
+	if (!words || !words[0])
+		return;
+	json_begin_array(body, member);
+	for (; *words; words++)
+		json_string(body, NULL, *words);
+	json_end_array(body);
+}
+
 /* --address MAC=ADDRESS/LENGTH[,GATEWAY] */
 static int add_addresses(struct text *body, const char *const *words)
 {
@@ -148,16 +158,6 @@ static int add_addresses(struct text *body, const char *const *words)
 	return EXIT_OK;
 }
 
-static void add_lost_drives(struct text *body, const char *const *serials)
-{
-	if (!serials || !serials[0])
-		return;
-	json_begin_array(body, "lost_drives");
-	for (; *serials; serials++)
-		json_string(body, NULL, *serials);
-	json_end_array(body);
-}
-
 static int add_params(struct text *body, const struct command_input *input)
 {
 	int status;
@@ -167,7 +167,8 @@ static int add_params(struct text *body, const struct command_input *input)
 		json_string(body, "hostname", command_option(input, "--hostname"));
 	if (command_option(input, "--disk"))
 		json_string(body, "disk", command_option(input, "--disk"));
-	add_lost_drives(body, command_options(input, "--lost-drive"));
+	haasctl_add_words(body, "lost_drives", command_options(input, "--lost-drive"));
+	haasctl_add_words(body, "packages", command_options(input, "--package"));
 	status = add_addresses(body, command_options(input, "--address"));
 	if (status == EXIT_OK)
 		status = haasctl_add_ssh_keys(body, command_options(input, "--ssh-key"));
@@ -321,6 +322,8 @@ static const struct option_row create_options[] = {
 	{"--hostname", 0, OPTION_VALUE, "NAME", "default: the node's name"},
 	{"--ssh-key", 0, OPTION_REPEAT, "FILE", "public keys for root; may be repeated"},
 	{"--user-data", 0, OPTION_VALUE, "FILE", "handed to the installed OS"},
+	{"--package", 0, OPTION_REPEAT, "NAME:VERSION",
+	 "installed by the OS at its first start; may be repeated"},
 	{"--disk", 0, OPTION_VALUE, "DISK", "auto, a name or a serial (default auto)"},
 	{"--address", 0, OPTION_REPEAT, "MAC=ADDR/LEN[,GW]",
 	 "static address of a NIC (default DHCP)"},

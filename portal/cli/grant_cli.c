@@ -100,6 +100,58 @@ static int package_list(void *context, const struct command_input *input)
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(package_columns));
 }
 
+/* NAME:VERSION as two words; `name` has room for it. */
+static const char *split(const char *word, char name[128])
+{
+	const char *colon = strchr(word, ':');
+
+	if (!colon || !text_format(name, 128, "%.*s", (int)(colon - word), word))
+		return NULL;
+	return colon + 1;
+}
+
+static int package_target(struct text *target, const char *word)
+{
+	char name[128];
+	const char *version = split(word, name);
+
+	if (!version)
+		return haasctl_usage("say NAME:VERSION, not %s", word);
+	haasctl_path(target, "/packages/", name, "/");
+	haasctl_escape(target, version);
+	return EXIT_OK;
+}
+
+static int package_show(void *context, const struct command_input *input)
+{
+	static const char *const order[] = {"name",           "version", "kind",       "state",
+					    "tenant",         "public",  "grants",     "size_bytes",
+					    "received_bytes", "digest",  "created_at", NULL};
+	CLEANUP(text_done) struct text target = {0};
+	int status = package_target(&target, input->words[0]);
+
+	return status == EXIT_OK ? listing_show(context, input, text_get(&target),
+						&(struct show){order, COLUMNS(package_columns)})
+				 : status;
+}
+
+static int package_delete(void *context, const struct command_input *input)
+{
+	struct tally tally = {0};
+
+	for (size_t i = 0; i < input->word_count; i++) {
+		CLEANUP(text_done) struct text target = {0};
+		int status = package_target(&target, input->words[i]);
+
+		if (status == EXIT_OK)
+			status = haasctl_do(context, input,
+					    &(struct haasctl_call){.method = "DELETE",
+								   .target = text_get(&target)});
+		tally_add(&tally, status);
+	}
+	return tally_status(&tally);
+}
+
 static int digest_file(int fd, char ret[DIGEST_TEXT_SIZE])
 {
 	CLEANUP(freep) char *part = malloc(PART_SIZE);
@@ -139,16 +191,6 @@ static int send_part(void *context, const struct command_input *input, const cha
 			    ret);
 }
 
-/* NAME:VERSION as two words; `name` has room for it. */
-static const char *split(const char *word, char name[128])
-{
-	const char *colon = strchr(word, ':');
-
-	if (!colon || !text_format(name, 128, "%.*s", (int)(colon - word), word))
-		return NULL;
-	return colon + 1;
-}
-
 /* Announced, unless the same is there already: an interrupted import is simply repeated. */
 static int announce(void *context, const struct command_input *input, const char *target,
 		    const char *digest, int64_t size, struct haasctl_reply *ret)
@@ -186,20 +228,16 @@ static int package_import(void *context, const struct command_input *input)
 	CLEANUP(haasctl_reply_done) struct haasctl_reply package = {0};
 	CLEANUP(closep) int fd = open(input->words[1], O_RDONLY | O_CLOEXEC);
 	char digest[DIGEST_TEXT_SIZE];
-	char name[128];
-	const char *version = split(input->words[0], name);
 	struct stat st = {0};
-	int status;
+	int status = package_target(&target, input->words[0]);
 	int rc = fd < 0 || fstat(fd, &st) != 0 ? -errno : 0;
 
-	if (!version)
-		return haasctl_usage("say NAME:VERSION, not %s", input->words[0]);
+	if (status != EXIT_OK)
+		return status;
 	if (rc == 0)
 		rc = digest_file(fd, digest);
 	if (rc)
 		return haasctl_cannot("read", input->words[1], rc);
-	haasctl_path(&target, "/packages/", name, "/");
-	haasctl_escape(&target, version);
 	status = announce(context, input, text_get(&target), digest, st.st_size, &package);
 	while (status == EXIT_OK && strcmp(haasctl_word(package.json, "state"), "uploading") == 0) {
 		int64_t received =
@@ -246,6 +284,9 @@ static const struct command commands[] = {
 	{"grant", "remove", "ID...", "take grants back", NO_OPTIONS, 1, 1000, grant_remove},
 	{"package", "list", "", "the packages that may be used", OPTIONS(package_list_options), 0,
 	 0, package_list},
+	{"package", "show", "NAME:VERSION", "one package", NO_OPTIONS, 1, 1, package_show},
+	{"package", "delete", "NAME:VERSION...", "delete packages with their grants", NO_OPTIONS, 1,
+	 1000, package_delete},
 	{"package", "import", "NAME:VERSION FILE", "announce and upload; repeat to resume",
 	 OPTIONS(import_options), 2, 2, package_import},
 };

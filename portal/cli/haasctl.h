@@ -151,6 +151,8 @@ MUST_USE int haasctl_size(const char *name, const char *word, int64_t *ret);
  * told. */
 MUST_USE int haasctl_add_ssh_keys(struct text *body, const char *const *paths);
 MUST_USE int haasctl_add_user_data(struct text *body, const char *path);
+/* A list of texts, when there are any; "packages" is one. */
+void haasctl_add_words(struct text *body, const char *member, const char *const *words);
 /* console.c */
 MUST_USE int console_run(struct haasctl *haasctl, const struct command_input *input,
 			 const char *node);

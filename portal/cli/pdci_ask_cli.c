@@ -326,6 +326,7 @@ int pdci_create_body(struct text *body, const struct command_input *input)
 	if (status != EXIT_OK)
 		return status;
 	json_begin_object(body, "params");
+	haasctl_add_words(body, "packages", command_options(input, "--package"));
 	status = haasctl_add_ssh_keys(body, command_options(input, "--ssh-key"));
 	if (status == EXIT_OK)
 		status = haasctl_add_user_data(body, command_option(input, "--user-data"));

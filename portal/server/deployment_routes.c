@@ -23,6 +23,7 @@ static const struct member_row param_members[] = {
 	{"addresses", MEMBER_LIST, 0, 0, 32,    NULL},
 	{"disk",      MEMBER_TEXT, 0, 1, 127,   NULL},
 	{"lost_drives", MEMBER_LIST, 0, 0, 256, NULL},
+	{"packages",  MEMBER_LIST, 0, 0, PACKAGES_MAX, NULL},
 };
 static const struct member_row address_members[] = {
 	{"mac",     MEMBER_MAC,     MEMBER_REQUIRED, 0, 0, NULL},
@@ -47,6 +48,7 @@ static void check_params(json_t *params, struct error_list *errors)
 		elements_check(keys, &key, false, "/params/ssh_keys", errors);
 	if (json_is_array(lost))
 		elements_check(lost, &serial, false, "/params/lost_drives", errors);
+	packages_check(json_object_get(params, "packages"), errors);
 	if (json_is_array(addresses))
 		objects_check(addresses, address_members, COUNT_OF(address_members),
 			      "/params/addresses", errors);

@@ -150,6 +150,8 @@ const struct route grant_routes[] = {
 	{HTTP_POST, "/api/v1/packages", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, package_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/packages/{package}/{version}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL,
 	 &store_package_get, {"{package}", "{version}"}},
+	{HTTP_DELETE, "/api/v1/packages/{package}/{version}", ROLE_TENANT, BODY_NONE, 0, exchange_change, NULL,
+	 &store_package_delete, {"{package}", "{version}", "@actor"}},
 	{HTTP_PUT, "/api/v1/packages/{package}/{version}/content", ROLE_TENANT, BODY_BYTES, 0, package_content, content_query, NULL, {NULL}},
 	{.pattern = NULL},
 };

@@ -87,4 +87,10 @@ const struct db_query store_package_received = {
 		"union all select 409, null, null, " STORE_PROBLEM("409", "conflict", "'the package was changed meanwhile'",
 								   "'read it again and go on at its received_bytes'", "null") " where not exists (select from p)"),
 	5};
+
+const struct db_query store_package_delete = {
+	"package_delete",
+	STORE_ANSWER_WITH("gone as materialized (select haas.package_delete($1, $2, $3) as done) ",
+			  "select 204 as status, null as location, null::bigint as version, null::jsonb as body from gone where gone.done is not null"),
+	3};
 /* clang-format on */

@@ -19,3 +19,4 @@ extern const struct db_query store_package_get; /* $1 name $2 version -> (body, 
 extern const struct db_query store_package_create;
 extern const struct db_query store_package_upload;   /* of content_kind */
 extern const struct db_query store_package_received; /* of content_kind */
+extern const struct db_query store_package_delete;   /* $1 name $2 version $3 actor */

@@ -153,6 +153,7 @@ const char *member_text_check(const struct member_row *row, const char *value, c
 	case MEMBER_UUID: return is_uuid(value) ? NULL : "a UUID";
 	case MEMBER_PIN: return is_pin(value) ? NULL : "sha256//BASE64 of a public key, or nothing";
 	case MEMBER_IMAGE: return is_image(value) ? NULL : "NAME or NAME:VERSION";
+	case MEMBER_PACKAGE: return strchr(value, ':') && is_image(value) ? NULL : "NAME:VERSION";
 	case MEMBER_INT:
 	case MEMBER_BOOL:
 	case MEMBER_OBJECT:
@@ -205,7 +206,8 @@ static const char *check_value(const struct member_row *row, const json_t *value
 	case MEMBER_UUID:
 	case MEMBER_HEX:
 	case MEMBER_PIN:
-	case MEMBER_IMAGE: break;
+	case MEMBER_IMAGE:
+	case MEMBER_PACKAGE: break;
 	}
 	if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value))
 		return "a text";
@@ -291,6 +293,14 @@ void elements_check(const json_t *list, const struct member_row *row, bool uniqu
 			(void)json_object_set_new(seen, json_string_value(value), json_true());
 	}
 	json_decref(seen);
+}
+
+void packages_check(const json_t *packages, struct error_list *errors)
+{
+	static const struct member_row package = {.kind = MEMBER_PACKAGE};
+
+	if (json_is_array(packages))
+		elements_check(packages, &package, true, "/params/packages", errors);
 }
 
 void objects_check(const json_t *list, const struct member_row rows[], size_t count,

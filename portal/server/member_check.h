@@ -11,6 +11,8 @@
 #include "portal/server/error_list.h"
 #include "portal/server/word_table.h"
 
+#define PACKAGES_MAX 16
+
 enum member_kind {
 	MEMBER_TEXT, /* min..max bytes of UTF-8 */
 	MEMBER_NAME, /* of nodes, tenants, subnets */
@@ -22,11 +24,12 @@ enum member_kind {
 	MEMBER_PREFIX,  /* 10.2.0.0/24, host bits zero */
 	MEMBER_ADDRESS, /* 10.2.0.17/24, an address in its prefix */
 	MEMBER_UUID,
-	MEMBER_HEX,    /* max digits exactly */
-	MEMBER_PIN,    /* a key's fingerprint: sha256//BASE64, or "" */
-	MEMBER_IMAGE,  /* NAME or NAME:VERSION */
-	MEMBER_OBJECT, /* looked into by the caller */
-	MEMBER_LIST,   /* min..max elements, looked into by the caller */
+	MEMBER_HEX,     /* max digits exactly */
+	MEMBER_PIN,     /* a key's fingerprint: sha256//BASE64, or "" */
+	MEMBER_IMAGE,   /* NAME or NAME:VERSION */
+	MEMBER_PACKAGE, /* NAME:VERSION */
+	MEMBER_OBJECT,  /* looked into by the caller */
+	MEMBER_LIST,    /* min..max elements, looked into by the caller */
 	MEMBER_ANY,
 };
 
@@ -53,6 +56,9 @@ void elements_check(const json_t *list, const struct member_row *row, bool uniqu
 /* Elements of a list that are objects. */
 void objects_check(const json_t *list, const struct member_row rows[], size_t count,
 		   const char *pointer, struct error_list *errors);
+/* params.packages of an install: NAME:VERSION, each once, PACKAGES_MAX at most. NULL or no list =
+ * nothing to do. */
+void packages_check(const json_t *packages, struct error_list *errors);
 /* One text against a kind, for sheets. NULL = good, else what is allowed, in words (static or in
  * `room`). */
 const char *member_text_check(const struct member_row *row, const char *value, char room[128]);

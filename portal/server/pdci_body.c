@@ -52,6 +52,7 @@ static const struct member_row network_members[] = {
 static const struct member_row param_members[] = {
 	{"ssh_keys",  MEMBER_LIST, 0, 0, 64,    NULL},
 	{"user_data", MEMBER_TEXT, 0, 0, 65536, NULL},
+	{"packages",  MEMBER_LIST, 0, 0, PACKAGES_MAX, NULL},
 };
 /* clang-format on */
 
@@ -300,6 +301,7 @@ static void check_params(const json_t *body, struct error_list *errors)
 	members_check(params, param_members, COUNT_OF(param_members), "/params", errors);
 	if (json_is_array(keys))
 		elements_check(keys, &key, false, "/params/ssh_keys", errors);
+	packages_check(json_object_get(params, "packages"), errors);
 }
 
 void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors)

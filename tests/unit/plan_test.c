@@ -233,11 +233,19 @@ static void steps_about_switches_are_passed_over_without_any(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		const struct plan_row *plan = &plan_table[rows[i].plan];
 
-		assert_string_equal(step_table[plan->steps[plan_pass_over(plan, 0, true)]].name,
+		facts = (struct facts){.network.managed = true};
+		assert_string_equal(step_table[plan->steps[plan_pass_over(plan, 0, &facts)]].name,
 				    rows[i].with);
-		assert_string_equal(step_table[plan->steps[plan_pass_over(plan, 0, false)]].name,
+		facts.network.managed = false;
+		assert_string_equal(step_table[plan->steps[plan_pass_over(plan, 0, &facts)]].name,
 				    rows[i].without);
 	}
+	/* packages only where some are asked for, into the OS before it starts */
+	assert_int_equal(plan_pass_over(&plan_table[PLAN_INSTALL], 6, &facts), 8);
+	facts.packages = json_array();
+	assert_int_equal(plan_pass_over(&plan_table[PLAN_INSTALL], 6, &facts), 6);
+	assert_int_equal(plan_find_id(&plan_table[PLAN_INSTALL], STEP_PUT_PACKAGES), 6);
+	json_decref((json_t *)(uintptr_t)facts.packages);
 	/* the node is in its tenant's networks before its OS starts */
 	assert_true(plan_find_id(&plan_table[PLAN_INSTALL], STEP_ATTACH) <
 		    plan_find_id(&plan_table[PLAN_INSTALL], STEP_LOCAL_BOOT));

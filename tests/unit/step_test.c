@@ -277,6 +277,52 @@ static void configure_os_params(void **state)
 	json_decref(results);
 }
 
+static void packages_are_put_while_they_are_granted(void **state)
+{
+	struct facts facts = test_facts(PLAN_INSTALL);
+	json_t *packages = json(
+		"[{\"name\":\"tools\",\"version\":\"1.0\",\"kind\":\"bundle\",\"digest\":\"ab\","
+		"\"size_bytes\":5,\"allowed\":true},{\"name\":\"cuda\",\"version\":\"12.4\","
+		"\"kind\":\"deb\",\"digest\":\"cd\",\"size_bytes\":7,\"allowed\":true}]");
+	json_t *results = json("{\"write_image\":{\"disk\":\"nvme0n1\"}}");
+	json_t *result = json("{\"packages\":2,\"bytes\":12}");
+	struct outcome o;
+
+	(void)state;
+	set_agent(&facts);
+	assert_int_equal(run(step_put_packages, &facts).verdict, STEP_DONE); /* there are none */
+	facts.packages = packages;
+	facts.results = results;
+	facts.image.root_partition = 2;
+	o = run(step_put_packages, &facts);
+	assert_int_equal(o.verdict, STEP_WAITING);
+	assert_int_equal(o.post, TASK_PUT_PACKAGES);
+	assert_string_equal(text_of(o.post_params, "disk"), "nvme0n1");
+	assert_int_equal(json_integer_value(json_object_get(o.post_params, "root_partition")), 2);
+	assert_string_equal(
+		text_of(json_array_get(json_object_get(o.post_params, "packages"), 1), "url"),
+		"/boot/image/cd");
+	outcome_done(&o);
+	set_task(&facts, "put_packages", TASK_PUT_PACKAGES, TASK_DONE, result);
+	o = run(step_put_packages, &facts);
+	assert_int_equal(o.verdict, STEP_DONE);
+	assert_string_equal(o.note, "packages for the first boot: tools:1.0, cuda:12.4 (12 bytes)");
+	outcome_done(&o);
+	/* taken back meanwhile: whatever the agent did, and nothing but a person changes that */
+	(void)json_object_set_new(json_array_get(packages, 1), "allowed", json_false());
+	(void)text_copy(facts.tenant, sizeof(facts.tenant), "acme");
+	o = run(step_put_packages, &facts);
+	assert_int_equal(o.verdict, STEP_FAILED);
+	assert_true(o.permanent);
+	assert_int_equal(o.post, TASK_NONE);
+	assert_int_equal(o.problem.code, E_DENIED);
+	assert_string_equal(o.problem.message, "package cuda:12.4 may no longer be used by acme");
+	outcome_done(&o);
+	json_decref(packages);
+	json_decref(results);
+	json_decref(result);
+}
+
 static void inventory_is_checked(void **state)
 {
 	struct facts facts = test_facts(PLAN_INSTALL);
@@ -606,6 +652,7 @@ int main(void)
 		cmocka_unit_test(task_stalls),
 		cmocka_unit_test(node_restarts_during_a_task),
 		cmocka_unit_test(configure_os_params),
+		cmocka_unit_test(packages_are_put_while_they_are_granted),
 		cmocka_unit_test(inventory_is_checked),
 		cmocka_unit_test(image_must_be_signed),
 		cmocka_unit_test(local_boot_order),

@@ -228,7 +228,7 @@ static void image(void *context, struct http_request *request)
 
 	if (!node)
 		return;
-	if (!node->intent.stored_digest[0] || strcmp(node->intent.stored_digest, digest) != 0) {
+	if (!inventory_may_fetch(server->options->inventory, node, digest)) {
 		log_refusal(server, request, "the token is for another image");
 		boot_answer_not_found(request);
 		return;

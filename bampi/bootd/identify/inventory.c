@@ -8,6 +8,7 @@
 
 #include "common/base/enum_text.h"
 #include "common/base/error.h"
+#include "common/base/text.h"
 
 #include "bampi/bootd/identify/rows.h"
 
@@ -30,6 +31,12 @@ struct secret_row {
 	const struct inventory_node *node;
 };
 
+/* What a node may fetch beside its image. */
+struct package_row {
+	int64_t node_id;
+	char digest[DIGEST_TEXT_SIZE];
+};
+
 /* Everything read at one time; arrays sorted for binary search by their first words. */
 struct picture {
 	struct rows nodes;        /* struct inventory_node by id */
@@ -39,6 +46,7 @@ struct picture {
 	struct rows addresses;    /* the same by address */
 	struct rows tokens;       /* struct secret_row by hash */
 	struct rows nonces;
+	struct rows packages; /* struct package_row by (node_id, digest) */
 };
 
 struct inventory {
@@ -53,7 +61,7 @@ static void picture_clear(struct picture *picture)
 {
 	struct rows *all[] = {
 		&picture->nodes,     &picture->nics,   &picture->subnets, &picture->reservations,
-		&picture->addresses, &picture->tokens, &picture->nonces,
+		&picture->addresses, &picture->tokens, &picture->nonces,  &picture->packages,
 	};
 
 	for (size_t i = 0; i < COUNT_OF(all); i++)
@@ -64,7 +72,7 @@ static void picture_done(struct picture *picture)
 {
 	struct rows *all[] = {
 		&picture->nodes,     &picture->nics,   &picture->subnets, &picture->reservations,
-		&picture->addresses, &picture->tokens, &picture->nonces,
+		&picture->addresses, &picture->tokens, &picture->nonces,  &picture->packages,
 	};
 
 	for (size_t i = 0; i < COUNT_OF(all); i++)
@@ -148,6 +156,16 @@ static int by_hash(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static int by_package(const void *a, const void *b)
+{
+	const struct package_row *x = a;
+	const struct package_row *y = b;
+
+	if (x->node_id != y->node_id)
+		return x->node_id > y->node_id ? 1 : -1;
+	return strcmp(x->digest, y->digest);
+}
+
 const struct inventory_node *inventory_by_id(const struct inventory *inventory, int64_t id)
 {
 	struct inventory_node key = {.id = id};
@@ -162,6 +180,17 @@ const struct inventory_node *inventory_by_mac(const struct inventory *inventory,
 		rows_find(&inventory->current.nics, sizeof(key), &key, by_nic_mac);
 
 	return row ? row->node : NULL;
+}
+
+bool inventory_may_fetch(const struct inventory *inventory, const struct inventory_node *node,
+			 const char *digest)
+{
+	struct package_row key = {.node_id = node->id};
+
+	if (!text_copy(key.digest, sizeof(key.digest), digest) || !key.digest[0])
+		return false;
+	return strcmp(node->intent.stored_digest, digest) == 0 ||
+	       rows_find(&inventory->current.packages, sizeof(key), &key, by_package);
 }
 
 static uint64_t secret_hash(const struct inventory *inventory, const char *secret)
@@ -322,6 +351,16 @@ int inventory_add_nic(struct inventory *inventory, struct mac mac, int64_t node_
 	return rows_append(&inventory->next.nics, &row, sizeof(row));
 }
 
+int inventory_add_package(struct inventory *inventory, int64_t node_id, const char *digest)
+{
+	struct package_row row = {.node_id = node_id};
+
+	if (strlen(digest) != sizeof(row.digest) - 1)
+		return E_MALFORMED;
+	(void)text_copy(row.digest, sizeof(row.digest), digest);
+	return rows_append(&inventory->next.packages, &row, sizeof(row));
+}
+
 int inventory_add_subnet(struct inventory *inventory, const struct inventory_subnet *subnet)
 {
 	return rows_append(&inventory->next.subnets, subnet, sizeof(*subnet));
@@ -408,6 +447,7 @@ int inventory_commit(struct inventory *inventory)
 	rows_sort(&next->subnets, sizeof(struct inventory_subnet), by_prefix);
 	rows_sort(&next->reservations, sizeof(struct reservation_row), by_reservation_mac);
 	rows_sort(&next->addresses, sizeof(struct reservation_row), by_reservation_address);
+	rows_sort(&next->packages, sizeof(struct package_row), by_package);
 	rc = index_secrets(inventory, next);
 	if (rc == 0)
 		rc = join_shared_networks(next);

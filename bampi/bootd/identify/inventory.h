@@ -70,6 +70,9 @@ const struct inventory_node *inventory_by_token(const struct inventory *inventor
 						const char *token);
 const struct inventory_node *inventory_by_nonce(const struct inventory *inventory,
 						const char *nonce);
+/* May the token of its boot intent fetch this: its image, or a package that goes onto it? */
+bool inventory_may_fetch(const struct inventory *inventory, const struct inventory_node *node,
+			 const char *digest);
 /* The node whose NIC holds a lease of this address. */
 const struct inventory_node *inventory_by_address(const struct inventory *inventory,
 						  uint32_t address);
@@ -103,6 +106,9 @@ const struct inventory_subnet *inventory_subnet_at(const struct inventory *inven
 MUST_USE int inventory_begin(struct inventory *inventory);
 MUST_USE int inventory_add_node(struct inventory *inventory, const struct inventory_node *node);
 MUST_USE int inventory_add_nic(struct inventory *inventory, struct mac mac, int64_t node_id);
+/* What the token of its boot intent may fetch beside the image. E_MALFORMED: no digest. */
+MUST_USE int inventory_add_package(struct inventory *inventory, int64_t node_id,
+				   const char *digest);
 MUST_USE int inventory_add_subnet(struct inventory *inventory,
 				  const struct inventory_subnet *subnet);
 MUST_USE int inventory_add_reservation(struct inventory *inventory, struct mac mac,

@@ -32,7 +32,7 @@ static const struct db_query queries[PARTS] = {
 	[PART_NODES] =
 		{"inventory_nodes",
 		 "select n.id, n.name, n.firmware, n.arch, n.state, n.dirty, i.target, i.deployment_id, i.token, "
-		 "i.nonce, i.stored_digest, n.uuid from haas.node n left join haas.boot_intent i on i.node_id = n.id",
+		 "i.nonce, i.stored_digest, n.uuid, i.package_digests from haas.node n left join haas.boot_intent i on i.node_id = n.id",
 		 0},
 	[PART_NICS] = {"inventory_nics", "select mac, node_id from haas.nic", 0},
 	[PART_SUBNETS] =
@@ -92,6 +92,23 @@ static int add_uuid(struct cable *cable, const char *text, int64_t node_id)
 	return rc || uuid_none(uuid) ? rc : cable_add_uuid(cable, uuid, node_id);
 }
 
+/* Digests, a blank between them. */
+static int add_packages(struct inventory *inventory, int64_t node_id, const char *digests)
+{
+	int rc = 0;
+
+	while (rc == 0 && *digests) {
+		size_t length = strcspn(digests, " ");
+		char digest[DIGEST_TEXT_SIZE];
+
+		if (!text_format(digest, sizeof(digest), "%.*s", (int)length, digests))
+			return E_MALFORMED;
+		rc = inventory_add_package(inventory, node_id, digest);
+		digests += length + (digests[length] == ' ');
+	}
+	return rc;
+}
+
 static int read_node(struct inventory_store *store, const PGresult *result, int row)
 {
 	struct inventory_node node = {.id = db_int(result, row, 0, 0),
@@ -117,7 +134,9 @@ static int read_node(struct inventory_store *store, const PGresult *result, int 
 	    !text_copy(node.intent.stored_digest, sizeof(node.intent.stored_digest),
 		       db_text(result, row, 10, "")))
 		return E_MALFORMED;
-	return add_uuid(store->options.cable, db_text(result, row, 11, NULL), node.id)
+	return add_uuid(store->options.cable, db_text(result, row, 11, NULL), node.id) ||
+			       add_packages(store->options.inventory, node.id,
+					    db_text(result, row, 12, ""))
 		       ? E_MALFORMED
 		       : inventory_add_node(store->options.inventory, &node);
 }

@@ -17,7 +17,7 @@ struct pdci_question {
 	struct pdci_runner *runner;
 	struct http_request *http; /* NULL: the client is gone */
 	struct pdci_request request;
-	struct problem problem; /* of the images */
+	struct problem problem; /* of images and packages */
 	bool names;
 	struct pdci_question *prev, *next;
 };
@@ -104,6 +104,16 @@ static void on_images(void *context, int rc, const PGresult *result, const struc
 		pdci_images_read(result, &question->request, &question->problem);
 }
 
+static void on_packages(void *context, int rc, const PGresult *result,
+			const struct problem *problem)
+{
+	struct pdci_question *question = context;
+
+	(void)problem;
+	if (rc == 0 && !problem_is_set(&question->problem))
+		pdci_packages_read(result, &question->problem);
+}
+
 static void on_gone(void *context)
 {
 	struct pdci_question *question = context;
@@ -126,11 +136,11 @@ static int ask(struct pdci_runner *runner, struct http_request *http, const json
 	question->names = json_is_true(json_object_get(body, "names"));
 	rc = pdci_request_read(json_object_get(body, "request"), &question->request, problem);
 	if (rc == 0)
-		rc = pdci_store_facts(runner->options.db,
-				      &(struct pdci_facts_ask){tenant ? tenant : "",
-							       &question->request,
-							       json_object_get(body, "request")},
-				      on_images, on_nodes, question);
+		rc = pdci_store_facts(
+			runner->options.db,
+			&(struct pdci_facts_ask){tenant ? tenant : "", &question->request,
+						 json_object_get(body, "request")},
+			&(struct pdci_facts_calls){on_images, on_packages, on_nodes}, question);
 	if (rc)
 		return rc;
 	DL_APPEND(runner->questions, question);

@@ -48,6 +48,22 @@ static int read_group(const json_t *group, size_t index, struct pdci_request *re
 			  problem);
 }
 
+static int read_packages(const json_t *packages, struct pdci_request *ret, struct problem *problem)
+{
+	ret->package_count = json_array_size(packages);
+	if (ret->package_count > PDCI_PACKAGES_MAX)
+		return problem_set(problem, E_INVALID, "packages: at most %d are possible",
+				   PDCI_PACKAGES_MAX);
+	for (size_t i = 0; i < ret->package_count; i++) {
+		const char *name = json_string_value(json_array_get(packages, i));
+
+		if (!name || !text_copy(ret->packages[i], sizeof(ret->packages[i]), name))
+			return problem_set(problem, E_INVALID, "packages: number %zu is no name",
+					   i + 1);
+	}
+	return 0;
+}
+
 int pdci_request_read(const json_t *request, struct pdci_request *ret, struct problem *problem)
 {
 	const json_t *groups = json_object_get(request, "groups");
@@ -69,6 +85,9 @@ int pdci_request_read(const json_t *request, struct pdci_request *ret, struct pr
 		if (rc)
 			return rc;
 	}
+	if (read_packages(json_object_get(json_object_get(request, "params"), "packages"), &read,
+			  problem) != 0)
+		return E_INVALID;
 	*ret = read;
 	return 0;
 }

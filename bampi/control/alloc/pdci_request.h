@@ -9,12 +9,15 @@
 #include "bampi/control/alloc/alloc_policy.h"
 
 #define PDCI_IMAGE_SIZE     192
+#define PDCI_PACKAGES_MAX   16
 #define PDCI_DISK_BYTES_MAX ((int64_t)1 << 60)
 
 struct pdci_request {
 	struct alloc_group groups[ALLOC_GROUPS_MAX]; /* `firmwares` is for the caller to fill in */
 	char images[ALLOC_GROUPS_MAX][PDCI_IMAGE_SIZE]; /* "NAME" or "NAME:VERSION" */
 	size_t group_count;
+	char packages[PDCI_PACKAGES_MAX][PDCI_IMAGE_SIZE]; /* "NAME:VERSION" */
+	size_t package_count;
 	enum alloc_spread spread;
 	bool spare; /* a node that fails is replaced without being asked */
 };

@@ -144,12 +144,24 @@ static void on_images(void *context, int rc, const PGresult *result, const struc
 		pdci_images_read(result, &runner->request, &runner->save.problem);
 }
 
+static void on_packages(void *context, int rc, const PGresult *result,
+			const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+
+	(void)problem;
+	if (rc == 0 && !problem_is_set(&runner->save.problem))
+		pdci_packages_read(result, &runner->save.problem);
+}
+
 static int ask_facts(struct pdci_runner *runner, db_result_fn on_rows)
 {
 	const struct pdci_facts_ask ask = {runner->claim.tenant, &runner->request,
 					   runner->claim.request};
 
-	return pdci_store_facts(runner->options.db, &ask, on_images, on_rows, runner);
+	return pdci_store_facts(runner->options.db, &ask,
+				&(struct pdci_facts_calls){on_images, on_packages, on_rows},
+				runner);
 }
 
 static void allocate(struct pdci_runner *runner)

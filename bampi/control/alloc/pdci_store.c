@@ -49,6 +49,9 @@ static const struct db_query images_query = {"pdci_images",
 	"  and (position(':' in w.name) = 0 or x.version = substr(w.name, position(':' in w.name) + 1))"
 	"  and haas.image_allowed(x.id, (select t.id from haas.tenant t where t.name = $1)) order by x.created_at desc, x.id desc limit 1) i on true "
 	"order by w.at", 2};
+static const struct db_query packages_query = {"pdci_packages",
+	"select w.name from unnest($2::text[]) with ordinality as w (name, at) "
+	"where not haas.package_allowed(w.name, (select t.id from haas.tenant t where t.name = $1)) order by w.at limit 1", 2};
 
 static const struct db_query nodes_query = {"pdci_nodes",
 	"select n.id, n.name, n.class, n.rack, n.state, n.firmware, n.dirty,"
@@ -135,24 +138,32 @@ int pdci_claim_read(const PGresult *result, struct pdci_claim *ret)
 	return json_read(request, strlen(request), JSON_MAX, &ret->request, &ignored);
 }
 
-int pdci_store_facts(struct db *db, const struct pdci_facts_ask *ask, db_result_fn on_images,
-		     db_result_fn on_nodes, void *context)
+int pdci_store_facts(struct db *db, const struct pdci_facts_ask *ask,
+		     const struct pdci_facts_calls *fns, void *context)
 {
 	const struct pdci_request *request = ask->request;
 	CLEANUP(text_done) struct text images = {0};
+	CLEANUP(text_done) struct text packages = {0};
 	CLEANUP(freep) char *text = json_dumps(ask->json, JSON_COMPACT);
 
 	array_begin(&images);
 	for (size_t i = 0; i < request->group_count; i++)
 		array_add(&images, request->images[i]);
 	array_end(&images);
-	if (images.failed || !text)
+	array_begin(&packages);
+	for (size_t i = 0; i < request->package_count; i++)
+		array_add(&packages, request->packages[i]);
+	array_end(&packages);
+	if (images.failed || packages.failed || !text)
 		return -ENOMEM;
 
 	const char *params[] = {ask->tenant, text_get(&images)};
+	const char *package_params[] = {ask->tenant, text_get(&packages)};
 	const char *node_params[] = {text};
-	const struct db_call calls[] = {{&images_query, params, on_images, context},
-					{&nodes_query, node_params, on_nodes, context}};
+	const struct db_call calls[] = {
+		{&images_query, params, fns->on_images, context},
+		{&packages_query, package_params, fns->on_packages, context},
+		{&nodes_query, node_params, fns->on_nodes, context}};
 
 	return db_submit_all(db, calls, COUNT_OF(calls));
 }
@@ -198,6 +209,16 @@ static int read_node(const PGresult *result, int row, struct alloc_node *node)
 	(void)text_copy(node->leaf, sizeof(node->leaf), db_text(result, row, 10, ""));
 	(void)text_copy(node->fits, sizeof(node->fits), db_text(result, row, 11, ""));
 	return 0;
+}
+
+void pdci_packages_read(const PGresult *result, struct problem *ret_problem)
+{
+	if (PQntuples(result) == 0)
+		return;
+	(void)problem_set(ret_problem, E_NOT_FOUND,
+			  "package %s does not exist or may not be used here",
+			  db_text(result, 0, 0, ""));
+	problem_hint(ret_problem, "haasctl package list shows the packages that are ready");
 }
 
 /* Of a node of more disks than anybody has, some. */

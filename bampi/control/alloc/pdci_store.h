@@ -56,12 +56,20 @@ struct pdci_facts_ask {
 	const json_t *json; /* that it was read from */
 };
 
-/* Both in one snapshot: the images' firmware, one row per group in order; then all nodes. */
+/* In their order. */
+struct pdci_facts_calls {
+	db_result_fn on_images, on_packages, on_nodes;
+};
+
+/* All in one snapshot: the images' firmware, one row per group in order; a package that may not be
+ * used; all nodes. */
 MUST_USE int pdci_store_facts(struct db *db, const struct pdci_facts_ask *ask,
-			      db_result_fn on_images, db_result_fn on_nodes, void *context);
+			      const struct pdci_facts_calls *fns, void *context);
 /* Sets groups[].firmwares; an image that cannot be used is a problem E_NOT_FOUND. */
 void pdci_images_read(const PGresult *result, struct pdci_request *request,
 		      struct problem *ret_problem);
+/* One that cannot be used is a problem E_NOT_FOUND. */
+void pdci_packages_read(const PGresult *result, struct problem *ret_problem);
 /* *ret is the caller's (free), its disks with it. */
 MUST_USE int pdci_nodes_read(const PGresult *result, struct alloc_node **ret, size_t *ret_count);
 

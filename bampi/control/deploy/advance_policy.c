@@ -127,7 +127,7 @@ static void done(const struct facts *facts, const struct plan_row *plan, int64_t
 		ret->memo.tries = 0;
 		ret->memo.furthest = 0;
 	}
-	next = plan_pass_over(plan, (size_t)index + 1, facts->network.managed);
+	next = plan_pass_over(plan, (size_t)index + 1, facts);
 	if (next == plan->count) {
 		end(ret, plan == &plan_table[PLAN_CANCEL] ? DEPLOYMENT_CANCELLED : DEPLOYMENT_DONE,
 		    facts);
@@ -344,7 +344,7 @@ void advance_decide(const struct facts *facts, int64_t now_ms, struct advance *r
 		ret->problem = facts->problem;
 	if (deployment->step_started_ms == 0) {
 		index = start_index(facts, plan, index, now_ms);
-		index = (int)plan_pass_over(plan, (size_t)index, facts->network.managed);
+		index = (int)plan_pass_over(plan, (size_t)index, facts);
 	}
 	if ((size_t)index ==
 	    plan->count) { /* it waited for the last switch, and that was taken away */

@@ -6,14 +6,15 @@
 
 /* Nothing of a tenant's ever runs in the provisioning network: the node is in its tenant's networks
  * before its OS starts, and off them and off before it comes back (docs/decision/0010). Steps about
- * switches are passed over where we have none. */
+ * switches are passed over where we have none, and the one about packages where none are asked for.
+ */
 /* clang-format off */
 const struct plan_row plan_table[PLAN_COUNT] = {
 	[PLAN_INSPECT] = {{STEP_ISOLATE, STEP_NETBOOT, STEP_AGENT, STEP_INVENTORY, STEP_POWER_OFF, STEP_PARK}, 6, 0},
-	[PLAN_INSTALL] = {{STEP_ISOLATE, STEP_NETBOOT, STEP_AGENT, STEP_INVENTORY, STEP_WRITE_IMAGE, STEP_CONFIGURE_OS, STEP_ATTACH, STEP_LOCAL_BOOT,
-			   STEP_VERIFY}, 9, 0},
+	[PLAN_INSTALL] = {{STEP_ISOLATE, STEP_NETBOOT, STEP_AGENT, STEP_INVENTORY, STEP_WRITE_IMAGE, STEP_CONFIGURE_OS, STEP_PUT_PACKAGES, STEP_ATTACH,
+			   STEP_LOCAL_BOOT, STEP_VERIFY}, 10, 0},
 	[PLAN_REINSTALL] = {{STEP_DETACH, STEP_STOP, STEP_ISOLATE, STEP_NETBOOT, STEP_AGENT, STEP_INVENTORY, STEP_WRITE_IMAGE, STEP_CONFIGURE_OS,
-			     STEP_ATTACH, STEP_LOCAL_BOOT, STEP_VERIFY}, 11, 0},
+			     STEP_PUT_PACKAGES, STEP_ATTACH, STEP_LOCAL_BOOT, STEP_VERIFY}, 12, 0},
 	[PLAN_RELEASE] = {{STEP_DETACH, STEP_STOP, STEP_ISOLATE, STEP_NETBOOT, STEP_AGENT, STEP_SCRUB, STEP_VERIFY_SCRUBBED, STEP_POWER_OFF, STEP_FREE}, 9, 0},
 	[PLAN_CANCEL] = {{STEP_POWER_OFF, STEP_ABANDON}, 2, 100},
 };
@@ -26,6 +27,7 @@ const struct step_row step_table[STEP_COUNT] = {
 	[STEP_INVENTORY] =       {"inventory",       step_inventory,       3,     false,  false,  STEP_NETBOOT,    false, 180,   "the agent's inventory"},
 	[STEP_WRITE_IMAGE] =     {"write_image",     step_write_image,     3,     false,  false,  STEP_NETBOOT,    false, 7200,  "the agent to write the image"},
 	[STEP_CONFIGURE_OS] =    {"configure_os",    step_configure_os,    3,     false,  false,  STEP_NETBOOT,    false, 300,   "the agent to configure the OS"},
+	[STEP_PUT_PACKAGES] =    {"put_packages",    step_put_packages,    3,     false,  false,  STEP_NETBOOT,    false, 7200,  "the agent to put the packages"},
 	[STEP_LOCAL_BOOT] =      {"local_boot",      step_local_boot,      3,     false,  false,  STEP_COUNT,      false, 300,   "the BMC"},
 	[STEP_VERIFY] =          {"verify",          step_verify,          2,     false,  false,  STEP_LOCAL_BOOT, true,  900,   "the installed OS to call back"},
 	[STEP_SCRUB] =           {"scrub",           step_scrub,           1,     false,  true,   STEP_NETBOOT,    false, 86400, "the agent to erase the drives"},
@@ -41,9 +43,11 @@ const struct step_row step_table[STEP_COUNT] = {
 };
 /* clang-format on */
 
-size_t plan_pass_over(const struct plan_row *plan, size_t index, bool managed)
+size_t plan_pass_over(const struct plan_row *plan, size_t index, const struct facts *facts)
 {
-	while (!managed && index < plan->count && step_table[plan->steps[index]].switched)
+	while (index < plan->count &&
+	       ((!facts->network.managed && step_table[plan->steps[index]].switched) ||
+		(!facts->packages && plan->steps[index] == STEP_PUT_PACKAGES)))
 		index++;
 	return index;
 }

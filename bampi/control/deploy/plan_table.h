@@ -12,9 +12,9 @@ struct plan_row {
 extern const struct plan_row plan_table[PLAN_COUNT];
 extern const struct step_row step_table[STEP_COUNT];
 
-/* The first step from `index` on that this site has: without switches of ours those about switches
- * are passed over. plan->count when none is left. */
-size_t plan_pass_over(const struct plan_row *plan, size_t index, bool managed);
+/* The first step from `index` on that has something to do: without switches of ours those about
+ * switches are passed over, without packages put_packages. plan->count when none is left. */
+size_t plan_pass_over(const struct plan_row *plan, size_t index, const struct facts *facts);
 /* Index of the step called `name` in the plan; -1 when it has none. */
 int plan_find(const struct plan_row *plan, const char *name);
 int plan_find_id(const struct plan_row *plan, enum step_id id);

@@ -145,7 +145,10 @@ struct facts {
 	struct task_facts task;
 	const json_t *results; /* kind -> data of what this deployment's agent tasks ended with; may
 				  be NULL */
-	int64_t progress_ms;   /* the last progress the agent told */
+	/* Asked for, as they are now: [{"name", "version", "kind", "digest", "size_bytes",
+	 * "allowed"}] (deployment_packages of db/schema); NULL = none. */
+	const json_t *packages;
+	int64_t progress_ms;          /* the last progress the agent told */
 	int attempts[PLAN_STEPS_MAX]; /* per step of the current plan: how often it was begun */
 	char tenant[64];              /* name; "" = the operator */
 	char boot_url[96]; /* "http://10.2.0.1:8080" as the node reaches bootd; "" = not known */

@@ -31,6 +31,7 @@ const char *const task_kind_words[TASK_KIND_COUNT] = {
 	[TASK_INVENTORY] = "inventory",
 	[TASK_WRITE_IMAGE] = "write_image",
 	[TASK_CONFIGURE_OS] = "configure_os",
+	[TASK_PUT_PACKAGES] = "put_packages",
 	[TASK_ERASE] = "erase",
 	[TASK_VERIFY_ERASED] = "verify_erased",
 	[TASK_POWER_OFF] = "power_off",

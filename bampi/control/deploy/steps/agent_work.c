@@ -73,7 +73,8 @@ static bool restarted_since(const struct facts *facts)
 
 static bool repeatable(enum task_kind kind)
 {
-	return kind == TASK_INVENTORY || kind == TASK_CONFIGURE_OS || kind == TASK_VERIFY_ERASED;
+	return kind == TASK_INVENTORY || kind == TASK_CONFIGURE_OS || kind == TASK_PUT_PACKAGES ||
+	       kind == TASK_VERIFY_ERASED;
 }
 
 static void watch(const struct facts *facts, int64_t now_ms, enum task_kind kind, json_t *params,

@@ -8,6 +8,7 @@ void step_agent(const struct facts *facts, int64_t now_ms, struct outcome *ret);
 void step_inventory(const struct facts *facts, int64_t now_ms, struct outcome *ret);
 void step_write_image(const struct facts *facts, int64_t now_ms, struct outcome *ret);
 void step_configure_os(const struct facts *facts, int64_t now_ms, struct outcome *ret);
+void step_put_packages(const struct facts *facts, int64_t now_ms, struct outcome *ret);
 void step_local_boot(const struct facts *facts, int64_t now_ms, struct outcome *ret);
 void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret);
 void step_scrub(const struct facts *facts, int64_t now_ms, struct outcome *ret);
