@@ -50,6 +50,7 @@ static void note_counters(struct flowd *flowd, const struct harvest *harvest)
 			.out_discards = c->out_discards,
 			.speed_bps = c->speed_bps,
 			.up = (c->status & 3) == 3,
+			.uptime_ms = record->uptime_ms,
 		};
 		uint32_t owner = flowd->index->switch_of_agent[record->agent];
 		uint32_t port;

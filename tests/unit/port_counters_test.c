@@ -73,11 +73,51 @@ static void octets_of_32_bits_wrap_too(void **state)
 	port_counters_free(counters);
 }
 
+/* Two readings of one second each that arrive together are no second of twice the traffic. */
+static void the_agents_clock_says_how_long_it_was(void **state)
+{
+	static const struct {
+		const char *what;
+		int64_t at_ms;
+		uint32_t uptime_ms;
+		uint64_t in;
+		bool follows;
+		double rate;
+	} rows[] = {
+		{"first", 10000, 4294966796U, 0, false, 0},
+		{"late, its clock wraps", 12900, 500, 1000, true, 1000},
+		{"together with the next", 12900, 1500, 2000, true, 1000},
+		{"twice the same", 12900, 1500, 2000, false, 1000},
+		{"it began anew, its counters did not", 14900, 100, 4000, true, 1000},
+		{"not told", 16900, 0, 6000, true, 1000},
+		{"our clock was set back", 5000, 3000, 7000, false, 1000},
+		{"and goes on", 6000, 4000, 8000, true, 1000},
+	};
+	struct port_counters *counters = NULL;
+
+	(void)state;
+	assert_int_equal(port_counters_new(&counters), 0);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct port_reading reading = {.in_octets = rows[i].in,
+						     .uptime_ms = rows[i].uptime_ms};
+		const struct port_rates *rates;
+
+		print_message("%s\n", rows[i].what);
+		assert_int_equal(port_counters_note(counters, 0, rows[i].at_ms * 1000, &reading),
+				 rows[i].follows);
+		rates = port_counters_rates(counters, 0);
+		if (rates)
+			assert_true(rates->per_second[COUNTER_IN_BYTES] == rows[i].rate);
+	}
+	port_counters_free(counters);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(readings_become_sums),
 		cmocka_unit_test(octets_of_32_bits_wrap_too),
+		cmocka_unit_test(the_agents_clock_says_how_long_it_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

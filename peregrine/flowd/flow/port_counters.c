@@ -9,6 +9,8 @@
 #define BYTES_PER_SECOND_MAX (2e12 / 8)
 /* Two readings further apart say little about either bucket. */
 #define INTERVAL_MAX_US (15LL * 60 * 1000000)
+/* What a datagram may be late; a larger difference to our clock is an agent's that began anew. */
+#define LATE_MAX_US (5LL * 1000000)
 
 struct port_state {
 	int64_t at_us;
@@ -92,6 +94,16 @@ static bool is_possible(const uint64_t values[PORT_COUNTER_COUNT], double second
 	return true;
 }
 
+static int64_t interval_between(const struct port_reading *before, const struct port_reading *now,
+				int64_t ours_us)
+{
+	int64_t told_us = (int64_t)(uint32_t)(now->uptime_ms - before->uptime_ms) * 1000;
+
+	if (!before->uptime_ms || !now->uptime_ms || llabs(told_us - ours_us) > LATE_MAX_US)
+		return ours_us;
+	return told_us;
+}
+
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
 			const struct port_reading *reading)
 {
@@ -103,7 +115,7 @@ bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t 
 
 	if (!state)
 		return false;
-	interval_us = at_us - state->at_us;
+	interval_us = interval_between(&state->last, reading, at_us - state->at_us);
 	seconds = (double)interval_us / 1e6;
 	values_between(&state->last, reading, values);
 	follows = state->at_us && interval_us > 0 && interval_us <= INTERVAL_MAX_US &&

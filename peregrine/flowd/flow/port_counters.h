@@ -18,6 +18,9 @@ struct port_reading {
 	uint32_t in_errors, out_errors, in_discards, out_discards;
 	uint64_t speed_bps;
 	bool up;
+	/* By the agent's own clock, which knows better than we when it looked: readings come in
+	 * bunches when anybody on their way is busy. Wraps; 0 = not told. */
+	uint32_t uptime_ms;
 };
 
 enum port_counter {

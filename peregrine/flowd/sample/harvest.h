@@ -13,6 +13,7 @@ enum { HARVEST_COUNTERS = 16384, HARVEST_DISCARDS = 4096 };
 
 struct counter_record {
 	uint16_t agent;
+	uint32_t uptime_ms;              /* of the agent, when it sent them */
 	struct sflow_counters counters;  /* has_generic: of a port */
 	struct sflow_vlan_counters vlan; /* vlan != 0: of a VLAN of the whole switch */
 };

@@ -56,8 +56,8 @@ static void take_flow(struct sample_reader *reader, const struct sflow_datagram 
 		sample_reader_flush(reader);
 }
 
-static void take_counters(struct harvest *harvest, const struct sflow_sample *sample,
-			  uint16_t agent)
+static void take_counters(struct harvest *harvest, const struct sflow_datagram *datagram,
+			  const struct sflow_sample *sample, uint16_t agent)
 {
 	if (!sample->counters.has_generic && !sample->vlan.vlan)
 		return;
@@ -65,8 +65,11 @@ static void take_counters(struct harvest *harvest, const struct sflow_sample *sa
 		harvest->counts.records_lost++;
 		return;
 	}
-	harvest->counters[harvest->counter_count++] = (struct counter_record){
-		.agent = agent, .counters = sample->counters, .vlan = sample->vlan};
+	harvest->counters[harvest->counter_count++] =
+		(struct counter_record){.agent = agent,
+					.uptime_ms = datagram->uptime_ms,
+					.counters = sample->counters,
+					.vlan = sample->vlan};
 }
 
 static void take_discard(struct harvest *harvest, const struct sflow_sample *sample, uint16_t agent)
@@ -89,7 +92,7 @@ static void take_sample(struct sample_reader *reader, const struct sflow_datagra
 {
 	switch (sample->kind) {
 	case SFLOW_FLOW: take_flow(reader, datagram, sample, agent); break;
-	case SFLOW_COUNTERS: take_counters(reader->harvest, sample, agent); break;
+	case SFLOW_COUNTERS: take_counters(reader->harvest, datagram, sample, agent); break;
 	case SFLOW_DISCARD: take_discard(reader->harvest, sample, agent); break;
 	case SFLOW_OTHER: reader->harvest->counts.other_kind++; break;
 	}
