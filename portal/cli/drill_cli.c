@@ -15,7 +15,10 @@
 /* A row as people read it: its name cut to what fits, unless it may be wide. */
 static json_t *row_for_people(const json_t *row, const char *name, bool wide)
 {
-	char cut[NAME_WIDTH + 1], rate[32], bound[16], share[16];
+	char cut[NAME_WIDTH + 1];
+	char rate[32];
+	char bound[16];
+	char share[16];
 	const struct drill_part part = drill_part_of(row);
 	const json_t *path = json_object_get(row, "path");
 
@@ -64,13 +67,13 @@ static int print_table(const struct command_input *input, const json_t *level)
 static int print_level(const struct command_input *input, const json_t *level)
 {
 	const json_t *total = json_object_get(level, "total");
-	const json_t *exact = json_object_get(total, "exact_bytes");
 	CLEANUP(text_done) struct text from = {0};
 	CLEANUP(text_done) struct text to = {0};
 	CLEANUP(text_done) struct text bytes = {0};
 	CLEANUP(text_done) struct text counted = {0};
 	const char *path = haasctl_word(level, "path");
-	char rate[32], bound[16];
+	char rate[32];
+	char bound[16];
 	const json_t *note;
 	size_t i;
 
@@ -86,8 +89,11 @@ static int print_level(const struct command_input *input, const json_t *level)
 	else
 		printf("total %s +- %s %%, %s\n", rate, bound,
 		       listing_text(json_object_get(total, "bytes"), "total_bytes", &bytes));
-	if (json_is_integer(exact))
-		printf("the interface counted %s\n", listing_text(exact, "exact_bytes", &counted));
+	if (sum.exact_bytes >= 0) {
+		drill_part_exact(&sum, json_number_value(json_object_get(level, "seconds")),
+				 &counted);
+		printf("%s\n", text_get(&counted));
+	}
 	json_array_foreach(json_object_get(level, "notes"), i, note)
 		printf("note: %s\n", json_string_value(note));
 	return status;
@@ -97,10 +103,10 @@ static int print_level(const struct command_input *input, const json_t *level)
 static int print_rows(const struct command_input *input, const json_t *level)
 {
 	static const struct output_column columns[] = {
-		COLUMN("path"),        COLUMN("name"),       NUMBER("bytes"),
-		NUMBER("bytes_low"),   NUMBER("bytes_high"), NUMBER("bits_per_second"),
-		NUMBER("packets"),     NUMBER("samples"),    NUMBER("share"),
-		NUMBER("exact_bytes"), COLUMN("network"),
+		COLUMN("path"),        COLUMN("name"),          NUMBER("bytes"),
+		NUMBER("bytes_low"),   NUMBER("bytes_high"),    NUMBER("bits_per_second"),
+		NUMBER("packets"),     NUMBER("samples"),       NUMBER("share"),
+		NUMBER("exact_bytes"), NUMBER("exact_seconds"), COLUMN("network"),
 	};
 	CLEANUP(json_decrefp) json_t *rows = json_copy(json_object_get(level, "rows"));
 	CLEANUP(json_decrefp) json_t *other = json_copy(json_object_get(level, "other"));

@@ -59,10 +59,17 @@ static void add_sums(struct text *body, const struct drill_sums *of, uint64_t to
 
 static void add_exact(struct text *body, const PGresult *rows, int row, int column)
 {
-	if (db_is_null(rows, row, column))
-		json_null(body, "exact_bytes");
-	else
+	bool known = !db_is_null(rows, row, column);
+
+	if (known)
 		json_int(body, "exact_bytes", db_int(rows, row, column, 0));
+	else
+		json_null(body, "exact_bytes");
+	if (known)
+		json_double(body, "exact_seconds",
+			    strtod(db_text(rows, row, column + 1, "0"), NULL));
+	else
+		json_null(body, "exact_seconds");
 }
 
 /* --- names --- */

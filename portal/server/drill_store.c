@@ -33,14 +33,18 @@
 	"coalesce(sum(t.square), 0) as square, coalesce(sum(" missed "), 0)::bigint as missed " \
 	"from haas." table " t where " where ") "
 /* The largest children beside their parent. */
-#define ANSWER(exact)                                                                         \
-	"select c.k1, c.k2, c.k3, c.k4, c.k5, c.k6, c.k7, c.network, c.exact, c.bytes, "      \
-	"c.packets, c.samples, c.square, c.missed, p.bytes, p.packets, p.samples, p.square, " \
-	"p.missed, " exact " from p left join (select * from c order by bytes desc, k1, k2, " \
-	"k3, k4, k5, k6, k7 limit $4::int) c on true "                                        \
+#define ANSWER(exact)                                                                                     \
+	"select c.k1, c.k2, c.k3, c.k4, c.k5, c.k6, c.k7, c.network, c.exact, c.exact_seconds, c.bytes, " \
+	"c.packets, c.samples, c.square, c.missed, p.bytes, p.packets, p.samples, p.square, "             \
+	"p.missed, " exact " from p left join (select * from c order by bytes desc, k1, k2, "             \
+	"k3, k4, k5, k6, k7 limit $4::int) c on true "                                                    \
 	"order by c.bytes desc, c.k1, c.k2, c.k3, c.k4, c.k5, c.k6, c.k7"
-/* What the counters of a port said, when they said it of all buckets that there are. */
-#define EXACT "case when count(*) = count(t.out_bytes) then sum(t.out_bytes)::bigint end"
+/* What the counters of a port said, and of how many seconds: readings need not meet the buckets,
+ * and a switch may have been silent. */
+#define EXACT                                                                                              \
+	"sum(t.out_bytes)::bigint as exact, round((sum(t.seconds) filter (where t.out_bytes is not null))" \
+	"::numeric, 3) as exact_seconds"
+#define NO_EXACT "null::bigint as exact, null::numeric as exact_seconds"
 
 const struct db_query store_drill_window = {
 	"drill_window",
@@ -91,28 +95,28 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 " from haas.traffic_share t where " IN_TIME
 		 " and t.direction = 'out' group by t.switch_id, t.port), "
 		 "x as (select t.switch_id, t.port, " EXACT
-		 " as exact from haas.traffic_port t where " IN_TIME
-		 " group by t.switch_id, t.port), "
+		 " from haas.traffic_port t where " IN_TIME " group by t.switch_id, t.port), "
 		 "c as (select w.name as k1, s.port as k2, " NO_KEYS_AFTER_2
-		 ", '' as network, x.exact, s.bytes, s.packets, s.samples, s.square, 0::bigint as missed "
+		 ", '' as network, x.exact, x.exact_seconds, s.bytes, s.packets, s.samples, s.square, 0::bigint as missed "
 		 "from s join haas.switch w on w.id = s.switch_id left join x on x.switch_id = s.switch_id "
-		 "and x.port = s.port), " TOTAL_OF_CHILDREN ANSWER("null::bigint"),
+		 "and x.port = s.port), " TOTAL_OF_CHILDREN ANSWER("null::bigint, null::numeric"),
 		 4},
 	[DRILL_LINK] = {"drill_link",
 			"with c as (select t.tenant as k1, t.reason as k2, " NO_KEYS_AFTER_2
-			", '' as network, null::bigint as exact, " SUMS
+			", '' as network, " NO_EXACT ", " SUMS
 			", 0::bigint as missed from haas.traffic_share t where " WHERE_LINK
-			" group by t.tenant, t.reason), " TOTAL_OF_CHILDREN ANSWER(
-				"(select " EXACT " from haas.traffic_port t where " IN_TIME
-				" and t.switch_id = $5::bigint and t.port = $6::text)"),
+			" group by t.tenant, t.reason), x as (select " EXACT
+			" from haas.traffic_port t where " IN_TIME
+			" and t.switch_id = $5::bigint and t.port = $6::text), " TOTAL_OF_CHILDREN
+				ANSWER("(select exact from x), (select exact_seconds from x)"),
 			6},
-	[DRILL_OWNER] =
-		{"drill_owner",
-		 "with c as (select t.vlan::text as k1, " NO_KEYS_AFTER_1
-		 ", string_agg(distinct t.network, ' ') as network, null::bigint as exact, " SUMS
-		 ", 0::bigint as missed from haas.traffic_share t where " WHERE_OWNER
-		 " group by t.vlan), " TOTAL_OF_CHILDREN ANSWER("null::bigint"),
-		 8},
+	[DRILL_OWNER] = {"drill_owner",
+			 "with c as (select t.vlan::text as k1, " NO_KEYS_AFTER_1
+			 ", string_agg(distinct t.network, ' ') as network, " NO_EXACT ", " SUMS
+			 ", 0::bigint as missed from haas.traffic_share t where " WHERE_OWNER
+			 " group by t.vlan), " TOTAL_OF_CHILDREN ANSWER(
+				 "null::bigint, null::numeric"),
+			 8},
 	/* A pair that is not there in a bucket may have had as much as the smallest that was kept.
 	 */
 	[DRILL_VLAN] =
@@ -124,27 +128,28 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 "f as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, "
 		 "sum(t.floor)::bigint as floor from haas.traffic_share t where " WHERE_VLAN
 		 " group by 1, 2, 3, 4, 5), "
-		 "c as (select b.k1, b.k2, " NO_KEYS_AFTER_2
-		 ", '' as network, null::bigint as exact, sum(b.bytes)::bigint as bytes, "
+		 "c as (select b.k1, b.k2, " NO_KEYS_AFTER_2 ", '' as network, " NO_EXACT
+		 ", sum(b.bytes)::bigint as bytes, "
 		 "sum(b.packets)::bigint as packets, sum(b.samples)::bigint as samples, sum(b.square) as square, "
 		 "(sum(b.missed) + coalesce((select sum(floor) from f), 0) - coalesce(sum(f.floor), 0))::bigint as missed "
 		 "from b left join f using (at, switch_id, port, n, reason) group by b.k1, b.k2), " TOTAL_OF(
-			 "traffic_share", WHERE_VLAN, "0") ANSWER("null::bigint"),
+			 "traffic_share", WHERE_VLAN, "0") ANSWER("null::bigint, null::numeric"),
 		 9},
 	[DRILL_PAIR] =
 		{"drill_pair",
 		 "with c as (select t.source as k1, t.source_port::text as k2, t.target as k3, "
 		 "t.target_port::text as k4, t.protocol::text as k5, t.ethertype::text as k6, " FORWARD
-		 "::text as k7, '' as network, null::bigint as exact, " SUMS
+		 "::text as k7, '' as network, " NO_EXACT ", " SUMS
 		 ", sum(t.missed)::bigint as missed from haas.traffic_flow t where " WHERE_PAIR
 		 " group by 1, 2, 3, 4, 5, 6, 7), " TOTAL_OF("traffic_pair", WHERE_PAIR, "t.missed")
-			 ANSWER("null::bigint"),
+			 ANSWER("null::bigint, null::numeric"),
 		 11},
 	[DRILL_FLOW] =
 		{"drill_flow",
-		 "with c as (select null as k1, " NO_KEYS_AFTER_1
-		 ", '' as network, null::bigint as exact, 0::bigint as bytes, 0::bigint as packets, "
+		 "with c as (select null as k1, " NO_KEYS_AFTER_1 ", '' as network, " NO_EXACT
+		 ", 0::bigint as bytes, 0::bigint as packets, "
 		 "0::bigint as samples, 0::double precision as square, 0::bigint as missed where false), " TOTAL_OF(
-			 "traffic_flow", WHERE_FLOW, "t.missed") ANSWER("null::bigint"),
+			 "traffic_flow", WHERE_FLOW, "t.missed")
+			 ANSWER("null::bigint, null::numeric"),
 		 18},
 };

@@ -29,8 +29,9 @@ extern const struct db_query store_drill_window;
 enum drill_column {
 	DRILL_KEY_FIRST, /* DRILL_KEYS_MAX texts: common/model/drill_path.h */
 	DRILL_NETWORK = DRILL_KEY_FIRST + DRILL_KEYS_MAX,
-	DRILL_EXACT, /* what the interface counted, null unless all of the time */
-	DRILL_BYTES, /* five as drill_sums_of reads them */
+	DRILL_EXACT, /* two: what the interface counted, null when it said nothing; in so many
+			seconds */
+	DRILL_BYTES = DRILL_EXACT + 2, /* five as drill_sums_of reads them */
 	DRILL_TOTAL = DRILL_BYTES + 5,
 	DRILL_TOTAL_EXACT = DRILL_TOTAL + 5,
 };

