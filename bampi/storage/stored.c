@@ -109,6 +109,7 @@ static int start_parts(struct stored *stored, struct problem *problem)
 	struct volume_runner_options options = {
 		.driver = storage_driver_find(conf->driver),
 		.place = {.control = conf->control},
+		.network = {.program = conf->network_program, .uplink = conf->uplink},
 		.storage = conf->storage,
 		.owner = stored->owner,
 		.dir = conf->dir,
@@ -120,9 +121,9 @@ static int start_parts(struct stored *stored, struct problem *problem)
 
 	if (rc == 0)
 		rc = load_key(stored, problem);
-	/* one thread more than for files, so that looking never waits for them */
+	/* two threads more than for files, so that looking and networks never wait for them */
 	if (rc == 0)
-		rc = worker_new(stored->loop, (unsigned)conf->workers + 1, QUEUED_MAX,
+		rc = worker_new(stored->loop, (unsigned)conf->workers + 2, QUEUED_MAX,
 				&stored->worker);
 	if (rc == 0)
 		rc = db_new(stored->loop, &db, &stored->db);

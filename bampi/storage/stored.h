@@ -18,6 +18,8 @@ struct stored_conf {
 	char *key_dir;
 	char *driver;
 	char *control;
+	char *uplink;
+	char *network_program;
 	int64_t workers;
 	int64_t level;
 	int64_t period_ms;

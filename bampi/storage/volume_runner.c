@@ -10,6 +10,7 @@
 #include "common/db/array.h"
 #include "common/io/log.h"
 
+#include "bampi/storage/network_runner.h"
 #include "bampi/storage/volume_runner_private.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -44,6 +45,7 @@ struct volume_runner {
 	struct look look;
 	struct storage_claim claim;
 	bool claimed, told_unclaimed, told_away;
+	struct network_runner *networks;
 	struct volume_job *jobs;
 	struct resting *resting;
 	/* of the last work, for what may be swept and what nobody wants */
@@ -412,6 +414,16 @@ static int remember(int64_t **ids, size_t *count, const PGresult *result)
 	return 0;
 }
 
+static void on_networks(void *context, int rc, const PGresult *result,
+			const struct problem *problem)
+{
+	struct volume_runner *runner = context;
+
+	(void)problem; /* on_archives follows, and says the same */
+	if (rc == 0)
+		network_runner_take(runner->networks, &runner->claim, result);
+}
+
 static void on_volumes(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	struct volume_runner *runner = context;
@@ -462,6 +474,7 @@ static void on_archives(void *context, int rc, const PGresult *result,
 
 static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
+	static const struct volume_work_fns fns = {on_networks, on_volumes, on_archives};
 	struct volume_runner *runner = context;
 
 	if (rc && rc != E_UNAVAILABLE)
@@ -483,8 +496,7 @@ static void on_claimed(void *context, int rc, const PGresult *result, const stru
 	}
 	/* What is open is not known: nothing is decided. */
 	if (!runner->claimed || (runner->look.rc && runner->look.rc != E_NOT_FOUND) ||
-	    volume_store_work(runner->options.db, &runner->claim, on_volumes, on_archives,
-			      runner) != 0)
+	    volume_store_work(runner->options.db, &runner->claim, &fns, runner) != 0)
 		end_pass(runner);
 }
 
@@ -592,6 +604,11 @@ void volume_runner_db_state(struct volume_runner *runner, bool connected)
 		volume_runner_wake(runner);
 }
 
+static void on_network_changed(void *context)
+{
+	volume_runner_wake(context);
+}
+
 int volume_runner_new(struct loop *loop, const struct volume_runner_options *options,
 		      struct volume_runner **ret)
 {
@@ -605,6 +622,9 @@ int volume_runner_new(struct loop *loop, const struct volume_runner_options *opt
 	rc = loop_timer_new(loop, pass, runner, &runner->timer);
 	if (rc == 0)
 		rc = loop_timer_new(loop, tell_progress, runner, &runner->progress_timer);
+	if (rc == 0)
+		rc = network_runner_new(&runner->options, on_network_changed, runner,
+					&runner->networks);
 	if (rc) {
 		volume_runner_free(runner);
 		return rc;
@@ -618,6 +638,7 @@ void volume_runner_stop(struct volume_runner *runner)
 {
 	runner->stopping = true;
 	runner->connected = false;
+	network_runner_stop(runner->networks);
 	for (struct volume_job *job = runner->jobs; job; job = job->next)
 		atomic_store(&job->progress.stop, true);
 }
@@ -635,6 +656,7 @@ void volume_runner_free(struct volume_runner *runner)
 		runner->resting = next;
 	}
 	storage_view_done(&runner->look.view);
+	network_runner_free(runner->networks);
 	free(runner->volumes);
 	free(runner->archives);
 	if (runner->timer)

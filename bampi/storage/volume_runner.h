@@ -12,6 +12,7 @@
 #include "common/io/worker.h"
 
 #include "bampi/storage/driver/storage_driver.h"
+#include "bampi/storage/network_host.h"
 
 struct volume_runner;
 
@@ -20,6 +21,7 @@ struct volume_runner_options {
 	struct worker *worker;
 	const struct storage_driver *driver;
 	struct storage_place place;
+	struct network_host network; /* uplink "": networks are not made here */
 	const struct seal_key *key;  /* borrowed, as all here */
 	const char *storage, *owner; /* the claim */
 	const char *dir;

@@ -24,6 +24,10 @@ static const struct db_query volumes_query = {"volume_work",
 static const struct db_query archives_query = {"archive_work",
 	"select id, name, tenant, state, absent, size_bytes, coalesce(volume_id, 0) from haas.archive_work($1::bigint)", 1};
 
+static const struct db_query networks_query = {"storage_network_work",
+	"select id, name, vlan, address, length, portal, up, coalesce(problem ->> 'message', '') from haas.storage_network_work($1::bigint)", 1};
+static const struct db_query networks_told_query = {"storage_network_tell", "select haas.storage_network_tell($1::bigint, $2::bigint, $3::jsonb)", 3};
+
 /* $1 volume $2 storage $3 generation $4 state $5 kept_bytes $6 problem $7 kind of the event, or null $8 its message. Of the same problem again nothing is written. */
 static const struct db_query made_query = {"volume_made",
 	"with was as (select v.* from haas.volume v join haas.storage s on s.id = v.storage_id where v.id = $1::bigint and s.id = $2::bigint and s.generation = $3::bigint), "
@@ -117,16 +121,29 @@ bool storage_claim_read(const PGresult *result, struct storage_claim *ret)
 	return text_copy(ret->iqn, sizeof(ret->iqn), db_text(result, 0, 2, ""));
 }
 
-int volume_store_work(struct db *db, const struct storage_claim *claim, db_result_fn on_volumes,
-		      db_result_fn on_archives, void *context)
+int volume_store_work(struct db *db, const struct storage_claim *claim,
+		      const struct volume_work_fns *fns, void *context)
 {
 	char id[24];
 	const char *params[] = {id};
-	const struct db_call calls[] = {{&volumes_query, params, on_volumes, context},
-					{&archives_query, params, on_archives, context}};
+	const struct db_call calls[] = {{&networks_query, params, fns->on_networks, context},
+					{&volumes_query, params, fns->on_volumes, context},
+					{&archives_query, params, fns->on_archives, context}};
 
 	number(id, claim->id);
 	return db_submit_all(db, calls, COUNT_OF(calls));
+}
+
+int storage_store_networks(struct db *db, const struct storage_claim *claim, const char *rows,
+			   db_result_fn fn, void *context)
+{
+	char id[24];
+	char generation[24];
+	const char *params[] = {id, generation, rows};
+
+	number(id, claim->id);
+	number(generation, claim->generation);
+	return db_submit(db, &networks_told_query, params, fn, context);
 }
 
 /* [{"node", "address"}]; a node without an address cannot be let in, and is named. */

@@ -58,9 +58,15 @@ struct storage_state {
 MUST_USE int storage_store_claim(struct db *db, const struct storage_state *state, db_result_fn fn,
 				 void *context);
 bool storage_claim_read(const PGresult *result, struct storage_claim *ret);
-/* Both in one snapshot. */
+/* All in one snapshot; the archives last. */
+struct volume_work_fns {
+	db_result_fn on_networks, on_volumes, on_archives;
+};
 MUST_USE int volume_store_work(struct db *db, const struct storage_claim *claim,
-			       db_result_fn on_volumes, db_result_fn on_archives, void *context);
+			       const struct volume_work_fns *fns, void *context);
+/* JSON: [{"network", "up", "problem"}]. */
+MUST_USE int storage_store_networks(struct db *db, const struct storage_claim *claim,
+				    const char *rows, db_result_fn fn, void *context);
 MUST_USE int volume_row_read(const PGresult *result, int row, struct volume_row *ret);
 MUST_USE int archive_row_read(const PGresult *result, int row, struct volume_row *ret);
 

@@ -413,6 +413,8 @@ static const struct output_column storage_columns[] = {
 	WIDE("driver"),
 	WIDE("iqn"),
 	WIDE("login"),
+	WIDE("port"),
+	WIDE("prefix"),
 	WIDE("seen_at"),
 	TITLED_WIDE("problem.message", "PROBLEM"),
 };
@@ -424,7 +426,10 @@ static int storage_list(void *context, const struct command_input *input)
 
 static int storage_set(void *context, const struct command_input *input)
 {
-	static const char *const texts[][2] = {{"--portal", "portal"}, {"--login", "login"}};
+	static const char *const texts[][2] = {{"--portal", "portal"},
+					       {"--login", "login"},
+					       {"--port", "port"},
+					       {"--prefix", "prefix"}};
 	const char *capacity = command_option(input, "--capacity");
 	const char *accepts = command_option(input, "--accepts");
 	CLEANUP(text_done) struct text target = {0};
@@ -496,6 +501,8 @@ static const struct option_row storage_list_options[] = {
 };
 static const struct option_row storage_options[] = {
 	{"--portal", 0, OPTION_VALUE, "ADDRESS:PORT", "where nodes reach it"},
+	{"--port", 0, OPTION_VALUE, "SWITCH:PORT", "where it is plugged in (\"\" = not ours)"},
+	{"--prefix", 0, OPTION_VALUE, "PREFIX", "addresses of its networks to PDCIs"},
 	{"--capacity", 0, OPTION_VALUE, "SIZE", "at most so much (default: the disk)"},
 	{"--accepts", 0, OPTION_VALUE, "yes|no", "new volumes"},
 	{"--login", 0, OPTION_VALUE, "ROLE", "the database role of its bampi-stored"},

@@ -40,6 +40,8 @@ static const struct member_row storage_members[] = {
 	{"accepts",        MEMBER_BOOL, 0, 0, 0,                NULL},
 	{"login",          MEMBER_TEXT, 0, 1, 63,               NULL},
 	{"iqn",            MEMBER_TEXT, 0, 1, 95,               NULL},
+	{"port",           MEMBER_TEXT, 0, 0, 127,              NULL},
+	{"prefix",         MEMBER_PREFIX, 0, 0, 0,              NULL},
 };
 /* clang-format on */
 

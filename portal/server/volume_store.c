@@ -100,6 +100,7 @@ const struct db_query store_archive_changed = {
 /* s is storage. */
 #define STORAGE_ITEM                                                                                                                               \
 	"jsonb_build_object('name', s.name, 'driver', s.driver, 'portal', s.portal, 'iqn', s.iqn, 'login', s.login, "                              \
+	"'port', (select w.name || ':' || s.port from haas.switch w where w.id = s.switch_id), 'prefix', s.prefix::text, "                         \
 	"'capacity_bytes', s.capacity_bytes, 'used_bytes', haas.storage_used(s.id), 'total_bytes', s.total_bytes, 'free_bytes', s.free_bytes, "    \
 	"'accepts', s.accepts, 'state', case when s.seen_at is null then 'never_seen' when s.seen_at < now() - interval '1 minute' then 'silent' " \
 	"when s.problem is not null then 'degraded' else 'ready' end, 'problem', s.problem, 'seen_at', s.seen_at, 'created_at', s.created_at)"

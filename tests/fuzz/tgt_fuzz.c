@@ -83,6 +83,29 @@ static void same(const struct storage_view *a, const struct storage_view *b)
 	}
 }
 
+static void portals(const uint8_t *data, size_t size)
+{
+	struct storage_portals view = {0};
+	struct storage_portals again = {0};
+	struct text text = {0};
+
+	if (tgt_portals_decode((const char *)data, size, &view) == 0) {
+		for (size_t i = 0; i < view.count; i++) {
+			assert(strlen(view.list[i].text) < sizeof(view.list[i].text));
+			assert(strrchr(view.list[i].text, ':') > view.list[i].text);
+			text_addf(&text, "Portal: %s,1\n", view.list[i].text);
+		}
+		assert(!text.failed);
+		assert(tgt_portals_decode(text_get(&text), text.size, &again) == 0);
+		assert(again.count == view.count);
+		for (size_t i = 0; i < view.count; i++)
+			assert(strcmp(view.list[i].text, again.list[i].text) == 0);
+	}
+	storage_portals_done(&view);
+	storage_portals_done(&again);
+	text_done(&text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct storage_view view = {0};
@@ -90,6 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct text text = {0};
 	struct tgt_answer answer;
 
+	portals(data, size);
 	if (tgt_answer_decode(data, size, &answer) == 0)
 		assert(size >= TGT_ANSWER_SIZE && answer.size <= TGT_LIST_MAX &&
 		       tgt_status_text(answer.status)[0]);

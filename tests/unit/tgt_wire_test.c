@@ -213,12 +213,40 @@ static void bad_listings(void **state)
 	storage_view_done(&view);
 }
 
+static void portals(void **state)
+{
+	static const char shown[] = "Portal: 127.0.0.1:33261,1\nPortal: [fd00::1]:3260,1\n"
+				    "something else\nPortal: 0.0.0.0:3260,1\n";
+	static const char *const bad[] = {
+		"Portal: 127.0.0.1,1\n",
+		"Portal: :3260,1\n",
+		"Portal: 10.0.0.1:,1\n",
+		"Portal: 10.0.0.1:32x,1\n",
+		"Portal: 1111111111111111111111111111111111111111111111111111111111111111:1,1\n",
+	};
+	struct storage_portals view = {0};
+
+	(void)state;
+	assert_int_equal(tgt_portals_decode(shown, strlen(shown), &view), 0);
+	assert_int_equal(view.count, 3);
+	assert_string_equal(view.list[0].text, "127.0.0.1:33261");
+	assert_string_equal(view.list[1].text, "[fd00::1]:3260");
+	assert_string_equal(view.list[2].text, "0.0.0.0:3260");
+	storage_portals_done(&view);
+	assert_int_equal(tgt_portals_decode("", 0, &view), 0);
+	assert_int_equal(view.count, 0);
+	storage_portals_done(&view);
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		assert_int_equal(tgt_portals_decode(bad[i], strlen(bad[i]), &view), E_MALFORMED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(request),        cmocka_unit_test(request_without_text),
 		cmocka_unit_test(request_to_cut), cmocka_unit_test(answer),
 		cmocka_unit_test(listing),        cmocka_unit_test(bad_listings),
+		cmocka_unit_test(portals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

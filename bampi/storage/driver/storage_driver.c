@@ -37,3 +37,9 @@ void storage_view_done(struct storage_view *view)
 	free(view->targets);
 	*view = (struct storage_view){0};
 }
+
+void storage_portals_done(struct storage_portals *portals)
+{
+	free(portals->list);
+	*portals = (struct storage_portals){0};
+}

@@ -16,6 +16,7 @@
 #define STORAGE_SECRET_SIZE   64
 #define STORAGE_ADDRESS_SIZE  46 /* IPv4 or IPv6, INET6_ADDRSTRLEN */
 #define STORAGE_ADDRESSES_MAX 4096
+#define STORAGE_PORTAL_SIZE   64 /* an address and a port */
 
 /* Where the target software listens for us. */
 struct storage_place {
@@ -25,6 +26,18 @@ struct storage_place {
 struct storage_address {
 	char text[STORAGE_ADDRESS_SIZE];
 };
+
+/* Where it listens: "100.96.0.1:3260", "[fd00::1]:3260". */
+struct storage_portal {
+	char text[STORAGE_PORTAL_SIZE];
+};
+
+struct storage_portals {
+	struct storage_portal *list; /* owned */
+	size_t count;
+};
+
+void storage_portals_done(struct storage_portals *portals);
 
 /* Somebody who is logged in. */
 struct storage_session {
@@ -72,6 +85,12 @@ struct storage_driver {
 	 * and their sessions are cut; those of the others go on. */
 	int (*expel)(const struct storage_place *place, const struct storage_target *target,
 		     struct problem *problem);
+	/* Where it listens now. E_NOT_FOUND, E_UNAVAILABLE: as for look. */
+	int (*portals)(const struct storage_place *place, struct storage_portals *ret,
+		       struct problem *problem);
+	/* Listens there, or no more; 0 when it is so already. Sessions go on. */
+	int (*listen)(const struct storage_place *place, const char *portal, bool open,
+		      struct problem *problem);
 	/* Ends the sessions and closes it; 0 when it is not open. `user` "" = none. */
 	int (*close)(const struct storage_place *place, int64_t id, const char *user,
 		     struct problem *problem);

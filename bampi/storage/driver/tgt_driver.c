@@ -202,11 +202,54 @@ static int tgt_open(const struct storage_place *place, const struct storage_targ
 	return rc;
 }
 
+static int tgt_portals(const struct storage_place *place, struct storage_portals *ret,
+		       struct problem *problem)
+{
+	const struct tgt_request request = {
+		.mode = TGT_PORTAL, .op = TGT_SHOW, .target = -1, .unit = UINT64_MAX, .text = ""};
+	struct tgt_answer answer = {0};
+	CLEANUP(freep) char *text = NULL;
+	int rc = tgt_ask(place->control, &request, &answer, &text, problem);
+
+	if (rc)
+		return rc;
+	if (answer.status != TGT_OK)
+		return problem_set(problem, E_PROTOCOL, "tgtd does not tell its portals: %s",
+				   tgt_status_text(answer.status));
+	rc = tgt_portals_decode(text, answer.size, ret);
+	return rc ? problem_set(problem, rc, "the portals of tgtd cannot be read: %s",
+				error_text(rc))
+		  : 0;
+}
+
+/* tgtd does not tell why it cannot: the address is not there, or somebody has the port. */
+static int tgt_listen(const struct storage_place *place, const char *portal, bool open,
+		      struct problem *problem)
+{
+	char text[STORAGE_PORTAL_SIZE + 16];
+	const struct tgt_request request = {.mode = TGT_PORTAL,
+					    .op = open ? TGT_NEW : TGT_DELETE,
+					    .target = -1,
+					    .unit = UINT64_MAX,
+					    .text = text};
+	struct tgt_answer answer = {0};
+	int rc;
+
+	(void)text_format(text, sizeof(text), "portal=%s", portal);
+	rc = tgt_ask(place->control, &request, &answer, NULL, problem);
+	if (rc || answer.status == TGT_OK)
+		return rc;
+	return problem_set(problem, E_PROTOCOL, "tgtd does not %s %s: %s",
+			   open ? "listen on" : "leave", portal, tgt_status_text(answer.status));
+}
+
 const struct storage_driver tgt_driver = {
 	.name = "tgt",
 	.look = tgt_look,
 	.open = tgt_open,
 	.admit = tgt_admit,
 	.expel = tgt_expel,
+	.portals = tgt_portals,
+	.listen = tgt_listen,
 	.close = tgt_close,
 };

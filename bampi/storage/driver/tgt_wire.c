@@ -300,3 +300,55 @@ int tgt_list_decode(const char *text, size_t size, struct storage_view *ret)
 	*ret = list.view;
 	return 0;
 }
+
+/* --- the list of portals --- */
+
+/* "10.0.0.1:3260,1": the address may have colons of its own, in brackets. */
+static int add_portal(struct storage_portals *portals, const char *line, size_t size)
+{
+	const char *comma = memchr(line, ',', size);
+	size_t length = comma ? (size_t)(comma - line) : size;
+	void *list = portals->list;
+	struct storage_portal portal = {0};
+	const char *port;
+	int rc;
+
+	if (length >= sizeof(portal.text) || portals->count >= TGT_PORTALS_MAX ||
+	    memchr(line, '\0', length))
+		return E_MALFORMED;
+	memcpy(portal.text, line, length);
+	port = strrchr(portal.text, ':');
+	if (!port || port == portal.text || port[1] == '\0' ||
+	    port[1 + strspn(port + 1, "0123456789")] != '\0')
+		return E_MALFORMED;
+	rc = grow(&list, portals->count, sizeof(portal));
+	portals->list = list;
+	if (rc == 0)
+		portals->list[portals->count++] = portal;
+	return rc;
+}
+
+int tgt_portals_decode(const char *text, size_t size, struct storage_portals *ret)
+{
+	static const char head[] = "Portal: ";
+	const size_t head_size = strlen(head);
+	struct storage_portals portals = {0};
+	int rc = 0;
+
+	while (rc == 0 && size > 0) {
+		const char *end = memchr(text, '\n', size);
+		size_t length = end ? (size_t)(end - text) : size;
+		size_t whole = end ? length + 1 : length;
+
+		if (length > head_size && memcmp(text, head, head_size) == 0)
+			rc = add_portal(&portals, text + head_size, length - head_size);
+		text += whole;
+		size -= whole;
+	}
+	if (rc) {
+		storage_portals_done(&portals);
+		return rc;
+	}
+	*ret = portals;
+	return 0;
+}

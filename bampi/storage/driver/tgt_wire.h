@@ -18,11 +18,13 @@
 #define TGT_LIST_MAX     ((size_t)16 << 20) /* the longest answer that is read */
 #define TGT_TARGETS_MAX  65536
 #define TGT_SESSIONS_MAX 65536 /* of one target */
+#define TGT_PORTALS_MAX  65536
 
 /* enum tgtadm_mode, enum tgtadm_op: those we use. */
 enum tgt_mode {
 	TGT_TARGET = 1,
 	TGT_LOGICAL_UNIT = 2,
+	TGT_PORTAL = 3,
 	TGT_CONNECTION = 6,
 	TGT_ACCOUNT = 7,
 };
@@ -66,5 +68,8 @@ MUST_USE int tgt_answer_decode(const void *data, size_t size, struct tgt_answer 
  * `text` needs no NUL. E_MALFORMED: a target without a number or name, or something too long.
  * -ENOMEM. */
 MUST_USE int tgt_list_decode(const char *text, size_t size, struct storage_view *ret);
+/* What `show` of all portals answers: lines of "Portal: 10.0.0.1:3260,1". Others are passed over.
+ * E_MALFORMED: one that is too long, or has no address or no port. -ENOMEM. */
+MUST_USE int tgt_portals_decode(const char *text, size_t size, struct storage_portals *ret);
 /* For people; static. */
 const char *tgt_status_text(uint32_t status);

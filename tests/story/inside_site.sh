@@ -1,0 +1,22 @@
+# What runs inside of a lab's nodes, for stories that play the installed OS: Open vSwitch for bonds and tags, since the kernel here may have neither. Sourced after
+# isolation_site.sh.
+# shellcheck shell=bash disable=SC2034,SC2154
+
+inside=() # processes in nodes, by pid: the caller ends them
+at() { "$fabric" exec --dir "$dir/fabric" "$@"; } # NODE COMMAND...
+pings() { at "$1" ping -n -c 2 -i 0.2 -W 1 "$2" >/dev/null 2>&1; }
+await() { wait_for "$1" is "$2" "$3" || fail "$4 after $1 s: '$3' expected, '$(sql "$2")' is"; }
+expect() { is "$1" "$2" || fail "$3: '$2' expected, '$(sql "$1")' is"; }
+
+own_switch() { # NODE: Open vSwitch in its namespace, for bonds and tags; the kernel here has neither
+	local d=$dir/os/$1
+	mkdir -p "$d"
+	ovsdb-tool create "$d/conf.db" /usr/share/openvswitch/vswitch.ovsschema
+	OVS_RUNDIR=$d OVS_LOGDIR=$d OVS_DBDIR=$d OVS_SYSCONFDIR=$d at "$1" bash -euc "
+		ovsdb-server $d/conf.db --remote=punix:$d/db.sock --pidfile=$d/ovsdb.pid --log-file=$d/ovsdb.log --detach --no-chdir --unixctl=$d/ovsdb.ctl -vconsole:off
+		ovs-vsctl --db=unix:$d/db.sock --no-wait init -- set Open_vSwitch . other_config:userspace-tso-enable=true
+		ovs-vswitchd unix:$d/db.sock --pidfile=$d/vswitchd.pid --log-file=$d/vswitchd.log --detach --no-chdir --unixctl=$d/vswitchd.ctl -vconsole:off --disable-system"
+}
+os_vsctl() { ovs-vsctl --db="unix:$dir/os/$1/db.sock" "${@:2}"; }
+
+os_pids() { inside+=("$(cat "$dir/os/$1/vswitchd.pid")" "$(cat "$dir/os/$1/ovsdb.pid")"); }
