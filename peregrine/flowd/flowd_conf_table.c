@@ -25,6 +25,7 @@ const struct conf_row flowd_conf_rows[] = {
 	{"socket.path", CONF_STRING, AT(socket_path), "/run/haas/peregrine-flowd.sock", 0, 0, NULL, NULL,
 	 "where the last seconds, agents and metrics are served"},
 	{"socket.group", CONF_STRING, AT(socket_group), "haas", 0, 0, NULL, NULL, "who may connect to it; empty = only our user"},
+	{"portal_user", CONF_STRING, AT(portal_user), "haas-portald", 0, 0, NULL, NULL, "who may ask there for tenants' traffic, beside root; it says what a tenant may see"},
 	{"listen.address", CONF_STRING, AT(listen_address), "::", 0, 0, NULL, NULL, "where sFlow comes in; :: = every address of IPv4 and IPv6"},
 	{"listen.port", CONF_INT, AT(listen_port), "6343", 0, 65535, NULL, NULL, "UDP; 0 = any"},
 	{"listen.ipfix_port", CONF_INT, AT(ipfix_port), "4739", 0, 65535, NULL, NULL,

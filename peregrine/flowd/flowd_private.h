@@ -53,6 +53,7 @@ struct flowd {
 	struct port_counters *counters;
 	struct http_server *server;
 	struct flowd_alerts *alerts;
+	uid_t portal_uid; /* who may ask for tenants' traffic, beside root and ourselves */
 
 	struct attribution_index *index;
 	char mark[256]; /* of the bindings that the index was made of */
@@ -72,6 +73,9 @@ void flowd_take(void *context, unsigned receiver, struct harvest *harvest);
 void flowd_bucket(void *context, enum traffic_step step, int64_t at_s, bool partial,
 		  const struct traffic_set *set);
 struct receive_counts flowd_received(const struct flowd *flowd);
+
+/* flowd_drill.c: GET /drill, for portald alone. */
+void flowd_drill(void *context, struct http_request *request);
 
 /* Binds the socket. */
 MUST_USE int flowd_serve(struct flowd *flowd, struct problem *problem);

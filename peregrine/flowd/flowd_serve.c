@@ -1,6 +1,8 @@
 /* The socket of peregrine-flowd: what is only in memory, for portald; metrics and health for
  * whoever watches. */
+#include <pwd.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -154,6 +156,7 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/metrics", get_metrics},
 	{HTTP_GET, "/healthz", get_health},
 	{HTTP_GET, "/agents", get_agents},
+	{HTTP_GET, "/drill", flowd_drill},
 };
 
 int flowd_serve(struct flowd *flowd, struct problem *problem)
@@ -161,8 +164,10 @@ int flowd_serve(struct flowd *flowd, struct problem *problem)
 	const struct http_server_options options = {
 		.routes = routes, .route_count = COUNT_OF(routes), .context = flowd};
 	const char *group = flowd->conf->socket_group;
+	const struct passwd *portal = getpwnam(flowd->conf->portal_user);
 	int rc = http_server_new(flowd->loop, &options, &flowd->server);
 
+	flowd->portal_uid = portal ? portal->pw_uid : geteuid();
 	if (rc)
 		return problem_set(problem, rc, "cannot serve: %s", error_text(rc));
 	return http_server_listen_unix(flowd->server, flowd->conf->socket_path,

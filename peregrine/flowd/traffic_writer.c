@@ -403,3 +403,19 @@ struct traffic_writer_counts traffic_writer_counts(const struct traffic_writer *
 {
 	return writer->counts;
 }
+
+static int64_t earlier_minute(int64_t at_s, const struct waiting_batch *waiting)
+{
+	const struct traffic_batch *batch = waiting ? &waiting->batch : NULL;
+
+	return batch && batch->step == STEP_MINUTE && batch->at_s < at_s ? batch->at_s : at_s;
+}
+
+int64_t traffic_writer_pending_s(const struct traffic_writer *writer)
+{
+	int64_t at_s = earlier_minute(INT64_MAX, writer->current);
+
+	for (const struct waiting_batch *each = writer->first; each; each = each->next)
+		at_s = earlier_minute(at_s, each);
+	return at_s;
+}

@@ -40,3 +40,6 @@ void traffic_writer_free(struct traffic_writer *writer, int64_t wait_ms);
 /* The batch's memory passes to it. */
 void traffic_writer_put(struct traffic_writer *writer, struct traffic_batch *batch);
 struct traffic_writer_counts traffic_writer_counts(const struct traffic_writer *writer);
+/* The begin of the oldest minute that waits or is being written; INT64_MAX = none. What is older
+ * has been committed, or given up. */
+int64_t traffic_writer_pending_s(const struct traffic_writer *writer);

@@ -14,6 +14,7 @@ struct daemon_call {
 	struct exchange *exchange; /* holds the request */
 	const char *daemon;
 	void (*answered)(struct exchange *exchange, const struct http_response *response);
+	void (*failed)(struct exchange *exchange, const char *reason);
 	struct http_client *client;
 	struct http_call *call; /* NULL when over */
 	struct loop_timer *end; /* frees us outside of the client's own calls */
@@ -48,6 +49,34 @@ void daemon_refused(struct exchange *exchange, const char *daemon,
 	exchange_problem(exchange, 502, &problem);
 }
 
+/* No answer came. */
+static void tell_away(struct exchange *exchange, const char *daemon,
+		      void (*failed)(struct exchange *exchange, const char *reason), int rc,
+		      const struct problem *cause)
+{
+	char reason[120];
+
+	if (!failed) {
+		daemon_unreachable(exchange, daemon, rc, cause);
+		return;
+	}
+	(void)text_format(reason, sizeof(reason), "%s %s", daemon,
+			  rc == E_TIMEOUT ? "did not answer in time" : "cannot be reached");
+	failed(exchange, reason);
+}
+
+static void tell_refusal(const struct daemon_call *call, const struct http_response *response)
+{
+	char reason[120];
+
+	if (!call->failed) {
+		daemon_refused(call->exchange, call->daemon, response);
+		return;
+	}
+	(void)text_format(reason, sizeof(reason), "%s answered %d", call->daemon, response->status);
+	call->failed(call->exchange, reason);
+}
+
 static void call_free(struct daemon_call *call)
 {
 	for (struct daemon_call **link = &call->exchange->portal->calls; *link;
@@ -59,6 +88,7 @@ static void call_free(struct daemon_call *call)
 	}
 	if (call->call)
 		http_call_cancel(call->call);
+	exchange_watch(call->exchange); /* it may go on without us */
 	http_client_free(call->client);
 	loop_timer_free(call->end);
 	exchange_release(call->exchange);
@@ -85,14 +115,14 @@ static void on_done(void *context, int rc, const struct http_response *response,
 
 	call->call = NULL;
 	if (rc != 0)
-		daemon_unreachable(call->exchange, call->daemon, rc, problem);
+		tell_away(call->exchange, call->daemon, call->failed, rc, problem);
 	else if (response->status >= 200 && response->status < 300 && call->answered)
 		call->answered(call->exchange, response);
 	else if (response->status >= 200 && response->status < 300)
 		exchange_answer(call->exchange, response->status,
 				response->size > 0 ? response->body : NULL);
 	else
-		daemon_refused(call->exchange, call->daemon, response);
+		tell_refusal(call, response);
 	loop_timer_arm(call->end, 0);
 }
 
@@ -128,6 +158,7 @@ static int call_new(struct exchange *exchange, const struct daemon_ask *ask,
 	call->exchange = exchange;
 	call->daemon = ask->daemon;
 	call->answered = ask->answered;
+	call->failed = ask->failed;
 	call->next = portal->calls;
 	portal->calls = call;
 	http_request_on_close(exchange->request, on_client_gone, call);
@@ -165,13 +196,13 @@ void daemon_pass_on(struct exchange *exchange, const struct daemon_ask *ask)
 	options.body_size = options.body ? strlen(options.body) : 0;
 	rc = call_new(exchange, ask, &call);
 	if (rc != 0) {
-		daemon_unreachable(exchange, ask->daemon, rc, NULL);
+		tell_away(exchange, ask->daemon, ask->failed, rc, NULL);
 		return;
 	}
 	options.context = call;
 	rc = http_client_call(call->client, &options, &call->call);
 	if (rc != 0) {
-		daemon_unreachable(exchange, ask->daemon, rc, NULL);
+		tell_away(exchange, ask->daemon, ask->failed, rc, NULL);
 		loop_timer_arm(call->end, 0);
 	}
 }

@@ -17,9 +17,12 @@ struct daemon_ask {
 	 * /api/v1, with its JSON body, and what comes is handed on. */
 	const char *method, *target, *body;
 	void (*answered)(struct exchange *exchange, const struct http_response *response);
+	/* It is away, or refused: `reason` says so. NULL = the client is told. */
+	void (*failed)(struct exchange *exchange, const char *reason);
 };
 
-/* Answers in any case: with what comes, with what the daemon refused, 502 to 504. */
+/* Answers in any case: with what comes, with what the daemon refused, 502 to 504; but for what
+ * `answered` and `failed` do instead. */
 void daemon_pass_on(struct exchange *exchange, const struct daemon_ask *ask);
 void daemon_call_end_all(struct portal *portal);
 

@@ -31,6 +31,12 @@ static void on_client_gone(void *context)
 	exchange->request = NULL;
 }
 
+void exchange_watch(struct exchange *exchange)
+{
+	if (exchange->request)
+		http_request_on_close(exchange->request, on_client_gone, exchange);
+}
+
 static int refuse(struct problem *problem, int rc, const char *message, const char *hint)
 {
 	(void)problem_set(problem, rc, "%s", message);
@@ -272,7 +278,7 @@ void exchange_dispatch(void *context, struct http_request *request)
 	exchange->request = request;
 	exchange->route = route_find(http_request_method(request), http_request_route(request));
 	exchange_hold(exchange);
-	http_request_on_close(request, on_client_gone, exchange);
+	exchange_watch(exchange);
 	token_new(exchange->request_id);
 	http_answer_header(request, "X-Request-Id", exchange->request_id);
 	http_answer_header(request, "Cache-Control", "no-store");

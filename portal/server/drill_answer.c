@@ -166,13 +166,35 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 		(void)text_format(note, sizeof(note),
 				  "%" PRId64 " of %" PRId64 " buckets of %" PRId64
 				  " s are missing: nobody collected then",
-				  window->buckets - window->present, window->buckets, window->step);
+				  window->buckets - window->present, window->buckets,
+				  window->length);
 		json_string(body, NULL, note);
 	}
-	if (window->present > 0 && window->seconds + 1 < (double)(window->buckets * window->step)) {
+	if (window->present > 0 && window->seconds + 1 < (double)window->asked) {
 		(void)text_format(note, sizeof(note),
 				  "collected for %.0f of %" PRId64 " s: rates are over these",
-				  window->seconds, window->buckets * window->step);
+				  window->seconds, window->asked);
+		json_string(body, NULL, note);
+	}
+	if (window->memory > 0) {
+		(void)text_format(note, sizeof(note),
+				  "%" PRId64 " of the seconds are from the collector's memory, %s",
+				  window->memory,
+				  window->step > 1 ? "the rest from stored minutes"
+						   : "none is stored yet");
+		json_string(body, NULL, note);
+	}
+	if (window->recent && window->absent) {
+		(void)text_format(note, sizeof(note),
+				  "stored minutes only, the last one may be missing: %s",
+				  window->absent);
+		json_string(body, NULL, note);
+	}
+	if (window->thinned > 1) {
+		(void)text_format(note, sizeof(note),
+				  "thinned: the collector was overloaded and used one of %.0f "
+				  "samples at worst; bounds are wider for it",
+				  window->thinned);
 		json_string(body, NULL, note);
 	}
 	if (window->is_operator && window->nobodys > 0) {
@@ -198,13 +220,14 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 static void add_url(const struct drill *drill, const char *path, struct text *body)
 {
 	CLEANUP(text_done) struct text text = {0};
-	int64_t minutes = drill->window.buckets * drill->window.step / 60;
+	int64_t asked = drill->window.asked > 0 ? drill->window.asked : 60;
+	bool minutes = asked % 60 == 0;
 	struct drill_url url = {0};
 
 	(void)text_copy(url.path, sizeof(url.path), path);
 	(void)text_copy(url.at, sizeof(url.at), drill->window.to);
-	(void)text_format(url.window, sizeof(url.window), "%" PRId64 "m",
-			  minutes > 0 ? minutes : 1);
+	(void)text_format(url.window, sizeof(url.window), "%" PRId64 "%s",
+			  minutes ? asked / 60 : asked, minutes ? "m" : "s");
 	drill_url_print(&url, &text);
 	json_string(body, "url", text_get(&text));
 }
@@ -226,6 +249,8 @@ void drill_answer(const struct drill *drill, const PGresult *rows, struct text *
 	json_string(body, "to", drill->window.to);
 	json_int(body, "step", drill->window.step);
 	json_double(body, "seconds", seconds);
+	json_int(body, "memory_seconds", drill->window.memory);
+	json_double(body, "thinned", drill->window.thinned);
 	json_begin_object(body, "total");
 	add_sums(body, &total, total.sums.bytes, seconds);
 	add_exact(body, rows, 0, DRILL_TOTAL_EXACT);

@@ -10,17 +10,28 @@
 
 struct drill_window {
 	char from[32], to[32]; /* RFC 3339 */
-	int64_t step;          /* seconds of a bucket */
+	int64_t step;          /* seconds: of a bucket, 1 when all is from memory */
+	int64_t length, asked; /* of a bucket, of the window: seconds */
 	bool kept;             /* nothing of it is too old for this step */
 	int64_t buckets, present;
 	double seconds;               /* collected: what rates are over */
 	int64_t bytes, nobodys, lost; /* for operators */
 	bool is_operator;
+	double thinned;     /* the worst: one of so many samples was used; 1 = all */
+	int64_t memory;     /* of the seconds those that came from a collector's memory */
+	bool recent;        /* it reaches where only a collector's memory does */
+	const char *absent; /* why it was not asked then; NULL = it was */
 };
 
+/* Stored minutes, and what of the window a collector answers (peregrine/flowd/flowd_drill.c). */
 struct drill {
 	struct drill_path path;
 	struct drill_window window;
+	char stored_from[32], stored_to[32];
+	char switch_id[24];
+	char *tenants; /* PostgreSQL's array; owned */
+	char *live;    /* the collector's answer; NULL = none; owned */
+	char absent[120];
 };
 
 /* `rows` as store_drill_levels has them. */

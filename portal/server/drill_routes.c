@@ -1,16 +1,35 @@
-/* /drill: stored traffic from the links down to a flow. Each level's rows and "other" add up to it.
- */
+/* /drill: traffic from the links down to a flow; each level's rows and "other" add up to it. What
+ * is not stored yet is asked of peregrine-flowd and given to the statement that reads what is
+ * stored: its snapshot decides which minutes are whose (drill_store.c). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/base/error.h"
+#include "common/http/json_reader.h"
 #include "common/model/drill_path.h"
 
+#include "portal/server/daemon_call.h"
 #include "portal/server/drill_answer.h"
 #include "portal/server/drill_store.h"
 #include "portal/server/exchange.h"
+
+/* What a collector tells of the last minutes is bounded by it; this is many times that. */
+#define LIVE_LIMIT ((size_t)32 << 20)
+#define LIVE_MS    3000
+
+static void drill_free(void *data)
+{
+	struct drill *drill = data;
+
+	if (!drill)
+		return;
+	free(drill->tenants);
+	free(drill->live);
+	free(drill);
+}
 
 static void keep_window(struct drill *drill, const PGresult *result)
 {
@@ -18,7 +37,7 @@ static void keep_window(struct drill *drill, const PGresult *result)
 
 	(void)text_copy(window->from, sizeof(window->from), db_text(result, 0, WINDOW_FROM, NULL));
 	(void)text_copy(window->to, sizeof(window->to), db_text(result, 0, WINDOW_TO, NULL));
-	window->step = db_int(result, 0, WINDOW_STEP, 0);
+	window->step = window->length = db_int(result, 0, WINDOW_STEP, 0);
 	window->kept = db_bool(result, 0, WINDOW_KEPT);
 	window->buckets = db_int(result, 0, WINDOW_BUCKETS, 0);
 	window->present = db_int(result, 0, WINDOW_PRESENT, 0);
@@ -26,7 +45,18 @@ static void keep_window(struct drill *drill, const PGresult *result)
 	window->bytes = db_int(result, 0, WINDOW_BYTES, 0);
 	window->nobodys = db_int(result, 0, WINDOW_NOBODYS, 0);
 	window->lost = db_int(result, 0, WINDOW_LOST, 0);
+	window->asked = window->buckets * window->step;
 	window->is_operator = db_bool(result, 0, WINDOW_OPERATOR);
+	window->recent = db_bool(result, 0, WINDOW_RECENT);
+	window->thinned = strtod(db_text(result, 0, WINDOW_THINNED, "1"), NULL);
+	(void)text_copy(drill->stored_from, sizeof(drill->stored_from), window->from);
+	(void)text_copy(drill->stored_to, sizeof(drill->stored_to), window->to);
+	(void)text_copy(drill->switch_id, sizeof(drill->switch_id),
+			db_text(result, 0, WINDOW_SWITCH, ""));
+	free(drill->tenants);
+	drill->tenants = NULL;
+	if (!db_is_null(result, 0, WINDOW_TENANTS))
+		drill->tenants = strdup(db_text(result, 0, WINDOW_TENANTS, ""));
 }
 
 static void answer_unknown(struct exchange *exchange, const char *kind, const char *name,
@@ -61,13 +91,13 @@ struct path_numbers {
 	char step[24], vlan[12], source_port[12], target_port[12], protocol[12], ethertype[12];
 };
 
-static void ask_level(struct exchange *exchange, const PGresult *known)
+static void ask_level(struct exchange *exchange)
 {
 	const struct drill *drill = exchange->data;
 	const struct drill_path *path = &drill->path;
 	struct path_numbers n;
 
-	(void)text_format(n.step, sizeof(n.step), "%" PRId64, drill->window.step);
+	(void)text_format(n.step, sizeof(n.step), "%" PRId64, drill->window.length);
 	(void)text_format(n.vlan, sizeof(n.vlan), "%d", path->vlan);
 	(void)text_format(n.source_port, sizeof(n.source_port), "%d", path->flow.source_port);
 	(void)text_format(n.target_port, sizeof(n.target_port), "%d", path->flow.target_port);
@@ -76,12 +106,13 @@ static void ask_level(struct exchange *exchange, const PGresult *known)
 	const char *reason = strcmp(path->owner, DRILL_NO_TENANT) == 0 ? "" : path->owner;
 	const char *const params[DRILL_PARAMS] = {
 		n.step,
-		drill->window.from,
-		drill->window.to,
+		drill->stored_from,
+		drill->stored_to,
 		exchange_arg(exchange, "?limit"),
-		path->at_link ? db_text(known, 0, WINDOW_SWITCH, NULL) : NULL,
+		drill->live,
+		path->at_link ? drill->switch_id : NULL,
 		path->at_link ? path->port : NULL,
-		path->nobody ? NULL : db_text(known, 0, WINDOW_TENANTS, NULL),
+		path->nobody ? NULL : drill->tenants,
 		path->nobody ? reason : NULL,
 		n.vlan,
 		path->a,
@@ -98,21 +129,166 @@ static void ask_level(struct exchange *exchange, const PGresult *known)
 	exchange_query(exchange, &store_drill_levels[path->level], params, answer_level);
 }
 
-static void on_window(struct exchange *exchange, const PGresult *result)
+/* The path must name what there is: also what only memory has traffic of. */
+static void answer_path(struct exchange *exchange, bool in_memory)
 {
 	struct drill *drill = exchange->data;
 	const struct drill_path *path = &drill->path;
 
+	if (path->at_link && !drill->switch_id[0] && in_memory)
+		(void)text_copy(drill->switch_id, sizeof(drill->switch_id), "0");
+	if (path->at_link && !drill->switch_id[0])
+		answer_unknown(exchange, "switch", path->switch_name, "haasctl switch list");
+	else if (path->level >= DRILL_OWNER && !path->nobody && !drill->tenants)
+		answer_unknown(exchange, "tenant", path->owner, "haasctl tenant list");
+	else
+		ask_level(exchange);
+}
+
+/* --- with what a collector has in memory --- */
+
+static void on_joined(struct exchange *exchange, const PGresult *result)
+{
+	struct drill *drill = exchange->data;
+	struct drill_window *window = &drill->window;
+
+	if (!exchange->request)
+		return;
+	window->present = db_int(result, 0, JOINED_PRESENT, 0);
+	window->seconds = strtod(db_text(result, 0, JOINED_SECONDS, "0"), NULL);
+	window->memory = db_int(result, 0, JOINED_MEMORY, 0);
+	window->bytes = db_int(result, 0, JOINED_BYTES, 0);
+	window->nobodys = db_int(result, 0, JOINED_NOBODYS, 0);
+	window->lost = db_int(result, 0, JOINED_LOST, 0);
+	window->thinned = strtod(db_text(result, 0, JOINED_THINNED, "1"), NULL);
+	answer_path(exchange, window->memory > 0);
+}
+
+static void time_text(int64_t at_s, char ret[32])
+{
+	time_t at = (time_t)at_s;
+	struct tm parts;
+
+	ret[0] = '\0';
+	if (gmtime_r(&at, &parts))
+		(void)strftime(ret, 32, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
+static int64_t number_of(const json_t *answer, const char *key)
+{
+	return json_integer_value(json_object_get(answer, key));
+}
+
+/* Says what of the window is stored minutes; false: the answer is none. */
+static bool join(struct drill *drill, const json_t *answer)
+{
+	struct drill_window *window = &drill->window;
+	int64_t from_s = number_of(answer, "from");
+	int64_t to_s = number_of(answer, "to");
+	int64_t stored_from_s = number_of(answer, "stored_from");
+	int64_t stored_to_s = number_of(answer, "stored_to");
+
+	if (from_s <= 0 || to_s <= from_s || stored_from_s > stored_to_s || stored_from_s % 60 ||
+	    stored_to_s % 60 || !json_is_array(json_object_get(answer, "minutes")))
+		return false;
+	time_text(from_s, window->from);
+	time_text(to_s, window->to);
+	time_text(stored_from_s, drill->stored_from);
+	time_text(stored_to_s, drill->stored_to);
+	window->step = stored_from_s < stored_to_s ? 60 : 1;
+	window->asked = to_s - from_s;
+	window->buckets = (to_s + 59) / 60 - from_s / 60;
+	return true;
+}
+
+static void without_memory(struct exchange *exchange, const char *reason)
+{
+	struct drill *drill = exchange->data;
+
+	if (!exchange->request)
+		return;
+	(void)text_copy(drill->absent, sizeof(drill->absent), reason);
+	drill->window.absent = drill->absent;
+	answer_path(exchange, false);
+}
+
+static void with_memory(struct exchange *exchange, const struct http_response *response)
+{
+	struct drill *drill = exchange->data;
+	CLEANUP(json_decrefp) json_t *answer = NULL;
+	struct problem problem = {0};
+
+	if (!exchange->request)
+		return;
+	if (!response->body ||
+	    json_read(response->body, response->size, LIVE_LIMIT, &answer, &problem)) {
+		without_memory(exchange, "peregrine-flowd answered what cannot be read");
+		return;
+	}
+	if (!number_of(answer, "last")) {
+		without_memory(exchange, "peregrine-flowd has only just begun");
+		return;
+	}
+	drill->live = strndup(response->body, response->size);
+	if (!drill->live || !join(drill, answer)) {
+		free(drill->live);
+		drill->live = NULL;
+		without_memory(exchange, "peregrine-flowd answered something else");
+		return;
+	}
+	const char *const params[] = {drill->stored_from, drill->stored_to, drill->live};
+
+	exchange_query(exchange, &store_drill_joined, params, on_joined);
+}
+
+static void add_escaped(struct text *target, const char *value)
+{
+	for (; *value; value++) {
+		if (strchr("%&+#= \"~", *value))
+			text_addf(target, "%%%02X", (unsigned)(unsigned char)*value);
+		else
+			text_add_bytes(target, value, 1);
+	}
+}
+
+static void ask_memory(struct exchange *exchange, const PGresult *known)
+{
+	const struct drill *drill = exchange->data;
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text path = {0};
+	const char *tenants = drill->tenants ? drill->tenants : "{}";
+
+	drill_path_print(&drill->path, &path);
+	text_addf(&target, "/drill?window=%s&turned=%s&path=", exchange_arg(exchange, "?window"),
+		  db_text(known, 0, WINDOW_TURNED, "f"));
+	add_escaped(&target, text_get(&path));
+	if (!db_is_null(known, 0, WINDOW_AT))
+		text_addf(&target, "&at=%s", db_text(known, 0, WINDOW_AT, ""));
+	if (!db_is_null(known, 0, WINDOW_SCOPE))
+		text_addf(&target, "&scope=%s", db_text(known, 0, WINDOW_SCOPE, ""));
+	/* PostgreSQL's {1,2} without its braces. */
+	text_addf(&target, "&tenants=%.*s", (int)strlen(tenants) - 2, tenants + 1);
+	daemon_pass_on(exchange,
+		       &(struct daemon_ask){.daemon = "peregrine-flowd",
+					    .socket = exchange->portal->conf->flowd_socket,
+					    .timeout_ms = LIVE_MS,
+					    .method = "GET",
+					    .target = text_get(&target),
+					    .answered = with_memory,
+					    .failed = without_memory});
+}
+
+static void on_window(struct exchange *exchange, const PGresult *result)
+{
+	struct drill *drill = exchange->data;
+
 	if (!exchange->request)
 		return;
 	keep_window(drill, result);
-	if (path->at_link && !db_text(result, 0, WINDOW_SWITCH, NULL))
-		answer_unknown(exchange, "switch", path->switch_name, "haasctl switch list");
-	else if (path->level >= DRILL_OWNER && !path->nobody &&
-		 !db_text(result, 0, WINDOW_TENANTS, NULL))
-		answer_unknown(exchange, "tenant", path->owner, "haasctl tenant list");
+	if (drill->window.recent)
+		ask_memory(exchange, result);
 	else
-		ask_level(exchange, result);
+		answer_path(exchange, false);
 }
 
 static void drill_get(struct exchange *exchange)
@@ -124,7 +300,7 @@ static void drill_get(struct exchange *exchange)
 		       : problem_set(&problem, -ENOMEM, "no memory for the request");
 
 	exchange->data = drill;
-	exchange->data_free = free;
+	exchange->data_free = drill_free;
 	if (rc) {
 		exchange_problem(exchange, exchange_status_of(rc), &problem);
 		return;
@@ -136,6 +312,8 @@ static void drill_get(struct exchange *exchange)
 		path->at_link ? path->switch_name : NULL,
 		path->level >= DRILL_OWNER && !path->nobody ? path->owner : NULL,
 		path->level >= DRILL_PAIR ? "t" : "f",
+		path->level >= DRILL_PAIR ? path->a : NULL,
+		path->level >= DRILL_PAIR ? path->b : NULL,
 	};
 
 	exchange_query(exchange, &store_drill_window, params, on_window);

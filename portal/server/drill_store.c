@@ -5,17 +5,17 @@
 #define IN_TIME \
 	"t.step = $1::int and t.at >= $2::timestamptz and t.at < $3::timestamptz and $4::int > 0"
 #define AT_PLACE                                                                          \
-	" and ((t.switch_id = $5::bigint and t.port = $6::text and t.direction = 'out') " \
-	"or ($5::bigint is null and $6::text is null and t.direction = 'in'))"
+	" and ((t.switch_id = $6::bigint and t.port = $7::text and t.direction = 'out') " \
+	"or ($6::bigint is null and $7::text is null and t.direction = 'in'))"
 #define OF_OWNER \
-	" and (t.tenant_id = any($7::bigint[]) or (t.tenant_id is null and t.reason = $8::text))"
-#define OF_VLAN " and t.vlan = $9::int"
+	" and (t.tenant_id = any($8::bigint[]) or (t.tenant_id is null and t.reason = $9::text))"
+#define OF_VLAN " and t.vlan = $10::int"
 /* A collector orders ends by numbers of its own: another life may have them the other way round. */
 #define END_A "least(t.a, t.b)"
 #define END_B "greatest(t.a, t.b)"
 #define OF_PAIR                                                   \
-	" and " END_A " = least($10::text, $11::text) and " END_B \
-	" = greatest($10::text, $11::text)"
+	" and " END_A " = least($11::text, $12::text) and " END_B \
+	" = greatest($11::text, $12::text)"
 #define FORWARD "(t.forward = (t.a <= t.b))"
 
 #define SUMS                                                                                        \
@@ -23,21 +23,47 @@
 	"as samples, sum(t.square) as square"
 #define NO_KEYS_AFTER_1 "null as k2, null as k3, null as k4, null as k5, null as k6, null as k7"
 #define NO_KEYS_AFTER_2 "null as k3, null as k4, null as k5, null as k6, null as k7"
-#define TOTAL_OF_CHILDREN                                                                \
-	"p as (select coalesce(sum(bytes), 0)::bigint as bytes, coalesce(sum(packets), " \
-	"0)::bigint as packets, coalesce(sum(samples), 0)::bigint as samples, "          \
-	"coalesce(sum(square), 0) as square, 0::bigint as missed from c) "
-#define TOTAL_OF(table, where, missed)                                                          \
-	"p as (select coalesce(sum(t.bytes), 0)::bigint as bytes, coalesce(sum(t.packets), "    \
-	"0)::bigint as packets, coalesce(sum(t.samples), 0)::bigint as samples, "               \
-	"coalesce(sum(t.square), 0) as square, coalesce(sum(" missed "), 0)::bigint as missed " \
-	"from haas." table " t where " where ") "
+/* Seconds that a collector has in memory ($5: its answer, peregrine/flowd/flowd_drill.c): minutes
+ * that the window cuts, and those that are not stored. Which are, is seen in the statement's own
+ * snapshot: a minute that is being written is read in one place, never in both. */
+#define LIVE(k1, k2, k7)                                                                          \
+	"l as (select m.floor, m.total, m.rows from jsonb_to_recordset($5::jsonb -> 'minutes') "  \
+	"as m(at bigint, cut boolean, floor bigint, total jsonb, rows jsonb) where m.cut or not " \
+	"exists (select from haas.traffic_bucket b where b.step = 60 and b.at = "                 \
+	"to_timestamp(m.at) and starts_with(b.writer, ($5::jsonb ->> 'writer') || ':'))), "       \
+	"lr as (select " k1 " as k1, " k2 " as k2, r.k3, r.k4, r.k5, r.k6, " k7                   \
+	" as k7, coalesce(r.network, '') as network, " NO_EXACT ", r.bytes, r.packets, "          \
+	"r.samples, r.square, r.missed from l cross join lateral jsonb_to_recordset(l.rows) "     \
+	"as r(k1 text, k2 text, k3 text, k4 text, k5 text, k6 text, k7 text, network text, "      \
+	"bytes bigint, packets bigint, samples bigint, square double precision, missed bigint)), "
+#define LIVE_ROWS LIVE("r.k1", "r.k2", "r.k7")
+/* Stored rows and those in memory under the same keys; `floor`: what a row may have had of buckets
+ * that it is not in. */
+#define CHILDREN(floor)                                                                                \
+	"c as (select u.k1, u.k2, u.k3, u.k4, u.k5, u.k6, u.k7, "                                      \
+	"coalesce(string_agg(distinct nullif(u.network, ''), ' '), '') as network, "                   \
+	"max(u.exact) as exact, max(u.exact_seconds) as exact_seconds, sum(u.bytes)::bigint as "       \
+	"bytes, sum(u.packets)::bigint as packets, sum(u.samples)::bigint as samples, "                \
+	"sum(u.square) as square, (sum(u.missed) + coalesce((select sum(l.floor) from l), 0) + " floor \
+	")::bigint as missed from (select * from s union all select * from lr) u group by "            \
+	"u.k1, u.k2, u.k3, u.k4, u.k5, u.k6, u.k7), "
+#define TOTAL(stored)                                                                         \
+	"p as (select coalesce(sum(x.bytes), 0)::bigint as bytes, coalesce(sum(x.packets), "  \
+	"0)::bigint as packets, coalesce(sum(x.samples), 0)::bigint as samples, "             \
+	"coalesce(sum(x.square), 0) as square, coalesce(sum(x.missed), 0)::bigint as missed " \
+	"from (" stored " union all select (l.total ->> 'bytes')::bigint, "                   \
+	"(l.total ->> 'packets')::bigint, (l.total ->> 'samples')::bigint, "                  \
+	"(l.total ->> 'square')::double precision, (l.total ->> 'missed')::bigint from l) x) "
+#define TOTAL_OF_CHILDREN \
+	TOTAL("select bytes, packets, samples, square, 0::bigint as missed from s")
+#define TOTAL_OF(table, where, missed)                                                     \
+	TOTAL("select t.bytes, t.packets, t.samples, t.square, " missed " as missed from " \
+	      "haas." table " t where " where)
 /* The largest children beside their parent. */
-#define ANSWER(exact)                                                                                     \
-	"select c.k1, c.k2, c.k3, c.k4, c.k5, c.k6, c.k7, c.network, c.exact, c.exact_seconds, c.bytes, " \
-	"c.packets, c.samples, c.square, c.missed, p.bytes, p.packets, p.samples, p.square, "             \
-	"p.missed, " exact " from p left join (select * from c order by bytes desc, k1, k2, "             \
-	"k3, k4, k5, k6, k7 limit $4::int) c on true "                                                    \
+#define ANSWER(exact)                                                      \
+	"select c.*, p.*, " exact                                          \
+	" from p left join (select * from c order by bytes desc, k1, k2, " \
+	"k3, k4, k5, k6, k7 limit $4::int) c on true "                     \
 	"order by c.bytes desc, c.k1, c.k2, c.k3, c.k4, c.k5, c.k6, c.k7"
 /* What the counters of a port said, and of how many seconds: readings need not meet the buckets,
  * and a switch may have been silent. */
@@ -62,7 +88,7 @@ const struct db_query store_drill_window = {
 	"* b.step else floor(b.lower / b.step) * b.step end::double precision) as lower, "
 	"to_timestamp(b.upper::double precision) as upper from bounds b), "
 	"collected as (select count(distinct b.at) as present, sum(b.bytes)::bigint as bytes, "
-	"sum(b.unattributed_bytes)::bigint as nobodys, sum(b.lost_bytes)::bigint as lost, "
+	"sum(b.unattributed_bytes)::bigint as nobodys, sum(b.lost_bytes)::bigint as lost, max(b.thinned) as thinned, "
 	"range_agg(tstzrange(b.from_at, greatest(b.from_at, b.to_at))) as ranges "
 	"from w left join haas.traffic_bucket b on b.step = w.step and b.at >= w.lower and b.at < w.upper) "
 	"select to_char(w.lower, 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), to_char(w.upper, 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
@@ -76,47 +102,73 @@ const struct db_query store_drill_window = {
 	"haas.traffic_share t where t.switch_id = s.id and t.step = w.step and t.at >= w.lower and t.at < w.upper))), "
 	"(select array_agg(distinct x.id) from (select t.id from haas.tenant t where t.name = $4::text union all "
 	"select t.tenant_id from haas.traffic_share t where t.tenant = $4::text and t.step = w.step and t.at >= "
-	"w.lower and t.at < w.upper) x where x.id is not null), haas.is_operator() from w, collected c",
-	5};
+	"w.lower and t.at < w.upper) x where x.id is not null), haas.is_operator(), "
+	"case when not e.last then ceil(extract(epoch from e.at))::bigint end, e.at > now() - interval '2 hours' and w.step = 60, "
+	"case when not haas.is_operator() then coalesce(haas.current_tenant(), -1) end, $6::text > $7::text, coalesce(c.thinned, 1) "
+	"from w, collected c, ends e",
+	7};
+
+/* What of the minutes that are read together was collected, as above: stored ones, and those in
+ * memory
+ * ($3: a collector's answer) that are not. */
+const struct db_query store_drill_joined = {
+	"drill_joined",
+	"with w as (select $1::timestamptz as lower, $2::timestamptz as upper), "
+	"b as (select b.at, b.writer, b.bytes, b.unattributed_bytes, b.lost_bytes, b.thinned, tstzrange(b.from_at, greatest(b.from_at, b.to_at)) "
+	"* tstzrange(w.lower, w.upper) as range from w join haas.traffic_bucket b on b.step = 60 and b.at >= w.lower and b.at < w.upper), "
+	"l as (select to_timestamp(m.at) as at, m.seconds, m.thinned, m.total from jsonb_to_recordset($3::jsonb -> 'minutes') as m(at bigint, cut boolean, "
+	"seconds bigint, thinned double precision, total jsonb) where m.cut or not exists (select from haas.traffic_bucket x where x.step = 60 and "
+	"x.at = to_timestamp(m.at) and starts_with(x.writer, ($3::jsonb ->> 'writer') || ':'))) "
+	"select (select count(distinct y.at) from (select at from b union all select at from l) y), "
+	"(select coalesce(round(sum(extract(epoch from upper(r) - lower(r)))::numeric, 3), 0) from (select range_agg(range) as ranges from b) y, "
+	"unnest(y.ranges) r) + coalesce((select sum(seconds) from l), 0), coalesce((select sum(seconds) from l), 0), "
+	"case when haas.is_operator() then coalesce((select sum(bytes) from b), 0)::bigint end, "
+	"case when haas.is_operator() then coalesce((select sum(unattributed_bytes) from b), 0)::bigint end, "
+	"case when haas.is_operator() then coalesce((select sum(lost_bytes) from b), 0)::bigint end, "
+	"coalesce(greatest((select max(thinned) from b), (select max(thinned) from l)), 1)",
+	3};
 
 #define WHERE_LINK  IN_TIME AT_PLACE
 #define WHERE_OWNER WHERE_LINK OF_OWNER
 #define WHERE_VLAN  WHERE_OWNER OF_VLAN
 #define WHERE_PAIR  WHERE_VLAN OF_PAIR
 #define WHERE_FLOW                                                                          \
-	WHERE_PAIR " and t.source = $12::text and t.source_port = $13::int and t.target = " \
-		   "$14::text and t.target_port = $15::int and t.protocol = $16::int and "  \
-		   "t.ethertype = $17::int and " FORWARD " = $18::boolean"
+	WHERE_PAIR " and t.source = $13::text and t.source_port = $14::int and t.target = " \
+		   "$15::text and t.target_port = $16::int and t.protocol = $17::int and "  \
+		   "t.ethertype = $18::int and " FORWARD " = $19::boolean"
 
 const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 	[DRILL_ALL] =
 		{"drill_all",
-		 "with s as (select t.switch_id, t.port, " SUMS
+		 "with b as (select t.switch_id, t.port, " SUMS
 		 " from haas.traffic_share t where " IN_TIME
 		 " and t.direction = 'out' group by t.switch_id, t.port), "
 		 "x as (select t.switch_id, t.port, " EXACT
 		 " from haas.traffic_port t where " IN_TIME " group by t.switch_id, t.port), "
-		 "c as (select w.name as k1, s.port as k2, " NO_KEYS_AFTER_2
-		 ", '' as network, x.exact, x.exact_seconds, s.bytes, s.packets, s.samples, s.square, 0::bigint as missed "
-		 "from s join haas.switch w on w.id = s.switch_id left join x on x.switch_id = s.switch_id "
-		 "and x.port = s.port), " TOTAL_OF_CHILDREN ANSWER("null::bigint, null::numeric"),
-		 4},
+		 "s as (select w.name as k1, b.port as k2, " NO_KEYS_AFTER_2
+		 ", '' as network, x.exact, x.exact_seconds, b.bytes, b.packets, b.samples, b.square, 0::bigint as missed "
+		 "from b join haas.switch w on w.id = b.switch_id left join x on x.switch_id = b.switch_id "
+		 "and x.port = b.port), " LIVE_ROWS CHILDREN("0")
+			 TOTAL_OF_CHILDREN ANSWER("null::bigint, null::numeric"),
+		 5},
 	[DRILL_LINK] = {"drill_link",
-			"with c as (select t.tenant as k1, t.reason as k2, " NO_KEYS_AFTER_2
+			"with s as (select t.tenant as k1, t.reason as k2, " NO_KEYS_AFTER_2
 			", '' as network, " NO_EXACT ", " SUMS
 			", 0::bigint as missed from haas.traffic_share t where " WHERE_LINK
 			" group by t.tenant, t.reason), x as (select " EXACT
 			" from haas.traffic_port t where " IN_TIME
-			" and t.switch_id = $5::bigint and t.port = $6::text), " TOTAL_OF_CHILDREN
-				ANSWER("(select exact from x), (select exact_seconds from x)"),
-			6},
+			" and t.switch_id = $6::bigint and t.port = $7::text), " LIVE_ROWS CHILDREN(
+				"0")
+				TOTAL_OF_CHILDREN ANSWER(
+					"(select exact from x), (select exact_seconds from x)"),
+			7},
 	[DRILL_OWNER] = {"drill_owner",
-			 "with c as (select t.vlan::text as k1, " NO_KEYS_AFTER_1
-			 ", string_agg(distinct t.network, ' ') as network, " NO_EXACT ", " SUMS
+			 "with s as (select t.vlan::text as k1, " NO_KEYS_AFTER_1
+			 ", t.network, " NO_EXACT ", " SUMS
 			 ", 0::bigint as missed from haas.traffic_share t where " WHERE_OWNER
-			 " group by t.vlan), " TOTAL_OF_CHILDREN ANSWER(
-				 "null::bigint, null::numeric"),
-			 8},
+			 " group by t.vlan, t.network), " LIVE_ROWS CHILDREN("0")
+				 TOTAL_OF_CHILDREN ANSWER("null::bigint, null::numeric"),
+			 9},
 	/* A pair that is not there in a bucket may have had as much as the smallest that was kept.
 	 */
 	[DRILL_VLAN] =
@@ -128,28 +180,32 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 "f as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, "
 		 "sum(t.floor)::bigint as floor from haas.traffic_share t where " WHERE_VLAN
 		 " group by 1, 2, 3, 4, 5), "
-		 "c as (select b.k1, b.k2, " NO_KEYS_AFTER_2 ", '' as network, " NO_EXACT
+		 "s as (select b.k1, b.k2, " NO_KEYS_AFTER_2 ", '' as network, " NO_EXACT
 		 ", sum(b.bytes)::bigint as bytes, "
 		 "sum(b.packets)::bigint as packets, sum(b.samples)::bigint as samples, sum(b.square) as square, "
-		 "(sum(b.missed) + coalesce((select sum(floor) from f), 0) - coalesce(sum(f.floor), 0))::bigint as missed "
-		 "from b left join f using (at, switch_id, port, n, reason) group by b.k1, b.k2), " TOTAL_OF(
-			 "traffic_share", WHERE_VLAN, "0") ANSWER("null::bigint, null::numeric"),
-		 9},
+		 "(sum(b.missed) - coalesce(sum(f.floor), 0))::bigint as missed "
+		 "from b left join f using (at, switch_id, port, n, reason) group by b.k1, b.k2), " LIVE(
+			 "least(r.k1, r.k2)", "greatest(r.k1, r.k2)", "r.k7")
+			 CHILDREN("coalesce((select sum(floor) from f), 0)")
+				 TOTAL_OF("traffic_share", WHERE_VLAN, "0")
+					 ANSWER("null::bigint, null::numeric"),
+		 10},
 	[DRILL_PAIR] =
 		{"drill_pair",
-		 "with c as (select t.source as k1, t.source_port::text as k2, t.target as k3, "
+		 "with s as (select t.source as k1, t.source_port::text as k2, t.target as k3, "
 		 "t.target_port::text as k4, t.protocol::text as k5, t.ethertype::text as k6, " FORWARD
 		 "::text as k7, '' as network, " NO_EXACT ", " SUMS
 		 ", sum(t.missed)::bigint as missed from haas.traffic_flow t where " WHERE_PAIR
-		 " group by 1, 2, 3, 4, 5, 6, 7), " TOTAL_OF("traffic_pair", WHERE_PAIR, "t.missed")
-			 ANSWER("null::bigint, null::numeric"),
-		 11},
+		 " group by 1, 2, 3, 4, 5, 6, 7), " LIVE_ROWS CHILDREN("0")
+			 TOTAL_OF("traffic_pair", WHERE_PAIR, "t.missed")
+				 ANSWER("null::bigint, null::numeric"),
+		 12},
 	[DRILL_FLOW] =
 		{"drill_flow",
 		 "with c as (select null as k1, " NO_KEYS_AFTER_1 ", '' as network, " NO_EXACT
 		 ", 0::bigint as bytes, 0::bigint as packets, "
-		 "0::bigint as samples, 0::double precision as square, 0::bigint as missed where false), " TOTAL_OF(
-			 "traffic_flow", WHERE_FLOW, "t.missed")
-			 ANSWER("null::bigint, null::numeric"),
-		 18},
+		 "0::bigint as samples, 0::double precision as square, 0::bigint as missed where false), " LIVE_ROWS
+			 TOTAL_OF("traffic_flow", WHERE_FLOW, "t.missed")
+				 ANSWER("null::bigint, null::numeric"),
+		 19},
 };

@@ -19,10 +19,29 @@ enum drill_window_column {
 	WINDOW_SWITCH, /* its id; null when there is none, or none that the tenant has traffic on */
 	WINDOW_TENANTS,  /* the ids that had the name, as an array; null when nobody had */
 	WINDOW_OPERATOR, /* t or f */
+	WINDOW_AT,       /* the end asked for, seconds since 1970; null = now */
+	WINDOW_RECENT,   /* t: it may reach into what a collector has in memory */
+	WINDOW_SCOPE,    /* the tenant who asks; null = an operator */
+	WINDOW_TURNED,   /* t: $6 comes behind $7 in the database's order */
+	WINDOW_THINNED,  /* the worst of its buckets: one of so many samples was used */
 };
 /* $1 = end, RFC 3339 or HH:MM, null = the last bucket that is over; $2 = seconds; $3 = switch, null
- * = none; $4 = tenant, null = none; $5 = t when only the finest step will do. */
+ * = none; $4 = tenant, null = none; $5 = t when only the finest step will do; $6 $7 = ends of the
+ * path, null = none. */
 extern const struct db_query store_drill_window;
+
+/* Columns of store_drill_joined, one row. */
+enum drill_joined_column {
+	JOINED_PRESENT,
+	JOINED_SECONDS,
+	JOINED_MEMORY, /* of them those from memory */
+	JOINED_BYTES,
+	JOINED_NOBODYS,
+	JOINED_LOST,
+	JOINED_THINNED,
+};
+/* $1 = from, $2 = to, whole minutes; $3 = a collector's answer. */
+extern const struct db_query store_drill_joined;
 
 /* Columns of the levels: a row per child, and the parent in each; without children one row whose
  * DRILL_BYTES is null. */
@@ -36,8 +55,9 @@ enum drill_column {
 	DRILL_TOTAL_EXACT = DRILL_TOTAL + 5,
 };
 
-#define DRILL_PARAMS 18
+#define DRILL_PARAMS 19
 /* By the level of the path. Each takes as many of these as it counts: $1 step, $2 from, $3 to, $4
- * rows at most, $5 switch id, $6 port (null: edge ports), $7 ids of tenants, $8 reason, $9 VLAN,
- * $10 $11 ends, $12.. source, its port, target, its port, protocol, EtherType, forward. */
+ * rows at most, $5 what a collector has in memory (null: nothing), $6 switch id, $7 port (null:
+ * edge ports), $8 ids of tenants, $9 reason, $10 VLAN, $11 $12 ends, $13.. source, its port,
+ * target, its port, protocol, EtherType, forward. */
 extern const struct db_query store_drill_levels[DRILL_LEVEL_COUNT];

@@ -105,4 +105,6 @@ int exchange_status_of(int rc);
 /* Something outside of the handler begins and ends: between the two the exchange stays, although
  * the client may go. The last release frees it; whoever did not answer by then gets a 500. */
 void exchange_hold(struct exchange *exchange);
+/* Notices again when the client goes, after something else did. */
+void exchange_watch(struct exchange *exchange);
 void exchange_release(struct exchange *exchange);

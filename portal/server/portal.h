@@ -34,6 +34,7 @@ struct portal_conf {
 	char *image_keys;
 	char *bampid_socket;
 	char *peregrined_socket;
+	char *flowd_socket;
 };
 
 struct portal_counters {

@@ -29,6 +29,8 @@ const struct conf_row portal_conf_table[] = {
 	 "bampid's socket, for consoles"},
 	{"peregrined_socket", CONF_STRING, offsetof(struct portal_conf, peregrined_socket), "/run/haas/peregrined.sock", 0, 0, NULL, NULL,
 	 "peregrined's socket, for what only a switch can answer"},
+	{"flowd_socket", CONF_STRING, offsetof(struct portal_conf, flowd_socket), "/run/haas/peregrine-flowd.sock", 0, 0, NULL, NULL,
+	 "peregrine-flowd's socket, for traffic of the last seconds"},
 };
 /* clang-format on */
 

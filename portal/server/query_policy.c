@@ -227,7 +227,7 @@ static int check_window(const struct query_row *row, const char *value, char **r
 	static const struct {
 		char unit;
 		long seconds, max;
-	} units[] = {{'m', 60, 43200}, {'h', 3600, 720}, {'d', 86400, 30}};
+	} units[] = {{'s', 1, 86400}, {'m', 60, 43200}, {'h', 3600, 720}, {'d', 86400, 30}};
 	size_t digits = strspn(value, "0123456789");
 	char text[24];
 
@@ -240,7 +240,7 @@ static int check_window(const struct query_row *row, const char *value, char **r
 		(void)text_format(text, sizeof(text), "%ld", count * units[i].seconds);
 		return copy(text, ret);
 	}
-	return refuse(row, problem, "a length of time from 1m to 30d, like 5m, 6h, 7d");
+	return refuse(row, problem, "a length of time from 1s to 30d, like 10s, 5m, 6h, 7d");
 }
 
 int query_check(const struct query_row *row, const char *value, char **ret, struct problem *problem)

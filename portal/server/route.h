@@ -42,7 +42,7 @@ enum query_kind {
 	QUERY_POSITION, /* of the event stream, "xid-id" */
 	QUERY_TIME,     /* RFC 3339, or a day: its first second in UTC */
 	QUERY_CLOCK,    /* RFC 3339, or HH:MM in UTC */
-	QUERY_WINDOW,   /* 1m to 30d; handed on as seconds */
+	QUERY_WINDOW,   /* 1s to 30d; handed on as seconds */
 };
 
 struct query_row {

@@ -139,6 +139,7 @@ image_dir = "{values["image_dir"]}";
 operator_group = "{values["operator_group"]}";
 image_keys = "{self.keys}";
 bampid_socket = "{self.bampid}";
+flowd_socket = "{self.dir}/flowd.sock";
 '''
         path = self.dir / "portald.conf"
         path.write_text(text)

@@ -83,6 +83,19 @@ def fixture(sql):
     sql("select set_config('haas.scope', 'operator', false);" + ";".join(lines))
 
 
+def added_up(level):
+    """Rows and other are the total, their rows come largest first and every number is inside its bound."""
+    parts = level["rows"] + [level["other"]]
+    for what in ("bytes", "packets", "samples"):
+        assert sum(p[what] for p in parts) == level["total"][what], (what, level)
+    sizes = [row["bytes"] for row in level["rows"]]
+    assert sizes == sorted(sizes, reverse=True), sizes
+    for part in parts + [level["total"]]:
+        assert part["bytes_low"] <= part["bytes"] <= part["bytes_high"], part
+        assert part["bytes"] == 0 or part["bytes_low"] < part["bytes_high"], part
+    assert "a mistake of ours" not in " ".join(level["notes"]), level["notes"]
+
+
 class Collector:
     """peregrine-flowd in `folder`, on a port of its own."""
 
@@ -101,7 +114,7 @@ class Collector:
             name = "story";
             socket: {{ path = "{self.socket}"; group = ""; }};
             listen: {{ address = "127.0.0.1"; port = {self.port}; ipfix_port = {self.ipfix_port}; netflow_port = 0; }};
-            flow_slots = 14; pairs = 8192; flows = 16384;
+            flow_slots = 14; pairs = 8192; flows = 16384; ring_seconds = 3600;
         """)
 
     def ask(self, path):

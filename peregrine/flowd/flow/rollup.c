@@ -456,16 +456,6 @@ static void open_second(struct rollup *rollup, int64_t at_s)
 	}
 }
 
-static size_t next_batch(const struct harvest *harvest, size_t *at,
-			 const struct flow_entry *batch[BATCH])
-{
-	size_t count = 0;
-
-	while (count < BATCH && (batch[count] = flow_table_next(&harvest->flows, at)))
-		count++;
-	return count;
-}
-
 static uint32_t hash_of(const struct harvest *harvest, const struct flow_entry *entry)
 {
 	return harvest->flows.tags[entry - harvest->flows.entries];
@@ -532,8 +522,12 @@ void rollup_take(struct rollup *rollup, const struct harvest *harvest)
 		factors[i] = source_factor(&harvest->sources[i]);
 	open_second(rollup, at_us / 1000000);
 	note_records(rollup, &harvest->flows, at_us / 1000000);
-	while ((count = next_batch(harvest, &at, batch)))
+	do {
+		for (count = 0; count < BATCH; count++)
+			if (!(batch[count] = flow_table_next(&harvest->flows, &at)))
+				break;
 		take_batch(rollup, harvest, batch, count, factors, at_us);
+	} while (count == BATCH);
 	free(factors);
 	rollup->covered_us += harvest->until_us - harvest->from_us;
 	if (++rollup->harvests == rollup->options.harvests)
@@ -545,6 +539,11 @@ void rollup_flush(struct rollup *rollup)
 	close_second(rollup);
 	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++)
 		close_bucket(rollup, step, true);
+}
+
+int64_t rollup_minute_s(const struct rollup *rollup)
+{
+	return rollup->buckets[STEP_MINUTE].at_s;
 }
 
 const struct traffic_ring *rollup_ring(const struct rollup *rollup)

@@ -70,6 +70,8 @@ void rollup_tick(struct rollup *rollup, int64_t now_s);
 /* Hands out the buckets under way, partial: before the end. */
 void rollup_flush(struct rollup *rollup);
 
+/* The begin of the minute under way. */
+int64_t rollup_minute_s(const struct rollup *rollup);
 const struct traffic_ring *rollup_ring(const struct rollup *rollup);
 const struct traffic_names *rollup_names(const struct rollup *rollup);
 struct rollup_counts rollup_counts(const struct rollup *rollup);

@@ -218,3 +218,8 @@ size_t traffic_place_count(const struct traffic_names *names)
 {
 	return names->places.count;
 }
+
+size_t traffic_node_count(const struct traffic_names *names)
+{
+	return names->nodes.count;
+}

@@ -46,3 +46,4 @@ const struct traffic_place *traffic_place_get(const struct traffic_names *names,
 const struct traffic_group *traffic_group_get(const struct traffic_names *names, uint32_t number);
 const struct traffic_node *traffic_node_get(const struct traffic_names *names, uint32_t number);
 size_t traffic_place_count(const struct traffic_names *names);
+size_t traffic_node_count(const struct traffic_names *names);
