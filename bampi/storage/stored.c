@@ -114,6 +114,7 @@ static int start_parts(struct stored *stored, struct problem *problem)
 		.owner = stored->owner,
 		.dir = conf->dir,
 		.level = (int)conf->level,
+		.checkpoint_bytes = conf->checkpoint_mib << 20,
 		.period_ms = conf->period_ms,
 		.claim_ms = conf->claim_s * 1000,
 	};

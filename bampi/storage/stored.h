@@ -22,6 +22,7 @@ struct stored_conf {
 	char *network_program;
 	int64_t workers;
 	int64_t level;
+	int64_t checkpoint_mib;
 	int64_t period_ms;
 	int64_t claim_s;
 };

@@ -15,6 +15,7 @@
 #include "common/base/text.h"
 #include "common/io/file.h"
 
+#include "bampi/storage/copy_checkpoint.h"
 #include "bampi/storage/volume_file_private.h"
 
 #define RESERVE_SIZE ((int64_t)256 << 20) /* at once, so that a cancel is heard */
@@ -272,7 +273,9 @@ int volume_destroy(const char *path, bool existed, struct volume_progress *progr
 	    !text_format(erased, sizeof(erased), "%s.erased", path))
 		return problem_set(problem, -ENAMETOOLONG, "the folder's name is too long");
 	*ret_bytes = 0;
-	rc = volume_scrap(part);
+	rc = copy_checkpoint_drop(part);
+	if (rc == 0)
+		rc = volume_scrap(part);
 	if (rc)
 		return destroy_problem(problem, part, rc);
 	if (stat(path, &st) != 0 && stat(erased, &st) == 0) {

@@ -15,7 +15,9 @@
 /* Shared with the loop while a call is under way. */
 struct volume_progress {
 	_Atomic int64_t done; /* bytes */
-	atomic_bool stop;     /* set: give up soon, -ECANCELED */
+	_Atomic int64_t
+		resumed;  /* of these, not copied again: they were there from before a kill */
+	atomic_bool stop; /* set: give up soon, -ECANCELED */
 };
 
 struct archive_digest {
@@ -39,16 +41,22 @@ MUST_USE int volume_grow(const char *dir, int64_t id, int64_t size,
 			 struct volume_progress *progress, struct problem *problem);
 struct archive_order {
 	int64_t volume, archive;
-	int level; /* of zstd */
+	int level;                /* of zstd */
+	int64_t checkpoint_bytes; /* of data between two; what an archive's frames hold */
 };
+/* An archive is a row of zstd frames, each of which can be unpacked alone. Killed or stopped
+ * (-ECANCELED), the next call goes on behind the last that is on disk. Any other failure gives up
+ * what there is, erased. */
 MUST_USE int volume_archive(const char *dir, const struct archive_order *order,
 			    struct volume_progress *progress, struct archive_digest *ret,
 			    struct problem *problem);
-/* E_DIGEST: the archive is not what it was; nothing of it is left as a volume. */
+/* Goes on in the same way. E_DIGEST: the archive is not what it was; nothing of it is left as a
+ * volume, and the next call begins anew. */
 struct volume_source {
 	int64_t archive;
 	int64_t size_bytes;
 	const char *digest;
+	int64_t checkpoint_bytes; /* of data between two */
 };
 MUST_USE int volume_restore(const char *dir, int64_t id, int64_t size,
 			    const struct volume_source *source, struct volume_progress *progress,

@@ -92,6 +92,7 @@ void volume_job_work(void *context)
 	int rc = 0;
 
 	row->source.digest = row->source_digest;
+	row->source.checkpoint_bytes = options->checkpoint_bytes;
 	switch (job->done.action) {
 	case ACTION_MAKE:
 		rc = volume_make(options->dir, row->id, row->size_bytes, progress, &problem);
@@ -105,7 +106,8 @@ void volume_job_work(void *context)
 		break;
 	case ACTION_ARCHIVE:
 		rc = volume_archive(options->dir,
-				    &(struct archive_order){row->volume, row->id, options->level},
+				    &(struct archive_order){row->volume, row->id, options->level,
+							    options->checkpoint_bytes},
 				    progress, &job->done.digest, &problem);
 		break;
 	case ACTION_DESTROY: rc = destroy(job, &problem); break;

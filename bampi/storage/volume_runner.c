@@ -136,6 +136,18 @@ static void on_told(void *context, int rc, const PGresult *result, const struct 
 	volume_runner_wake(runner);
 }
 
+static void log_done(const struct volume_job *job, const char *subject)
+{
+	int64_t resumed = atomic_load(&job->progress.resumed);
+
+	if (resumed > 0)
+		log_info(SUBJECT, "%s: %s done (resumed_at=%lld bytes=%lld)", subject,
+			 volume_action_words[job->done.action], (long long)resumed,
+			 (long long)atomic_load(&job->progress.done));
+	else
+		log_info(SUBJECT, "%s: %s done", subject, volume_action_words[job->done.action]);
+}
+
 /* An action that was done but could not be told is found done when it is decided again. */
 static void on_worked(void *context)
 {
@@ -143,7 +155,6 @@ static void on_worked(void *context)
 	struct volume_runner *runner = job->runner;
 	bool failed = problem_is_set(&job->done.problem);
 	bool expelled;
-	const char *action = volume_action_words[job->done.action];
 	char subject[160];
 
 	(void)text_format(subject, sizeof(subject), "%s %s of %s",
@@ -162,7 +173,7 @@ static void on_worked(void *context)
 	if (failed)
 		log_problem(LOG_LEVEL_WARN, subject, &job->done.problem);
 	else if (job->done.action != ACTION_TELL_OPEN && job->done.action != ACTION_TELL_CLOSED)
-		log_info(SUBJECT, "%s: %s done", subject, action);
+		log_done(job, subject);
 	if (job->silent || volume_store_done(runner->options.db, &runner->claim, &job->row,
 					     &job->done, on_told, job) != 0) {
 		expelled = job->done.action == ACTION_EXPEL;

@@ -26,6 +26,7 @@ struct volume_runner_options {
 	const char *storage, *owner; /* the claim */
 	const char *dir;
 	int level;
+	int64_t checkpoint_bytes;
 	int64_t period_ms, claim_ms;
 };
 

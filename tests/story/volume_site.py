@@ -79,7 +79,7 @@ class VolumeSite(CliSite):
         self.until(lambda: (self.run_dir / "tgtd.0").exists(), "tgtd listens")
 
     def stored(self, **changes):
-        values = {"level": 3, "period": 200, **changes}
+        values = {"level": 3, "period": 200, "checkpoint": 64, **changes}
         conf = self.dir / "stored.conf"
         conf.write_text(f'''
 database = "host={self.pg_dir} dbname=haas user=bampi_stored";
@@ -88,6 +88,7 @@ dir = "{self.disk}";
 key_dir = "{self.keys_dir}";
 control = "{self.run_dir}/tgtd.0";
 level = {values["level"]};
+checkpoint = {values["checkpoint"]};
 period = {values["period"]};
 claim = 5;
 ''')
