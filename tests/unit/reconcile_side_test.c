@@ -250,6 +250,81 @@ static void a_foreign_change_of_an_uplink_is_only_told_of_where_asked(void **sta
 	assert_false(vlan_set_has(&leaf(site, 0)->ports[LEAF_PORTS].vlans.tagged, 103));
 }
 
+/* Alerts outlive us. What they tell of may end meanwhile, together with its switch or fabric, or
+ * stay. */
+static void alerts_of_an_earlier_life_end_with_their_cause(void **state)
+{
+	const struct port_vlans wrong = {.native = 500}; /* nobody's of ours */
+	struct site *site = *state;
+	long id;
+
+	assert_int_equal(sql(site, "update fabric set repair = 'report';"), 0);
+	spread(site);
+	engine_kill(site);
+	assert_int_equal(
+		sql(site,
+		    "insert into alert (key, kind, severity, subject_kind, subject, message) "
+		    "select k || ':' || s, k, 'warning', split_part(o, ' ', 2), s, 'of before' "
+		    "from (values ('fabric.isolation', 'f fabric', 'f1'), "
+		    "('network.vlan_leak', 'f fabric', 'f1'), "
+		    "('network.vlan_short', 'f fabric', 'f1'), "
+		    "('switch.undo_failed', 'f fabric', 'f1'), "
+		    "('switch.undo_failed', 'f fabric', 'gone'), "
+		    "('switch.tags_unproven', 's switch', 'leaf2'), "
+		    "('switch.drift', 's switch', 'leaf2'), "
+		    "('switch.drift', 's switch', 'leaf3'), "
+		    "('switch.drift', 's switch', 'gone'), "
+		    "('wiring.missing', 'p port', 'leaf1:p1')) as x (k, o, s);"),
+		0);
+	sim_fabric_set(site->fabric, 2, 7, &wrong); /* leaf3's cause is there */
+	id = ask(site, "select id from alert where key = 'switch.drift:leaf3'");
+	engine_start(site);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where cleared_at is null and key not in "
+			     "('switch.drift:leaf3', 'wiring.missing:leaf1:p1')",
+			     0));
+	assert_int_equal(ask(site, "select count(*) from alert where cleared_at is null"), 2);
+	assert_int_equal(ask(site, "select count(*) from event where kind = 'alert.cleared' and "
+				   "subject = 'gone'"),
+			 2);
+	assert_int_equal(ask(site, "select count(*) from alert where key = 'switch.drift:leaf3'"),
+			 1);
+	assert_int_equal(ask(site, "select id from alert where key = 'switch.drift:leaf3' and "
+				   "cleared_at is null"),
+			 id);
+	assert_int_equal(leaf(site, 2)->ports[7].vlans.native, 500); /* it is told of only */
+	engine_kill(site);
+	sim_fabric_set(site->fabric, 2, 7, &leaf(site, 1)->ports[7].vlans);
+	engine_start(site);
+	assert_true(wait_sql(site, "select count(*) from alert where cleared_at is null", 1));
+	assert_no_leak(site);
+}
+
+/* Of a switch that does not answer nobody can say that it is well again. */
+static void silence_ends_no_alert(void **state)
+{
+	struct site *site = *state;
+
+	settle(site);
+	engine_kill(site);
+	assert_int_equal(
+		sql(site,
+		    "insert into alert (key, kind, severity, subject_kind, subject, message) "
+		    "values ('switch.drift:leaf1', 'switch.drift', 'warning', 'switch', 'leaf1', 'x'), "
+		    "('switch.drift:leaf2', 'switch.drift', 'warning', 'switch', 'leaf2', 'x'), "
+		    "('fabric.isolation:f1', 'fabric.isolation', 'critical', 'fabric', 'f1', 'x');"),
+		0);
+	leaf(site, 0)->trouble.unreachable = true;
+	engine_start(site);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.drift:leaf2' and "
+			     "cleared_at is not null",
+			     1));
+	assert_int_equal(ask(site, "select count(*) from alert where cleared_at is null"), 2);
+	leaf(site, 0)->trouble.unreachable = false;
+	assert_true(wait_sql(site, "select count(*) from alert where cleared_at is null", 0));
+}
+
 int main(void)
 {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, patient_start, case_stop)
@@ -261,6 +336,8 @@ int main(void)
 		CASE(a_save_that_fails_is_told_of_and_tried_again),
 		CASE(access_ports_that_cannot_be_proven_are_told_of),
 		CASE(a_foreign_change_of_an_uplink_is_only_told_of_where_asked),
+		CASE(alerts_of_an_earlier_life_end_with_their_cause),
+		CASE(silence_ends_no_alert),
 	};
 
 	return cmocka_run_group_tests(tests, site_start, site_stop);

@@ -5,6 +5,10 @@
 #define NUMBER_SIZE 24
 
 /* clang-format off */
+#define OPEN_ALERTS \
+	"a.cleared_at is null and a.kind in ('switch.drift', 'switch.unsaved', 'switch.tags_unproven', 'switch.undo_failed', 'fabric.isolation'," \
+	" 'network.vlan_leak', 'network.vlan_short')"
+
 /* `meant`: fabrics where a network that has no number yet will be tagged for a node: whose OS is told the number before its ports have it. */
 static const struct db_query load_query = {"intent_load",
 	"select jsonb_build_object("
@@ -31,6 +35,10 @@ static const struct db_query load_query = {"intent_load",
 	"   where ended_at > now() - interval '5 minutes'"
 	"  union all select s.id, true from haas.alert a join haas.switch s on s.name = a.subject where a.kind = 'switch.unsaved' and a.cleared_at is null) x"
 	"  group by id) y),"
+	/* open, and ours to clear; true: of a switch or a fabric that is not there any more */
+	"'alerts', (select coalesce(jsonb_agg(jsonb_build_array(a.key, case a.subject_kind"
+	"  when 'switch' then not exists (select from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id where s.name = a.subject)"
+	"  else not exists (select from haas.fabric f where f.name = a.subject) end)), '[]') from haas.alert a where " OPEN_ALERTS "),"
 	"'attachments', (select coalesce(jsonb_agg(jsonb_build_array(a.switch_id, a.port, a.network_id, a.mode, b.port is not null)"
 	"  order by a.switch_id, a.port, a.network_id), '[]') from haas.attachment a left join haas.port_intent i on i.switch_id = a.switch_id and i.port = a.port"
 	"  left join haas.port_block b on b.switch_id = a.switch_id and b.port = a.port and b.wanted_version = i.wanted_version))", 0};
@@ -122,6 +130,12 @@ static const struct db_query save_query = {"change_save",
 	"select (select count(*) from b), (select count(*) from c), (select count(*) from p), (select count(*) from f), (select count(*) from up),"
 	" (select count(*) from down), (select count(id) from e) from ours", 5};
 
+static const struct db_query orphans_query = {"alert_orphans",
+	"with gone as (update haas.alert a set cleared_at = now() where " OPEN_ALERTS " and case a.subject_kind"
+	"  when 'switch' then not exists (select from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id where s.name = a.subject)"
+	"  else not exists (select from haas.fabric f where f.name = a.subject) end returning a.kind, a.subject_kind, a.subject, a.message) "
+	"select count(haas.event_add('peregrined', 'alert.cleared', subject_kind, subject, null, message, jsonb_build_object('kind', kind))) from gone", 0};
+
 static const struct db_query notify_query = {"applied_notify", "select pg_notify('event', '')", 0};
 /* clang-format on */
 
@@ -139,6 +153,14 @@ static void key_texts(const struct claim_key *key, struct key_text *ret)
 int intent_store_load(struct db *db, db_result_fn fn, void *context)
 {
 	return db_submit(db, &load_query, NULL, fn, context);
+}
+
+int intent_store_clear_orphans(struct db *db)
+{
+	const struct db_call calls[] = {{&orphans_query, NULL, NULL, NULL},
+					{&notify_query, NULL, NULL, NULL}};
+
+	return db_submit_all(db, calls, 2);
 }
 
 int intent_store_claim(struct db *db, const struct claim_ask *ask, db_result_fn fn, void *context)

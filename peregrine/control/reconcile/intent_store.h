@@ -11,6 +11,9 @@
 /* Answer: one row, one column: the JSON that intent_read takes. */
 MUST_USE int intent_store_load(struct db *db, db_result_fn fn, void *context);
 
+/* Clears the open alerts of this engine whose switch or fabric is not there any more. */
+MUST_USE int intent_store_clear_orphans(struct db *db);
+
 struct claim_ask {
 	int64_t fabric_id;
 	const char *owner;

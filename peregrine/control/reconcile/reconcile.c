@@ -64,6 +64,7 @@ void fabric_lost(struct engine_fabric *fabric, bool overtaken)
 		reconcile->stats.lost_claims++;
 	fabric->claimed = false;
 	fabric->resumed = false;
+	fabric->adopted = false;
 	fabric->settled = false;
 	fabric->step = FABRIC_IDLE;
 	fabric->retry_ms = clock_monotonic_ms() + AFTER_FAIL_MS;
@@ -91,6 +92,8 @@ static void step(struct engine_fabric *fabric, size_t place)
 		fabric_claim(fabric);
 		return;
 	}
+	if (fabric->resumed && !fabric->adopted)
+		fabric_adopt_alerts(fabric, place);
 	if (fabric->resumed)
 		fabric_plan(fabric, place);
 	else if (reconcile_fabric_read(reconcile, fabric->id))
@@ -171,6 +174,9 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 	reconcile->stats.cycles++;
 	take_switches(reconcile);
 	reconcile_save_adopt(reconcile);
+	if (reconcile_has_orphans(reconcile) &&
+	    intent_store_clear_orphans(reconcile->options.db) != 0)
+		log_debug(SUBJECT, "alerts of what is gone are cleared later");
 	reconcile_read_due(reconcile);
 	json_array_foreach(json_object_get(rows, "fabrics"), i, row)
 	{

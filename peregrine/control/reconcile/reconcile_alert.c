@@ -26,6 +26,25 @@ static bool drifting_add(struct engine_fabric *fabric, int64_t id)
 	return true;
 }
 
+void say_drifting(struct engine_fabric *fabric, int64_t switch_id)
+{
+	if (drifting_place(fabric, switch_id) == fabric->drifting_count)
+		(void)drifting_add(fabric, switch_id);
+}
+
+/* After a start: of a switch that does not answer nobody can say that all is well. */
+static bool all_are_known(const struct engine_fabric *fabric, const struct pass *pass)
+{
+	for (uint32_t s = 0; s < pass->scene.model.switch_count; s++) {
+		const struct known_switch *known =
+			book_find(&fabric->reconcile->book, pass->scene.model.switches[s].id);
+
+		if (!known || !known->read)
+			return false;
+	}
+	return true;
+}
+
 static void say_drift_of(struct engine_fabric *fabric, const struct pass *pass, uint32_t at,
 			 struct said *said)
 {
@@ -87,7 +106,7 @@ static void say_isolation(struct engine_fabric *fabric, const struct pass *pass,
 
 	(void)text_format(key, sizeof(key), "fabric.isolation:%s", pass->scene.model.name);
 	if (!stays && !fabric->refusal.code) {
-		if (!fabric->faulty)
+		if (!fabric->faulty || !all_are_known(fabric, pass))
 			return;
 		fabric->faulty = false;
 		say_clear(key, &said->alerts);
@@ -128,6 +147,7 @@ static void say_numbers(struct engine_fabric *fabric, const struct pass *pass, s
 {
 	static const struct vlan_set none;
 	struct number_audit audit = number_audit(&pass->scene.pool, &none);
+	bool leaks;
 	CLEANUP(text_done) struct text leaked = {0};
 	CLEANUP(text_done) struct text detail = {0};
 	char key[96];
@@ -138,9 +158,8 @@ static void say_numbers(struct engine_fabric *fabric, const struct pass *pass, s
 	json_string(&detail, "hint", "ports that are not ours are in them; haasctl switch show");
 	json_end_object(&detail);
 	(void)text_format(key, sizeof(key), "network.vlan_leak:%s", pass->scene.model.name);
-	say_while(!vlan_set_is_empty(&audit.leaked) && pass->plan.count == 0 &&
-			  !pass->scene.flux.any,
-		  &fabric->leaking,
+	leaks = !vlan_set_is_empty(&audit.leaked) && pass->plan.count == 0 && !pass->scene.flux.any;
+	say_while(leaks || (fabric->leaking && !all_are_known(fabric, pass)), &fabric->leaking,
 		  &(struct alert){.key = key,
 				  .kind = "network.vlan_leak",
 				  .severity = "warning",
@@ -259,12 +278,14 @@ static void say_of_switches(const struct engine_fabric *fabric, const struct pas
 
 void say_alerts(struct engine_fabric *fabric, const struct pass *pass, struct said *said)
 {
+	char key[96];
+
 	for (uint32_t s = 0; s < pass->scene.model.switch_count; s++)
 		say_drift_of(fabric, pass, s, said);
 	say_of_switches(fabric, pass, said);
 	say_isolation(fabric, pass, said);
 	say_numbers(fabric, pass, said);
-	if (pass->plan.count == 0 && !pass->scene.flux.any)
-		say_while(false, &fabric->undo_failed, &(struct alert){.key = "switch.undo_failed"},
-			  said);
+	(void)text_format(key, sizeof(key), UNDO_FAILED ":%s", pass->scene.model.name);
+	if (pass->plan.count == 0 && !pass->scene.flux.any && all_are_known(fabric, pass))
+		say_while(false, &fabric->undo_failed, &(struct alert){.key = key}, said);
 }

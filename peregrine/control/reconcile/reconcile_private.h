@@ -24,6 +24,7 @@ struct engine_fabric {
 	enum fabric_step step;
 	bool again; /* woken meanwhile */
 	bool fresh, claimed, resumed;
+	bool adopted;    /* the alerts that were open when it became ours */
 	char owner[160]; /* that it claims as */
 	int64_t generation;
 	int64_t claim_until_ms, retry_ms; /* clock_monotonic_ms */
@@ -67,6 +68,13 @@ void fabric_lost(struct engine_fabric *fabric, bool overtaken);
 void fabric_claim(struct engine_fabric *fabric);
 /* Closes what an earlier life left unfinished. */
 void fabric_resume(struct engine_fabric *fabric);
+
+/* --- reconcile_adopt.c --- */
+/* Before the first pass of a claim, with rows that were read since. */
+void fabric_adopt_alerts(struct engine_fabric *fabric, size_t place);
+/* Alerts of ours whose switch or fabric is not there any more: nobody's pass will find them over.
+ */
+bool reconcile_has_orphans(const struct reconcile *reconcile);
 
 /* --- reconcile_read.c --- */
 void reconcile_read_due(struct reconcile *reconcile);

@@ -11,6 +11,8 @@ struct alert {
 	const struct text *detail; /* JSON; NULL = none */
 };
 
+#define UNDO_FAILED "switch.undo_failed" /* its key has the fabric's name, too */
+
 struct said {
 	struct text alerts, events;
 	unsigned count;
@@ -32,4 +34,6 @@ void say_while(bool on, bool *told, const struct alert *alert, struct said *said
 /* Access ports of networks of which a switch does not show that they drop tagged frames. */
 unsigned say_unproven(const struct pass *pass, uint32_t at, const struct known_switch *known,
 		      struct text *json, const char *key);
+/* Its drift alert is open. */
+void say_drifting(struct engine_fabric *fabric, int64_t switch_id);
 void say_alerts(struct engine_fabric *fabric, const struct pass *pass, struct said *said);

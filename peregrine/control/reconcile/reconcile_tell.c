@@ -204,6 +204,7 @@ static void say_outcome(struct engine_fabric *fabric, const struct batch *batch,
 			const struct batch_end *end, struct text *json)
 {
 	const char *name = batch_fabric(batch);
+	char key[96];
 	CLEANUP(text_done) struct text detail = {0};
 	CLEANUP(text_done) struct text switches = {0};
 
@@ -224,8 +225,9 @@ static void say_outcome(struct engine_fabric *fabric, const struct batch *batch,
 		return;
 	fabric->undo_failed = true;
 	json_begin_array(json, "alerts");
-	say_raise(&(struct alert){.key = "switch.undo_failed",
-				  .kind = "switch.undo_failed",
+	(void)text_format(key, sizeof(key), UNDO_FAILED ":%s", name);
+	say_raise(&(struct alert){.key = key,
+				  .kind = UNDO_FAILED,
 				  .severity = "critical",
 				  .subject_kind = "fabric",
 				  .subject = name,
