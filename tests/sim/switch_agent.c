@@ -276,7 +276,10 @@ static bool serve_all(struct agent *agent)
 {
 	static const oid own[] = {SWITCH_OWN_OID};
 	static const oid cisco[] = {1, 3, 6, 1, 4, 1, 9};
+	static const oid last_change[] = {1, 3, 6, 1, 2, 1, 2, 2, 1, 9};
 
+	if (!serve(agent, "ifLastChange", last_change, OID_LENGTH(last_change), 1))
+		return false;
 	if (!serve(agent, "bridge", bridge, OID_LENGTH(bridge), DEFAULT_MIB_PRIORITY) ||
 	    !serve(agent, "own", own, OID_LENGTH(own), DEFAULT_MIB_PRIORITY))
 		return false;

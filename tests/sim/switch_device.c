@@ -122,6 +122,31 @@ static void import_plane(struct switch_device *device)
 		(void)fprintf(stderr, "switch_agent: no OpenFlow rules\n");
 }
 
+/* A switch forgets what it learned at a port whose link goes; Open vSwitch does not. An entry is
+ * from before when it is older than the last change of its port's link, and its age is in whole
+ * seconds: one of the first second comes a little late. */
+static bool is_forgotten(const struct switch_device *device, const struct switch_fdb_row *row)
+{
+	const struct switch_plane_port *port = plane_port(&device->plane, row->port);
+	uint32_t ticks = port ? switch_links_ticks(&device->links, port->if_index) : 0;
+
+	return ticks && !device->faults.fdb_kept &&
+	       (uint64_t)row->age_s * 100 + 99 > switch_device_ticks(device) - ticks;
+}
+
+static void take_fdb(struct switch_device *device, struct switch_fdb_row *rows, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_forgotten(device, &rows[i]))
+			rows[kept++] = rows[i];
+	}
+	free(device->fdb);
+	device->fdb = rows;
+	device->fdb_count = kept;
+}
+
 static int read_plane(struct switch_device *device)
 {
 	struct switch_plane plane = {0};
@@ -133,11 +158,8 @@ static int read_plane(struct switch_device *device)
 		return rc;
 	switch_plane_done(&device->plane);
 	device->plane = plane;
-	if (switch_ovs_fdb(device->ovs, &fdb, &count) == 0) {
-		free(device->fdb);
-		device->fdb = fdb;
-		device->fdb_count = count;
-	}
+	if (switch_ovs_fdb(device->ovs, &fdb, &count) == 0)
+		take_fdb(device, fdb, count);
 	device->read_ms = clock_monotonic_ms();
 	device->serial++;
 	return 0;
@@ -171,7 +193,11 @@ static int push(struct switch_device *device)
 
 void switch_device_refresh(struct switch_device *device, int64_t max_age_ms)
 {
+	uint32_t links = device->links.serial;
+
 	read_faults(device);
+	switch_links_look(&device->links, switch_device_ticks(device));
+	device->serial += device->links.serial != links;
 	if (clock_monotonic_ms() - device->read_ms < max_age_ms)
 		return;
 	if (read_plane(device) == 0)

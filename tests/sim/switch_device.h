@@ -11,6 +11,7 @@
 
 #include "tests/sim/switch_fault_table.h"
 #include "tests/sim/switch_fdb_wire.h"
+#include "tests/sim/switch_links.h"
 #include "tests/sim/switch_model.h"
 #include "tests/sim/switch_ovs.h"
 
@@ -27,6 +28,7 @@ struct switch_device {
 	struct switch_plane plane;
 	struct switch_fdb_row *fdb;
 	size_t fdb_count;
+	struct switch_links links;
 	struct switch_faults faults;
 	struct timespec faults_read; /* time of the file that was read */
 	int64_t started_ms, read_ms; /* monotonic; when Open vSwitch was asked last */

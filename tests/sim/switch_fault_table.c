@@ -53,6 +53,8 @@ static const struct {
 	{"lost_save", FLAG, AT(lost_save), NULL, 0, "the save object says yes and keeps nothing"},
 	{"read_only", FLAG, AT(read_only), NULL, 0, "every SET is answered notWritable"},
 	{"fdb", WORD, AT(fdb), fdb_words, 0, "well|empty|broken|zero_mac"},
+	{"fdb_kept", FLAG, AT(fdb_kept), NULL, 0,
+	 "a port that loses its link keeps its FDB entries"},
 	{"no_create_and_go", FLAG, AT(no_create_and_go), NULL, 0,
 	 "RowStatus takes createAndWait only"},
 	{"fdb_id_counts", FLAG, AT(fdb_id_counts), NULL, 0,

@@ -26,6 +26,7 @@ struct switch_faults {
 	bool read_only;
 	enum switch_fdb_fault fdb;
 	/* how it is built */
+	bool fdb_kept; /* what was learned at a port stays there when its link goes */
 	bool no_create_and_go;
 	bool fdb_id_counts;    /* FdbId is the how-manieth VLAN, not its VID */
 	bool portlist_short;   /* PortLists without the zeros at their end */

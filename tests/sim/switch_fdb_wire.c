@@ -74,6 +74,8 @@ static int row_of(struct cursor line, struct switch_fdb_row *ret)
 	if (age.at == age.end || rest.at != rest.end)
 		return E_MALFORMED;
 	row.vid = (uint16_t)vid;
+	if (!number_of(age, UINT32_MAX, &row.age_s))
+		row.age_s = 0;
 	*ret = row;
 	return 0;
 }

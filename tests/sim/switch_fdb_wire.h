@@ -12,7 +12,8 @@
 struct switch_fdb_row {
 	uint16_t vid;
 	struct mac mac;
-	uint32_t port; /* OpenFlow number; 0: the bridge itself */
+	uint32_t port;  /* OpenFlow number; 0: the bridge itself */
+	uint32_t age_s; /* since its last frame; 0 also for one that does not age */
 };
 
 /* Up to `room` rows, *ret_count of them. E_MALFORMED when a line is none of its kind, E_LIMIT when

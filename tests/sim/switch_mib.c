@@ -320,6 +320,17 @@ static void put_broken_lldp(struct switch_mib *mib, const struct switch_device *
 	}
 }
 
+/* Of IF-MIB this alone: the rest is the master's. */
+static void put_last_changes(struct switch_mib *mib, const struct switch_device *device)
+{
+	static const oid entry[] = {1, 3, 6, 1, 2, 1, 2, 2, 1};
+	struct place place = mib_place(mib, entry, COUNT_OF(entry));
+
+	for (size_t i = 0; i < device->links.count; i++)
+		mib_put_cell(&place, 9, device->links.items[i].if_index, ASN_TIMETICKS,
+			     device->links.items[i].ticks);
+}
+
 /* --- the list -------------------------------------------------------- */
 
 static int compare_rows(const void *a, const void *b)
@@ -373,6 +384,7 @@ int switch_mib_build(const struct switch_device *device, const struct switch_sav
 	}
 	put_own(&mib, device, saves, save_count);
 	put_broken_lldp(&mib, device);
+	put_last_changes(&mib, device);
 	rc = mib_finish(&mib);
 	if (rc == 0)
 		*ret = mib;

@@ -74,10 +74,55 @@ static void entries_age_from_the_cut(void **state)
 	free(sight.fdb_old);
 }
 
+/* The port p0 goes and comes between two readings, which only its mark tells. */
+static void a_flap_is_a_cut(void **state)
+{
+	static const struct {
+		int64_t at_s;
+		bool up, entry;
+		uint64_t mark, uptime_ms;
+		int64_t cut_s;
+		bool old, unseen;
+	} rows[] = {
+		{10, true, true, 1, 10000, 0, false, false},
+		{20, true, true, 1, 20000, 0, false, false},
+		{30, true, true, 2, 30000, 30, true, true}, /* whose entry? */
+		{40, true, true, 2, 40000, 30, true, true},
+		{50, true, false, 2, 50000, 30, false, true},
+		{60, true, true, 2, 60000, 30, false, false}, /* learned since */
+		{70, false, true, 3, 70000, 70, true, false},
+		{80, true, false, 4, 80000, 70, false, true}, /* the cut was seen: not again */
+		{90, true, true, 4, 90000, 70, false, false},
+		{100, true, true, 1, 1000, 70, false, false},  /* rebooted: its marks began anew */
+		{110, true, true, 0, 11000, 70, false, false}, /* not told this time */
+		{120, true, true, 5, 21000, 70, false, false},
+		{130, true, false, 6, 31000, 130, false, true},
+		{431, true, false, 6, 331000, 130, false, false}, /* nobody will speak any more */
+	};
+	struct sight sight = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct switch_reading next = reading_of(rows[i].up, rows[i].entry);
+
+		next.ports[0].link_mark = rows[i].mark;
+		next.identity.uptime_ms = rows[i].uptime_ms;
+		take(&sight, next, rows[i].at_s * SECOND);
+		assert_int_equal(sight.cut_us[0], rows[i].cut_s * SECOND);
+		assert_int_equal(sight.cut_us[1], 0);
+		assert_int_equal(sight.fdb_old ? sight.fdb_old[0] : 0, rows[i].old);
+		assert_int_equal(sight_is_unseen(&sight, rows[i].at_s * SECOND), rows[i].unseen);
+	}
+	switch_reading_done(&sight.reading);
+	free(sight.cut_us);
+	free(sight.fdb_old);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_age_from_the_cut),
+		cmocka_unit_test(a_flap_is_a_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,6 +126,46 @@ static void vlans_are_those_of_the_table_and_of_ports(void **state)
 	ovsdb_facts_done(&facts);
 }
 
+/* link_resets counts: a link that went and came between two looks is as it was otherwise. */
+static void links_have_a_digest(void **state)
+{
+	static const struct {
+		const char *state;
+		int64_t resets;
+	} rows[] = {{"up", 1}, {"down", 2}, {"up", 3}};
+	uint64_t digests[COUNT_OF(rows)];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		json_t *answer = answer_of("100", NONE, "\"access\"");
+		json_t *interface =
+			json_array_get(json_object_get(json_array_get(answer, 3), "rows"), 0);
+		struct problem problem = {0};
+		struct ovsdb_facts facts;
+		struct switch_reading reading = {0};
+
+		json_object_set_new(interface, "link_state",
+				    json_stringn(rows[i].state, strlen(rows[i].state)));
+		json_object_set_new(interface, "link_resets", json_integer(rows[i].resets));
+		assert_int_equal(ovsdb_facts_make(answer, FACTS_VLANS, &facts, &problem), 0);
+		assert_int_equal(facts.links, 0);
+		ovsdb_facts_done(&facts);
+		assert_int_equal(ovsdb_facts_make(answer, FACTS_LOOK, &facts, &problem), 0);
+		digests[i] = facts.links;
+		ovsdb_facts_done(&facts);
+		facts_of(answer, &facts);
+		assert_int_equal(facts.links, digests[i]); /* a look and a reading say the same */
+		assert_int_equal(ovsdb_reading_make(&facts, PART_ALL, NULL, &reading), 0);
+		assert_int_equal(reading.identity.link_changes, digests[i]);
+		assert_int_equal(reading.ports[0].link_mark, rows[i].resets + 1);
+		switch_reading_done(&reading);
+		ovsdb_facts_done(&facts);
+	}
+	assert_true(digests[0] && digests[1] && digests[2]);
+	assert_true(digests[0] != digests[1] && digests[0] != digests[2] &&
+		    digests[1] != digests[2]);
+}
+
 static uint64_t digest_of(const char *tag, const char *trunks, const char *mode)
 {
 	struct ovsdb_facts facts;
@@ -455,6 +495,7 @@ int main(void)
 		cmocka_unit_test(rows_are_memberships),
 		cmocka_unit_test(vlans_are_those_of_the_table_and_of_ports),
 		cmocka_unit_test(digests_tell_memberships_apart),
+		cmocka_unit_test(links_have_a_digest),
 		cmocka_unit_test(edits_state_the_whole_row),
 		cmocka_unit_test(what_is_there_is_not_sent),
 		cmocka_unit_test(what_cannot_be_is_refused),

@@ -405,6 +405,74 @@ static void members_of_an_aggregate_are_found_two_ways(void **state)
 	assert_false(port_named(&world, "p1")->is_lag);
 }
 
+/* LACP that is down takes its members out of the aggregate; the cables are where they were. */
+static void members_without_lacp_belong_to_their_aggregate(void **state)
+{
+	static const struct {
+		const char *what;
+		const struct snmp_dialect *dialect;
+		uint32_t attached, selected, group, lag;
+	} rows[] = {
+		{"attached", &snmp_dialect_qbridge, 50, 50, 0, 50},
+		{"LACP is down", &snmp_dialect_qbridge, 0, 50, 0, 50},
+		{"alone: its own aggregator", &snmp_dialect_qbridge, 1, 1, 0, 0},
+		{"alone, and its aggregator has an index of its own", &snmp_dialect_qbridge, 0, 70,
+		 0, 0},
+		{"an aggregator that is nowhere", &snmp_dialect_qbridge, 0, 99, 0, 0},
+		{"none", &snmp_dialect_qbridge, 0, 0, 0, 0},
+		{"a ProCurve's trunk without LACP", &snmp_dialect_procurve, 0, 0, 2, 60},
+		{"a ProCurve's trunk that is not there", &snmp_dialect_procurve, 0, 0, 3, 0},
+		{"a ProCurve's port alone", &snmp_dialect_procurve, 0, 0, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		CLEANUP(world_done) struct world world = world_of(rows[i].dialect);
+
+		fact_port(&world.facts, 1, 1, "1");
+		fact_port(&world.facts, 50, 50, "Trk1");
+		fact_port(&world.facts, 60, 60, "Trk2");
+		fact_port(&world.facts, 70, 0, "aggregator 1");
+		fact_number(&world.facts, "1.3.6.1.2.1.2.2.1.3.50", 161);
+		fact_number(&world.facts, "1.3.6.1.2.1.2.2.1.3.60", 54);
+		fact_number(&world.facts, "1.2.840.10006.300.43.1.2.1.1.12.1", rows[i].selected);
+		fact_number(&world.facts, "1.2.840.10006.300.43.1.2.1.1.13.1", rows[i].attached);
+		if (rows[i].dialect->lag.group.count)
+			fact_number(&world.facts, "1.3.6.1.4.1.11.2.14.11.5.1.7.1.3.1.1.8.1",
+				    rows[i].group);
+		read_world(&world);
+		if (port_named(&world, "1")->lag != rows[i].lag)
+			fail_msg("%s: %u", rows[i].what, port_named(&world, "1")->lag);
+	}
+}
+
+/* A link that went and came between two looks is as it was, but for ifLastChange. */
+static void a_digest_tells_of_links_that_went_and_came(void **state)
+{
+	static const struct {
+		uint32_t oper, changed;
+		bool links;
+	} rows[] = {{1, 0, true}, {2, 500, true}, {1, 900, true}, {1, 900, false}};
+	uint64_t digests[COUNT_OF(rows)];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		CLEANUP(world_done) struct world world = world_of(&snmp_dialect_qbridge);
+
+		fact_port(&world.facts, 1, 1, "p1");
+		fact_number(&world.facts, "1.3.6.1.2.1.2.2.1.8.1", rows[i].oper);
+		fact_number(&world.facts, "1.3.6.1.2.1.2.2.1.9.1", rows[i].changed);
+		world.facts.links = rows[i].links;
+		read_world(&world);
+		digests[i] = world.reading.identity.link_changes;
+		assert_int_equal(port_named(&world, "p1")->link_mark,
+				 rows[i].links ? rows[i].changed + 1 : 0);
+	}
+	assert_true(digests[0] && digests[1] && digests[2] && !digests[3]);
+	assert_true(digests[0] != digests[1] && digests[0] != digests[2] &&
+		    digests[1] != digests[2]);
+}
+
 static void values_of_a_wrong_type_are_odd(void **state)
 {
 	CLEANUP(world_done) struct world world = world_of(&snmp_dialect_qbridge);
@@ -479,6 +547,8 @@ int main(void)
 		cmocka_unit_test(cisco_trunks_have_four_bitmaps),
 		cmocka_unit_test(modes_of_fastpath_decide),
 		cmocka_unit_test(members_of_an_aggregate_are_found_two_ways),
+		cmocka_unit_test(members_without_lacp_belong_to_their_aggregate),
+		cmocka_unit_test(a_digest_tells_of_links_that_went_and_came),
 		cmocka_unit_test(values_of_a_wrong_type_are_odd),
 		cmocka_unit_test(only_what_was_asked_for_is_told),
 	};

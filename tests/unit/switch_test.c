@@ -313,6 +313,7 @@ static void test_fdb(void **state)
 	assert_int_equal(rows[1].vid, 201);
 	assert_int_equal(rows[1].mac.bytes[4], 1);
 	assert_int_equal(rows[2].port, 2);
+	assert_int_equal(rows[2].age_s, 0);
 	assert_int_equal(switch_fdb_read(text, strlen(text), rows, 2, &count), E_LIMIT);
 	for (size_t i = 0; i < COUNT_OF(bad); i++)
 		assert_int_equal(switch_fdb_read(bad[i], strlen(bad[i]), rows, 3, &count),

@@ -87,6 +87,7 @@ struct switch_port {
 	char alias[64];     /* ifAlias: what an operator wrote */
 	uint8_t mac[6];
 	bool admin_up, up;
+	uint64_t link_mark; /* differs = the link went or came since; 0 = the switch does not say */
 	uint64_t speed_bps; /* 0 = unknown */
 	uint32_t lag;       /* ifIndex of the aggregate it is a member of; 0 = none */
 	bool is_lag;
@@ -129,6 +130,8 @@ struct switch_identity {
 				  counter: differs = somebody changed something; 0 = it has none */
 	uint64_t neighbor_changes; /* lldpStatsRemTablesLastChangeTime and one: differs = LLDP saw a
 				      neighbour come, go or change; 0 = it has none */
+	uint64_t link_changes; /* a digest of all ports' links: differs = one of them went or came,
+				  also when it is as before; 0 = not told this time */
 };
 
 /* Which parts of a reading are wanted; the answer says which came. */

@@ -19,6 +19,8 @@ LEAKS_LEFT_TO_SANITIZER
 #define RETRY_AFTER_MS 1000 /* no memory, no line: soon again */
 #define CHANGED_MS     500  /* changes come in bunches */
 #define DOUBT_MS       2000 /* a cable told by one end: the other may speak soon */
+#define UNSEEN_MS      2000 /* a port whose link came: whoever is there may speak soon */
+#define REST_SHARE     3    /* between readings for links: so many times what the last one took */
 
 /* --- what a look brought ---------------------------------------------------- */
 
@@ -27,6 +29,13 @@ static bool is_different(const struct switch_identity *before, const struct swit
 	return now->uptime_ms < before->uptime_ms || now->vlan_changes != before->vlan_changes ||
 	       strcmp(now->object_id, before->object_id) != 0 ||
 	       strcmp(now->system, before->system) != 0;
+}
+
+/* Not every answer has the digest. */
+static bool moved_links(const struct switch_identity *before, const struct switch_identity *now)
+{
+	return before->link_changes && now->link_changes &&
+	       before->link_changes != now->link_changes;
 }
 
 /* An agent without the mark (0) is asked with all the rest only. */
@@ -52,7 +61,7 @@ static void sight_failed(struct sight *sight, const struct problem *problem)
 	conclude_wake(sight->discovery);
 }
 
-static void sight_heard(struct sight *sight, const struct switch_reading *reading)
+static void sight_heard(struct sight *sight, struct switch_reading *reading)
 {
 	bool was = sight->reachable;
 
@@ -68,9 +77,30 @@ static void sight_heard(struct sight *sight, const struct switch_reading *readin
 	}
 	sight->neighbors_due |= heard_others(&sight->identity, &reading->identity) &&
 				!(reading->parts & PART_NEIGHBORS);
+	if (moved_links(&sight->identity, &reading->identity)) {
+		sight->links_due |= (reading->parts & PART_ALL) != PART_ALL;
+		sight->unseen_ms = 0; /* soon again, if somebody else's wait is long by now */
+	}
+	if (!reading->identity.link_changes)
+		reading->identity.link_changes = sight->identity.link_changes;
 	sight->identity = reading->identity;
 	if (!was)
 		conclude_wake(sight->discovery);
+}
+
+/* Whoever was plugged in may be silent for a while. */
+static void look_for_unseen(struct sight *sight)
+{
+	int64_t now_ms = loop_now_ms(sight->discovery->loop);
+
+	if (!sight_is_unseen(sight, sight->reading_us)) {
+		sight->unseen_ms = 0;
+		return;
+	}
+	sight->unseen_ms = sight->unseen_ms ? 2 * sight->unseen_ms : UNSEEN_MS;
+	sight->unseen_at_ms = now_ms + sight->unseen_ms;
+	if (sight->unseen_ms < sight->row.poll_ms)
+		loop_timer_arm(sight->timer, sight->unseen_ms + 1);
 }
 
 /* A full reading replaces the last one; its parts that did not come stay unknown. */
@@ -87,10 +117,14 @@ static void sight_take(struct sight *sight, struct switch_reading *reading, int6
 	*reading = (struct switch_reading){0};
 	sight->has_reading = true;
 	sight->full_due = false;
+	sight->links_due = false;
 	sight->neighbors_due = false;
 	sight->unobserved = true;
 	sight->reading_ms = since_ms;
 	sight->reading_us = clock_wall_us();
+	sight->rest_until_ms = loop_now_ms(discovery->loop);
+	sight->rest_until_ms += REST_SHARE * (sight->rest_until_ms - since_ms);
+	look_for_unseen(sight);
 	discovery->stats.full_readings++;
 	if (discovery->note)
 		discovery->note(discovery->note_context, sight->row.id, &sight->reading, since_ms);
@@ -138,6 +172,22 @@ void sight_doubt(struct sight *sight, bool doubtful)
 
 /* --- looking ----------------------------------------------------------------- */
 
+/* A switch that is silent gets the small request only, until it answers. */
+static enum look what_to_ask(const struct sight *sight, int64_t now_ms)
+{
+	if (!sight->reachable)
+		return LOOK_IDENTITY;
+	if (sight->full_due || !sight->has_reading ||
+	    now_ms - sight->reading_ms >= sight->discovery->options.full_ms)
+		return LOOK_ALL;
+	if (now_ms >= sight->rest_until_ms &&
+	    (sight->links_due || (sight->unseen_ms && now_ms >= sight->unseen_at_ms)))
+		return LOOK_ALL;
+	if (sight->neighbors_due || (sight->doubt_ms && now_ms >= sight->doubt_at_ms))
+		return LOOK_NEIGHBORS;
+	return LOOK_IDENTITY;
+}
+
 static void sight_look(struct sight *sight);
 
 static void on_looked(void *context, const struct switch_answer *answer)
@@ -159,7 +209,7 @@ static void on_looked(void *context, const struct switch_answer *answer)
 	if (discovery->note)
 		discovery->note(discovery->note_context, sight->row.id, answer->reading,
 				sight->since_ms);
-	if (sight->full_due || sight->neighbors_due)
+	if (what_to_ask(sight, loop_now_ms(discovery->loop)) != LOOK_IDENTITY)
 		sight_look(sight);
 }
 
@@ -175,19 +225,6 @@ static int submit(struct sight *sight, unsigned parts, enum switch_priority prio
 
 	return switch_queue_submit(sight->discovery->options.queue, &ask, done, context,
 				   ret_ticket);
-}
-
-/* A switch that is silent gets the small request only, until it answers. */
-static enum look what_to_ask(const struct sight *sight, int64_t now_ms)
-{
-	if (!sight->reachable)
-		return LOOK_IDENTITY;
-	if (sight->full_due || !sight->has_reading ||
-	    now_ms - sight->reading_ms >= sight->discovery->options.full_ms)
-		return LOOK_ALL;
-	if (sight->neighbors_due || (sight->doubt_ms && now_ms >= sight->doubt_at_ms))
-		return LOOK_NEIGHBORS;
-	return LOOK_IDENTITY;
 }
 
 static void sight_look(struct sight *sight)

@@ -43,9 +43,14 @@ struct sight {
 	int64_t asked_us;
 	struct problem problem;
 	bool full_due;      /* the small request said that something is different */
+	bool links_due;     /* and this that a link went or came */
 	bool neighbors_due; /* and this that LLDP heard something, or a cable is in doubt */
-	int64_t doubt_ms;   /* how long until its neighbours are asked again for a doubtful cable;
-			       doubles; 0 = there is none */
+	int64_t unseen_ms;  /* how long until it is read whole again for a port whose link came, and
+			       nobody was seen there since; doubles; 0 = there is none */
+	int64_t unseen_at_ms;
+	int64_t rest_until_ms; /* a port that flaps shall not have its switch read all the time */
+	int64_t doubt_ms; /* how long until its neighbours are asked again for a doubtful cable;
+			     doubles; 0 = there is none */
 	int64_t doubt_at_ms;
 	bool unobserved;  /* identity, reachability or problem are not in the database yet */
 	uint8_t *kinds;   /* enum port_kind per port of the reading, as concluded last */
@@ -109,6 +114,8 @@ struct discovery {
 /* sight_age.c: what the next reading takes over from the last one: kinds of ports, when each was
  * without a link, and which FDB entries are from before that. Before the reading is replaced. */
 void sight_carry(struct sight *sight, const struct switch_reading *next, int64_t now_us);
+/* Has the last reading a port whose link came not long ago, and nobody was seen there since? */
+bool sight_is_unseen(const struct sight *sight, int64_t now_us);
 
 /* discovery.c: a cable of this switch is told by one end only, or not any more. Its neighbours are
  * read again after 2 s, 4 s, ... while that lasts: the other end may speak later. */

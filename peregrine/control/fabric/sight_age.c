@@ -24,6 +24,15 @@ static const struct switch_port *port_before(const struct sight *sight,
 	return switch_reading_port_named(last, name);
 }
 
+/* Its link went and came between the two. Marks that began anew with the switch say nothing. */
+static bool has_flapped(const struct sight *sight, const struct switch_reading *next,
+			const struct switch_port *before, const struct switch_port *port)
+{
+	return before && before->up && port->up && before->link_mark && port->link_mark &&
+	       before->link_mark != port->link_mark &&
+	       next->identity.uptime_ms >= sight->reading.identity.uptime_ms;
+}
+
 /* A port that loses its link keeps its kind, also when ifIndexes have changed. */
 static void carry_ports(struct sight *sight, const struct switch_reading *next, int64_t now_us)
 {
@@ -36,7 +45,8 @@ static void carry_ports(struct sight *sight, const struct switch_reading *next, 
 
 		if (kinds && old)
 			kinds[i] = sight->kinds[at];
-		if (cut_us && !next->ports[i].up)
+		if (cut_us &&
+		    (!next->ports[i].up || has_flapped(sight, next, old, &next->ports[i])))
 			cut_us[i] = now_us;
 		else if (cut_us && old && sight->cut_us)
 			cut_us[i] = sight->cut_us[at];
@@ -66,8 +76,10 @@ static int old_entries(const struct sight *sight, const struct switch_reading *n
 
 	for (size_t i = 0; i < last->fdb_count && rc == 0; i++) {
 		const struct switch_port *port = switch_reading_port(next, last->fdb[i].if_index);
+		const struct switch_port *before = switch_reading_port(last, last->fdb[i].if_index);
 
-		if (port && (!port->up || (sight->fdb_old && sight->fdb_old[i])))
+		if (port && (!port->up || (sight->fdb_old && sight->fdb_old[i]) ||
+			     has_flapped(sight, next, before, port)))
 			rc = key_map_add(ret, key_of_entry(&last->fdb[i]), last->fdb[i].if_index);
 	}
 	return rc;
@@ -102,6 +114,36 @@ static void forgive(const struct sight *sight, const struct switch_reading *next
 		if (!port || now_us - sight->cut_us[at] > FDB_AGE_US)
 			sight->fdb_old[i] = 0;
 	}
+}
+
+/* Uplinks, too: LLDP tells who is there. */
+static bool is_seen_at(const struct sight *sight, const struct switch_port *port)
+{
+	const struct switch_reading *reading = &sight->reading;
+
+	for (size_t i = 0; i < reading->neighbor_count; i++) {
+		if (reading->neighbors[i].if_index == port->if_index)
+			return true;
+	}
+	for (size_t i = 0; i < reading->fdb_count; i++) {
+		if (reading->fdb[i].if_index == port->if_index &&
+		    !(sight->fdb_old && sight->fdb_old[i]))
+			return true;
+	}
+	return false;
+}
+
+bool sight_is_unseen(const struct sight *sight, int64_t now_us)
+{
+	for (size_t i = 0; sight->cut_us && i < sight->reading.port_count; i++) {
+		const struct switch_port *port = &sight->reading.ports[i];
+
+		/* Of an aggregate the FDB tells, not of its members. */
+		if (port->up && !port->lag && sight->cut_us[i] &&
+		    now_us - sight->cut_us[i] <= FDB_AGE_US && !is_seen_at(sight, port))
+			return true;
+	}
+	return false;
 }
 
 void sight_carry(struct sight *sight, const struct switch_reading *next, int64_t now_us)

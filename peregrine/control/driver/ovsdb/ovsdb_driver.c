@@ -114,7 +114,7 @@ static void on_read(struct ovsdb_switch *one, int rc, const struct problem *prob
 
 static int start_read(struct ovsdb_switch *one)
 {
-	return ovsdb_switch_look(one, one->request->parts & PART_PORTS ? FACTS_WHOLE : FACTS_VLANS,
+	return ovsdb_switch_look(one, one->request->parts & PART_PORTS ? FACTS_WHOLE : FACTS_LOOK,
 				 on_read);
 }
 

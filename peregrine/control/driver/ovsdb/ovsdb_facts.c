@@ -12,7 +12,7 @@
 LEAKS_LEFT_TO_SANITIZER
 
 enum { ROW_LIMIT = 4096 }; /* ports, interfaces: each */
-enum { ASK_SYSTEM, ASK_BRIDGES, ASK_PORTS, ASK_INTERFACES };
+enum { ASK_SYSTEM, ASK_BRIDGES, ASK_PORTS, ASK_INTERFACES, ASK_COUNT };
 
 /* --- asking ---------------------------------------------------------------- */
 
@@ -27,8 +27,9 @@ static const struct {
 	[ASK_PORTS] = {"Port", "_uuid name interfaces tag trunks vlan_mode external_ids status "
 			       "rstp_status"},
 	[ASK_INTERFACES] = {"Interface", "_uuid name type ifindex ofport mac_in_use admin_state "
-					 "link_state link_speed lacp_current error"},
+					 "link_state link_resets link_speed lacp_current error"},
 };
+static const char *const links_only = "_uuid name link_state link_resets";
 
 static json_t *select_of(const char *table, const char *words)
 {
@@ -47,11 +48,14 @@ static json_t *select_of(const char *table, const char *words)
 json_t *ovsdb_facts_ask(enum ovsdb_facts_kind kind)
 {
 	json_t *params = json_pack("[s]", "Open_vSwitch");
-	size_t count = kind == FACTS_WHOLE ? COUNT_OF(selects) : ASK_INTERFACES;
+	size_t count = kind == FACTS_VLANS ? ASK_INTERFACES : ASK_COUNT;
 
 	for (size_t i = 0; params && i < count; i++) {
+		bool few = i == ASK_INTERFACES && kind == FACTS_LOOK;
+
 		if (json_array_append_new(params,
-					  select_of(selects[i].table, selects[i].columns)) != 0) {
+					  select_of(selects[i].table,
+						    few ? links_only : selects[i].columns)) != 0) {
 			json_decref(params);
 			return NULL;
 		}
@@ -373,6 +377,27 @@ static void make_digest(struct ovsdb_facts *facts)
 	facts->digest = sum & INT64_MAX ? sum & INT64_MAX : 1; /* a bigint in the database */
 }
 
+static void digest_links(struct ovsdb_facts *facts)
+{
+	uint64_t sum = 0xcbf29ce484222325U;
+
+	for (size_t i = 0; i < facts->port_count; i++) {
+		for (size_t k = 0; k < facts->ports[i].interface_count; k++) {
+			const json_t *interface = facts->ports[i].interfaces[k];
+			const char *name = ovsdb_string(interface, "name");
+			const char *state = ovsdb_string(interface, "link_state");
+			json_int_t resets = ovsdb_integer(interface, "link_resets", 0);
+			uint64_t one = 0xcbf29ce484222325U;
+
+			mix(&one, name, strlen(name));
+			mix(&one, state, strlen(state));
+			mix(&one, &resets, sizeof(resets));
+			sum += one;
+		}
+	}
+	facts->links = sum ? sum : 1;
+}
+
 /* --- all --------------------------------------------------------------------------------- */
 
 static int make(struct ovsdb_facts *facts, enum ovsdb_facts_kind kind, struct problem *problem)
@@ -386,8 +411,10 @@ static int make(struct ovsdb_facts *facts, enum ovsdb_facts_kind kind, struct pr
 	rc = find_bridge(facts, problem);
 	if (rc == 0)
 		rc = find_ports(facts, problem);
-	if (rc == 0 && kind == FACTS_WHOLE)
+	if (rc == 0 && kind != FACTS_VLANS)
 		rc = find_interfaces(facts, problem);
+	if (rc == 0 && kind != FACTS_VLANS)
+		digest_links(facts);
 	find_table(facts);
 	make_digest(facts);
 	if (ovsdb_integer(facts->system, "cur_cfg", 0) <

@@ -26,7 +26,7 @@ struct ovsdb_port {
 	bool exact;  /* no other membership has this shape: it is what is written for it */
 	bool tunnel; /* dot1q-tunnel: not ours to touch */
 	bool local;  /* the bridge's own interface */
-	const json_t **interfaces; /* rows of Interface; of FACTS_WHOLE only */
+	const json_t **interfaces; /* rows of Interface; not of FACTS_VLANS */
 	size_t interface_count;
 };
 
@@ -41,12 +41,14 @@ struct ovsdb_facts {
 	struct vlan_set table;     /* of the bridge */
 	struct vlan_set used;      /* named by a port */
 	uint64_t digest; /* of ports and VLANs: another one = somebody changed something. Never 0 */
+	uint64_t links;  /* of the ports' links and how often they went and came; 0 with FACTS_VLANS
+			  */
 	uint32_t odd;
 	char odd_text[128];
 };
 
-/* FACTS_VLANS leaves out the interfaces. */
-enum ovsdb_facts_kind { FACTS_VLANS, FACTS_WHOLE };
+/* FACTS_VLANS leaves out the interfaces, FACTS_LOOK knows of their links only. */
+enum ovsdb_facts_kind { FACTS_VLANS, FACTS_LOOK, FACTS_WHOLE };
 
 /* The params of "transact" that ask for them; NULL: no memory. */
 json_t *ovsdb_facts_ask(enum ovsdb_facts_kind kind);

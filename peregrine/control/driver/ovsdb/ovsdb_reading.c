@@ -72,12 +72,14 @@ static void fill_interface(const json_t *interface, struct switch_port *ret)
 {
 	json_int_t number = ovsdb_integer(interface, "ofport", 0);
 	json_int_t speed = ovsdb_integer(interface, "link_speed", 0);
+	json_int_t resets = ovsdb_integer(interface, "link_resets", 0);
 	struct mac mac;
 
 	*ret = (struct switch_port){
 		.base_port = number > 0 && number <= OFPORT_LAST ? (uint32_t)number : 0,
 		.admin_up = strcmp(ovsdb_string(interface, "admin_state"), "up") == 0,
 		.up = strcmp(ovsdb_string(interface, "link_state"), "up") == 0,
+		.link_mark = resets >= 0 ? (uint64_t)resets + 1 : 0,
 		.speed_bps = speed > 0 ? (uint64_t)speed : 0,
 	};
 	take_text(ret->name, sizeof(ret->name), ovsdb_string(interface, "name"));
@@ -260,6 +262,7 @@ static void make_identity(const struct ovsdb_facts *facts, struct switch_identit
 	take_text(ret->system, sizeof(ret->system),
 		  name[0] ? name : ovsdb_map_value(facts->system, "external_ids", "system-id"));
 	ret->vlan_changes = facts->digest;
+	ret->link_changes = facts->links;
 }
 
 int ovsdb_reading_make(const struct ovsdb_facts *facts, unsigned parts,

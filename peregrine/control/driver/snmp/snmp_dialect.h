@@ -30,6 +30,13 @@ struct snmp_port_mode {
 			     the same place; 0 = none */
 };
 
+/* Which group a port belongs to, whether its members are up or not: INTEGER by ifIndex, 0 = none.
+ * The aggregate is the interface of that number's name. */
+struct snmp_lag_group {
+	struct snmp_oid group;
+	const char *name; /* before the number */
+};
+
 /* One SET of SWITCH_SAVE; all of a dialect's go in one PDU. */
 struct snmp_save {
 	struct snmp_oid name;
@@ -55,6 +62,7 @@ struct snmp_dialect {
 	bool fdb_id_is_vlan;   /* dot1qFdbId is the VID although dot1qVlanFdbId is empty */
 	uint8_t octets_per_unit, ports_per_unit; /* PortList of a stack; 0 = bit = base port */
 	struct snmp_port_mode mode;
+	struct snmp_lag_group lag;
 	struct snmp_save save[SNMP_SAVE_SETS];      /* ended by an empty name */
 	struct snmp_save_end save_end;              /* empty: the answer is the end */
 	struct snmp_save save_else[SNMP_SAVE_SETS]; /* where `save` is refused */

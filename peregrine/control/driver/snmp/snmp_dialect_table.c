@@ -18,11 +18,13 @@ const struct snmp_dialect snmp_dialect_lab = {
 };
 
 /* A port must be in a VLAN at any time; its old untagged VLAN stays as a tagged one unless its
- * egress bit is cleared, which the explicit form does. FdbId is not the VID. */
+ * egress bit is cleared, which the explicit form does. FdbId is not the VID. Trunks without LACP
+ * are in hpSwitchPortTrunkGroup (CONFIG-MIB) only, 1 being "Trk1". */
 const struct snmp_dialect snmp_dialect_procurve = {
 	.name = "procurve",
 	.writer = SNMP_WRITER_QBRIDGE,
 	.add_first = true,
+	.lag = {OID(1, 3, 6, 1, 4, 1, 11, 2, 14, 11, 5, 1, 7, 1, 3, 1, 1, 8), "Trk"},
 	.save = {{.name = OID(1, 3, 6, 1, 4, 1, 11, 2, 14, 11, 5, 1, 7, 1, 29, 1, 1, 0),
 		  .value = 2}},
 };

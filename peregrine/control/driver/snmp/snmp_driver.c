@@ -126,6 +126,8 @@ static uint32_t groups_of(const struct snmp_dialect *dialect, unsigned parts)
 {
 	uint32_t groups = 0;
 
+	if ((parts & PART_PORTS) && dialect->lag.group.count)
+		groups |= GROUP_BIT(GROUP_LAGS);
 	for (size_t i = 0; i < COUNT_OF(needs); i++) {
 		if (parts & needs[i].part)
 			groups |= needs[i].groups;
@@ -240,6 +242,8 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 			"switch %s answers with the same SNMPv3 engine id: one's configuration "
 			"is a copy",
 			snmp_peer_twin(one->peer));
+	one->facts.links = !one->target_count && (parts & PART_IDENTITY) &&
+			   !(refused & GROUP_BIT(GROUP_LINKS));
 	if (!rc)
 		rc = snmp_reading_make(&one->facts, parts, one->request->only_ports, &reading);
 	if (rc) {
@@ -275,6 +279,10 @@ static int start_read(struct snmp_switch *one)
 		snmp_switch_narrow(one, &plan);
 	else
 		one->target_count = 0;
+	/* Two columns: most switches tell them in one more answer. Who does not have them is known
+	 * all the same. */
+	if (!one->target_count && (parts & PART_IDENTITY))
+		plan.groups |= GROUP_BIT(GROUP_LINKS);
 	/* The model's arc is in sysObjectID; and a dead switch costs one request. */
 	plan.scalars = !plan.target_count || (parts & PART_IDENTITY) || one->dialect->mode.model_at;
 	return snmp_reader_start(&plan, &one->reader);

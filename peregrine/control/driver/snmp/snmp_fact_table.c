@@ -37,6 +37,9 @@ const struct fact_column fact_columns[] = {
 	{OID(IFX, 15), GROUP_INTERFACES, INTERFACE, NUMBER(fact_interface, speed_mbps)},
 	{OID(IFX, 18), GROUP_INTERFACES, INTERFACE, TEXT(fact_interface, alias)},
 	{OID(1, 2, 840, 10006, 300, 43, 1, 2, 1, 1, 13), GROUP_INTERFACES, INTERFACE, NUMBER(fact_interface, lag)},
+	{OID(1, 2, 840, 10006, 300, 43, 1, 2, 1, 1, 12), GROUP_INTERFACES, INTERFACE, NUMBER(fact_interface, lag_selected)},
+	{OID(IF, 8), GROUP_LINKS, INTERFACE, NUMBER(fact_interface, oper)},
+	{OID(IF, 9), GROUP_LINKS, INTERFACE, NUMBER(fact_interface, last_change)},
 	{OID(1, 3, 6, 1, 2, 1, 31, 1, 2, 1, 3), GROUP_STACK, FACT_STACK, FACT_PLAIN, 2, NUMBER(fact_pair, status)},
 
 	{OID(DOT1D, 1, 4, 1, 2), GROUP_BRIDGE, BRIDGE, NUMBER(fact_bridge_port, if_index)},
@@ -85,6 +88,7 @@ const struct fact_column fact_columns[] = {
 	{OID(IF, 7), GROUP_VTP_PORTS, INTERFACE, NUMBER(fact_interface, admin)},
 	{OID(VTP, 6, 2), GROUP_VTP_PORTS, FACT_VTP_SERIAL, FACT_PLAIN, 1, NUMBER(fact_pair, status)},
 
+	{OID(NONE), GROUP_LAGS, INTERFACE, NUMBER(fact_interface, lag_group)},
 	/* In the order of struct snmp_port_mode, which has their ids. */
 	{OID(NONE), GROUP_MODE, BRIDGE, NUMBER(fact_bridge_port, mode)},
 	{OID(NONE), GROUP_MODE, BRIDGE, NUMBER(fact_bridge_port, mode_access)},

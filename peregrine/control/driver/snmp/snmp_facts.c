@@ -268,13 +268,16 @@ bool snmp_facts_take(struct snmp_facts *facts, const struct fact_column *column,
 /* --- groups -------------------------------------------------------------------- */
 
 /* Ids of the dialect stand for the table's empty ones. */
-static struct snmp_oid mode_root(const struct snmp_facts *facts, uint16_t at, enum fact_table table)
+static struct snmp_oid dialect_root(const struct snmp_facts *facts, uint16_t at,
+				    enum fact_table table)
 {
 	const struct snmp_port_mode *mode = &facts->dialect->mode;
 	struct snmp_oid root = {0};
 
 	if (table == FACT_VLANS)
 		return mode->trunk_egress;
+	if (table == FACT_INTERFACES)
+		return facts->dialect->lag.group;
 	if (at == offsetof(struct fact_bridge_port, mode))
 		root = mode->mode;
 	else if (at == offsetof(struct fact_bridge_port, mode_access))
@@ -300,8 +303,8 @@ size_t fact_group_columns(const struct snmp_facts *facts, enum fact_group group,
 		if (column->group != group &&
 		    !(group == GROUP_INTERFACES && column->group == GROUP_NAMES))
 			continue;
-		if (group == GROUP_MODE || group == GROUP_MODE_EGRESS)
-			root = mode_root(facts, column->at, column->table);
+		if (group == GROUP_LAGS || group == GROUP_MODE || group == GROUP_MODE_EGRESS)
+			root = dialect_root(facts, column->at, column->table);
 		if (root.count == 0)
 			continue;
 		ret[count] = column;

@@ -32,6 +32,7 @@ enum fact_table {
 enum fact_group {
 	GROUP_INTERFACES,
 	GROUP_NAMES, /* of GROUP_INTERFACES, what tells one port from another */
+	GROUP_LINKS, /* whether links went or came */
 	GROUP_STACK,
 	GROUP_BRIDGE,
 	GROUP_VLANS,
@@ -42,6 +43,7 @@ enum fact_group {
 	GROUP_BRIDGE_FDB,
 	GROUP_VTP_VLANS,
 	GROUP_VTP_PORTS,
+	GROUP_LAGS,        /* of the dialect: groups of ports */
 	GROUP_MODE,        /* of the dialect: mode, access and native VLAN */
 	GROUP_MODE_EGRESS, /* of the dialect: members in trunk mode */
 	GROUP_COUNT
@@ -60,7 +62,9 @@ struct fact_interface {
 	char descr[64], name[64], alias[64];
 	uint8_t mac[6];
 	uint32_t type, admin, oper, speed_mbps;
-	uint32_t lag;
+	uint32_t last_change;       /* sysUpTime when the link went or came last */
+	uint32_t lag, lag_selected; /* dot3adAggPortAttachedAggID, SelectedAggID */
+	uint32_t lag_group;         /* the dialect's */
 	uint32_t vm_vlan, trunk_state, trunk_status, trunk_native, trunk_tagging; /* Cisco */
 	struct fact_octets enabled[4];
 };
@@ -116,6 +120,7 @@ struct snmp_facts {
 	char odd_text[128];
 	bool fixed_frame_types; /* they cannot be written, so they say nothing */
 	bool some_ports;        /* the other interfaces were not read */
+	bool links;             /* GROUP_LINKS was read, of all interfaces */
 	bool create_and_wait;   /* rows are not made in one go here */
 	bool vm_unsigned;       /* vmVlan is an Unsigned32 here */
 	bool by_steps;          /* a port takes what is of another mode only when it is in it */

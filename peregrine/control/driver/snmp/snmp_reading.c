@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/macros.h"
 #include "common/base/text.h"
 
 #include "peregrine/control/driver/snmp/snmp_wire.h"
@@ -70,6 +71,22 @@ static const enum port_stp stp_states[] = {
 	[4] = STP_LEARNING, [5] = STP_FORWARDING, [6] = STP_BLOCKING, /* broken */
 };
 
+/* A group of the dialect's, by the name of its aggregate. */
+static uint32_t lag_called(const struct snmp_facts *facts, uint32_t group)
+{
+	char name[32];
+
+	if (!group || !text_format(name, sizeof(name), "%s%u", facts->dialect->lag.name, group))
+		return 0;
+	for (uint32_t i = 0; i < fact_count(facts, FACT_INTERFACES); i++) {
+		const struct fact_interface *interface = fact_at(facts, FACT_INTERFACES, i);
+
+		if (strcmp(fact_port_name(interface), name) == 0)
+			return interface->key[0];
+	}
+	return 0;
+}
+
 static uint32_t lag_of(const struct snmp_facts *facts, const struct fact_interface *interface)
 {
 	const struct fact_interface *above;
@@ -78,6 +95,14 @@ static uint32_t lag_of(const struct snmp_facts *facts, const struct fact_interfa
 	if (interface->lag && interface->lag != interface->key[0]) {
 		above = fact_find(facts, FACT_INTERFACES, interface->lag, 0, 0);
 		return above || facts->some_ports ? interface->lag : 0;
+	}
+	/* 802.1AX 6.3.6.1.12: attached is who LACP, or a link, let in; selected is where the port
+	 * belongs while neither has. An aggregator that is no LAG is the port's own. */
+	if (!interface->lag && interface->lag_selected &&
+	    interface->lag_selected != interface->key[0]) {
+		above = fact_find(facts, FACT_INTERFACES, interface->lag_selected, 0, 0);
+		if (above ? above->type == IF_TYPE_LAG : facts->some_ports)
+			return interface->lag_selected;
 	}
 	for (uint32_t i = 0; i < fact_count(facts, FACT_STACK); i++) {
 		const struct fact_pair *pair = fact_at(facts, FACT_STACK, i);
@@ -89,7 +114,7 @@ static uint32_t lag_of(const struct snmp_facts *facts, const struct fact_interfa
 		if (above && above->type == IF_TYPE_LAG)
 			return pair->key[0];
 	}
-	return 0;
+	return lag_called(facts, interface->lag_group);
 }
 
 static void fill_port(struct snmp_facts *facts, const struct fact_interface *interface,
@@ -101,6 +126,7 @@ static void fill_port(struct snmp_facts *facts, const struct fact_interface *int
 		.if_index = interface->key[0],
 		.admin_up = interface->admin == IF_UP,
 		.up = interface->oper == IF_UP,
+		.link_mark = facts->links ? (uint64_t)interface->last_change + 1 : 0,
 		.speed_bps = (uint64_t)interface->speed_mbps * 1000000U,
 		.lag = lag_of(facts, interface),
 		.is_lag = interface->type == IF_TYPE_LAG,
@@ -353,6 +379,26 @@ static int make_fdb(struct snmp_facts *facts, struct switch_reading *ret)
 	return 0;
 }
 
+/* --- links -------------------------------------------------------------------------- */
+
+/* FNV-1a of what a link's coming and going changes: ifOperStatus, and ifLastChange when it went and
+ * came between two looks. */
+static uint64_t digest_of_links(const struct snmp_facts *facts)
+{
+	uint64_t digest = 0xcbf29ce484222325U;
+
+	for (uint32_t i = 0; i < fact_count(facts, FACT_INTERFACES); i++) {
+		const struct fact_interface *interface = fact_at(facts, FACT_INTERFACES, i);
+		const uint32_t words[] = {interface->key[0], interface->oper,
+					  interface->last_change};
+
+		/* What is not in ifTable's column has no link. */
+		for (size_t k = 0; interface->oper && k < COUNT_OF(words); k++)
+			digest = (digest ^ words[k]) * 0x100000001b3U;
+	}
+	return digest ? digest : 1;
+}
+
 /* --- all of it ---------------------------------------------------------------------- */
 
 static int make_vlans(struct snmp_facts *facts, struct switch_reading *ret)
@@ -398,6 +444,8 @@ int snmp_reading_make(struct snmp_facts *facts, unsigned parts, const char *cons
 
 	if (facts->failed)
 		return -ENOMEM;
+	if (facts->links && fact_count(facts, FACT_INTERFACES) > 0)
+		reading.identity.link_changes = digest_of_links(facts);
 	if (parts & (PART_PORTS | PART_VLANS))
 		rc = make_ports(facts, only_ports, parts, &reading);
 	if (!rc && (parts & PART_VLANS))
