@@ -102,6 +102,7 @@ static void put_port(struct text *json, const struct switch_port *port)
 	put_mac(json, "mac", port->mac);
 	json_bool(json, "admin_up", port->admin_up);
 	json_bool(json, "up", port->up);
+	json_int(json, "link_mark", (int64_t)port->link_mark);
 	json_int(json, "speed_bps", (int64_t)port->speed_bps);
 	json_int(json, "lag", port->lag);
 	json_bool(json, "is_lag", port->is_lag);
@@ -128,6 +129,7 @@ static void put_identity(struct text *json, const struct switch_identity *identi
 	json_int(json, "uptime_ms", (int64_t)identity->uptime_ms);
 	json_int(json, "vlan_changes", (int64_t)identity->vlan_changes);
 	json_int(json, "neighbor_changes", (int64_t)identity->neighbor_changes);
+	json_int(json, "link_changes", (int64_t)identity->link_changes);
 	json_end_object(json);
 }
 

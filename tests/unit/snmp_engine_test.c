@@ -70,7 +70,7 @@ static uint16_t free_port(void)
 }
 
 /* `boots`: of its earlier lives. */
-static void agent_start(struct agent *agent, unsigned boots)
+static void agent_start_as(struct agent *agent, unsigned boots, const char *engine)
 {
 	char text[512];
 	char conf[128];
@@ -78,17 +78,17 @@ static void agent_start(struct agent *agent, unsigned boots)
 	char mibs[] = "MIBS=";
 	char *const environment[] = {persistent, mibs, NULL};
 
-	(void)snprintf(
-		text, sizeof(text),
-		"agentaddress udp:127.0.0.1:%u\nsysName %s\nexactEngineID 0x80001f8804636c6f6e65\n"
-		"createUser haas SHA-256 \"%s\" AES \"%s\"\nrouser haas authPriv\n",
-		agent->port, agent->name, agent->secret, agent->secret);
+	(void)snprintf(text, sizeof(text),
+		       "agentaddress udp:127.0.0.1:%u\nsysName %s\n"
+		       "createUser haas SHA-256 \"%s\" AES \"%s\"\nrouser haas authPriv\n",
+		       agent->port, agent->name, agent->secret, agent->secret);
 	write_file(agent->folder, "conf", text);
 	(void)snprintf(text, sizeof(text),
-		       "engineBoots %u\noldEngineID " ENGINE "\nexactEngineID " ENGINE
+		       "engineBoots %u\noldEngineID %s\nexactEngineID %s"
 		       "\nagentaddress udp:127.0.0.1:%u\nsysName %s\n"
 		       "createUser haas SHA-256 \"%s\" AES \"%s\"\nrouser haas authPriv\n",
-		       boots, agent->port, agent->name, agent->secret, agent->secret);
+		       boots, engine, engine, agent->port, agent->name, agent->secret,
+		       agent->secret);
 	write_file(agent->folder, "conf", text);
 	(void)snprintf(conf, sizeof(conf), "%s/conf", agent->folder);
 	(void)snprintf(persistent, sizeof(persistent), "SNMP_PERSISTENT_DIR=%s", agent->folder);
@@ -99,6 +99,11 @@ static void agent_start(struct agent *agent, unsigned boots)
 		_exit(127);
 	}
 	assert_true(agent->pid > 0);
+}
+
+static void agent_start(struct agent *agent, unsigned boots)
+{
+	agent_start_as(agent, boots, ENGINE);
 }
 
 static void agent_stop(struct agent *agent)
@@ -266,12 +271,28 @@ static void an_engine_that_lost_its_boots_is_believed_again(void **state)
 	assert_string_equal(name_of(agent), "leaf1");
 }
 
+static void an_engine_id_of_its_own_ends_it(void **state)
+{
+	struct agent *agent = &only.agents[0];
+
+	(void)state;
+	need_snmpd();
+	assert_string_equal(snmp_peer_twin(only.agents[1].peer), "leaf1");
+	agent_stop(agent);
+	agent_start_as(agent, 1, "0x80001f88046f776e");
+	wait_until_up(agent);
+	assert_string_equal(snmp_peer_twin(agent->peer), "");
+	assert_string_equal(snmp_peer_twin(only.agents[1].peer), "");
+	assert_string_equal(name_of(&only.agents[1]), "leaf2");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_switches_may_have_one_engine_id),
 		cmocka_unit_test(an_engine_that_starts_again_is_followed),
 		cmocka_unit_test(an_engine_that_lost_its_boots_is_believed_again),
+		cmocka_unit_test(an_engine_id_of_its_own_ends_it),
 	};
 
 	return cmocka_run_group_tests(tests, up, down);

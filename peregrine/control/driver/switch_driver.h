@@ -125,6 +125,7 @@ struct switch_identity {
 	char system[64];       /* sysName */
 	char chassis[64];      /* LLDP's own chassis id, as text */
 	char family[24];       /* row chosen */
+	char twin[64];         /* another switch that answers with its SNMPv3 engine id; "" = none */
 	uint64_t uptime_ms;    /* sysUpTime: went back = it rebooted */
 	uint64_t vlan_changes; /* dot1qVlanNumDeletes and dot1qNumVlans mixed, or the family's own
 				  counter: differs = somebody changed something; 0 = it has none */

@@ -246,6 +246,23 @@ static void rows_conflicts(struct work *work)
 	}
 }
 
+/* Each has keys of its own with us, but not with other managers, which may take one for a replay of
+ * the other. */
+static void row_twin(struct text *json, const struct sight *sight)
+{
+	char message[200];
+
+	(void)text_format(message, sizeof(message),
+			  "it answers with the same SNMPv3 engine id as switch %s",
+			  sight->identity.twin);
+	row_alert(
+		json,
+		&(struct alert_row){
+			"fabric.shared_engine", "warning", "switch", sight->row.name, message,
+			"one's configuration is a copy of the other's: give one of them an engine "
+			"id of its own, and set its SNMPv3 users' secrets again"});
+}
+
 static void rows_alerts(struct work *work)
 {
 	struct text *json = &work->rows[TABLE_ALERTS];
@@ -271,6 +288,8 @@ static void rows_alerts(struct work *work)
 	for (size_t i = 0; i < work->facts.source_count; i++) {
 		const struct sight *sight = work->sights[i];
 
+		if (sight->identity.twin[0])
+			row_twin(json, sight);
 		if (!sight->asked || sight->reachable)
 			continue;
 		row_alert(json,

@@ -64,6 +64,7 @@ static void sight_failed(struct sight *sight, const struct problem *problem)
 static void sight_heard(struct sight *sight, struct switch_reading *reading)
 {
 	bool was = sight->reachable;
+	bool twin;
 
 	if (sight->asked && !was)
 		log_info(SUBJECT, "switch %s answers again", sight->row.name);
@@ -83,8 +84,9 @@ static void sight_heard(struct sight *sight, struct switch_reading *reading)
 	}
 	if (!reading->identity.link_changes)
 		reading->identity.link_changes = sight->identity.link_changes;
+	twin = strcmp(sight->identity.twin, reading->identity.twin) != 0;
 	sight->identity = reading->identity;
-	if (!was)
+	if (!was || twin)
 		conclude_wake(sight->discovery);
 }
 

@@ -114,7 +114,8 @@ MUST_USE int snmp_peer_ask(struct snmp_peer *peer, const struct snmp_ask *ask, s
 /* All asks with this context: `fn` is not called any more, what waits is not sent. */
 void snmp_peer_forget(struct snmp_peer *peer, const void *context);
 /* The name of another switch that answers with the same SNMPv3 engine id (one's configuration is a
- * copy of the other's); "" = none. */
+ * copy of the other's), as far as both answered last; "" = none. Borrowed until that one is freed.
+ */
 const char *snmp_peer_twin(const struct snmp_peer *peer);
 /* Messages sent so far, retries and engine probes included. */
 uint32_t snmp_peer_requests(const struct snmp_peer *peer);

@@ -29,7 +29,6 @@ enum {
 	GOOD_IN_A_ROW = 8,
 	BINDINGS_FIRST = 64, /* about a full Ethernet frame */
 	BINDINGS_LEAST = 16,
-	TWIN_MS = 600000, /* so long a shared engine id is told */
 };
 
 struct snmp_engine {
@@ -51,6 +50,7 @@ struct snmp_peer;
 
 struct snmp_client {
 	struct loop *loop;
+	struct snmp_peer *peers;     /* all of them */
 	struct snmp_peer **holders;  /* by hash of engine ids; ENGINE_CACHE: snmp_engine_take */
 	struct snmp_engine *engines; /* hash by peer, linear probing; ENGINE_CACHE */
 	size_t engine_count;

@@ -236,12 +236,6 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 		if (!rc)
 			return;
 	}
-	if (!rc && snmp_peer_twin(one->peer)[0])
-		snmp_facts_odd(
-			&one->facts,
-			"switch %s answers with the same SNMPv3 engine id: one's configuration "
-			"is a copy",
-			snmp_peer_twin(one->peer));
 	one->facts.links = !one->target_count && (parts & PART_IDENTITY) &&
 			   !(refused & GROUP_BIT(GROUP_LINKS));
 	if (!rc)
@@ -252,6 +246,7 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 	}
 	reading.parts =
 		parts_left(one->dialect, parts, refused) & ~parts_empty(&one->facts, &reading);
+	text_copy(reading.identity.twin, sizeof(reading.identity.twin), snmp_peer_twin(one->peer));
 	reading.requests = snmp_peer_requests(one->peer) - one->requests_before;
 	text_copy(reading.identity.family, sizeof(reading.identity.family), one->family->name);
 	snmp_switch_end(one, 0, &reading, NULL);

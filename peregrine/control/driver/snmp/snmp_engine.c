@@ -212,16 +212,6 @@ static void let_go(struct snmp_peer *peer)
 	peer->time_ms = clock_monotonic_ms();
 }
 
-static void tell_twins(struct snmp_peer *a, struct snmp_peer *b)
-{
-	/* Two ways to one switch are no twins. */
-	if (strcmp(a->where, b->where) == 0)
-		return;
-	text_copy(a->twin, sizeof(a->twin), b->endpoint.name);
-	text_copy(b->twin, sizeof(b->twin), a->endpoint.name);
-	a->twin_ms = b->twin_ms = clock_monotonic_ms();
-}
-
 void snmp_engine_take(struct snmp_peer *peer)
 {
 	struct snmp_peer *other;
@@ -234,7 +224,6 @@ void snmp_engine_take(struct snmp_peer *peer)
 	if (other) {
 		other->user = user_take(other);
 		let_go(other);
-		tell_twins(peer, other);
 	}
 	at = holder_of(peer);
 	*at = peer;
@@ -249,6 +238,18 @@ void snmp_engine_take(struct snmp_peer *peer)
 	passed_s = peer->boots ? (clock_monotonic_ms() - peer->time_ms) / 1000 : 0;
 	(void)set_enginetime(peer->engine_id, (u_int)peer->engine_size, peer->boots,
 			     peer->boots ? peer->time_s + (u_int)passed_s : 0, TRUE);
+}
+
+/* Two ways to one switch are no twins. */
+const char *snmp_peer_twin(const struct snmp_peer *peer)
+{
+	for (const struct snmp_peer *other = peer->client->peers; other; other = other->next_peer) {
+		if (peer->engine_size && other != peer && other->engine_size == peer->engine_size &&
+		    memcmp(other->engine_id, peer->engine_id, peer->engine_size) == 0 &&
+		    strcmp(other->where, peer->where) != 0)
+			return other->endpoint.name;
+	}
+	return "";
 }
 
 void snmp_engine_enter(struct snmp_peer *peer, const struct snmp_engine *engine, bool anew)

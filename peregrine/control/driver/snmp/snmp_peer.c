@@ -28,6 +28,12 @@ static void peer_destroy(struct snmp_peer *peer)
 		snmp_free_pdu(exchange->pdu);
 		free(exchange);
 	}
+	for (struct snmp_peer **at = &peer->client->peers; *at; at = &(*at)->next_peer) {
+		if (*at == peer) {
+			*at = peer->next_peer;
+			break;
+		}
+	}
 	loop_timer_free(peer->timer);
 	switch_endpoint_wipe(&peer->endpoint);
 	free(peer);
@@ -127,6 +133,8 @@ int snmp_peer_new(struct snmp_client *client, const struct switch_endpoint *endp
 		peer_destroy(peer);
 		return rc;
 	}
+	peer->next_peer = client->peers;
+	client->peers = peer;
 	*ret = peer;
 	return 0;
 }
@@ -226,9 +234,4 @@ void snmp_peer_bindings_bad(struct snmp_peer *peer, size_t asked)
 
 	if (fewer < peer->bindings)
 		peer->bindings = fewer;
-}
-
-const char *snmp_peer_twin(const struct snmp_peer *peer)
-{
-	return peer->twin_ms && clock_monotonic_ms() - peer->twin_ms < TWIN_MS ? peer->twin : "";
 }

@@ -30,6 +30,7 @@ struct exchange {
 
 struct snmp_peer {
 	struct snmp_client *client;
+	struct snmp_peer *next_peer; /* of the client's */
 	struct switch_endpoint endpoint;
 	char where[96];
 	void *handle; /* of Net-SNMP; NULL until something is asked */
@@ -53,8 +54,6 @@ struct snmp_peer {
 	struct usmUser *user; /* owned */
 	u_int boots, time_s;
 	int64_t time_ms; /* when these were read */
-	char twin[64];   /* another switch that answered with this engine id, at twin_ms */
-	int64_t twin_ms;
 	uint16_t repetitions, good;
 	size_t bindings;
 };
