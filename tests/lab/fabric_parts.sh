@@ -219,6 +219,7 @@ switch_config() { # NAME: what its daemons read
 	mkdir -p "$d/snmp"
 	lldpd_config "$d" "$name"
 	: >"$d/faults"
+	rm -f "$d/options"
 	for word in ${options[$name]:-}; do
 		case $word in
 		oid=*) oid=${word#oid=} ;;
@@ -228,6 +229,7 @@ switch_config() { # NAME: what its daemons read
 			[ -e "$dir/controller.crt" ] || lab_certificate "$dir/controller" controller
 			lab_certificate "$d/ovsdb" "$name" "${address[$name]}"
 			;;
+		like=*) echo "--like ${word#like=}" >>"$d/options" ;; # a family's manners: switch_agent --help
 		cisco=*) cisco=${word#cisco=} ;; # the VLANs that have a BRIDGE-MIB of their own
 		*) fail "switch $name: '$word' is no option" ;;
 		esac

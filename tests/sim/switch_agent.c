@@ -14,6 +14,7 @@
 
 #include "tests/sim/switch_cisco.h"
 #include "tests/sim/switch_device.h"
+#include "tests/sim/switch_like.h"
 #include "tests/sim/switch_mib.h"
 #include "tests/sim/switch_netsnmp.h"
 
@@ -30,6 +31,7 @@ struct agent {
 	uint8_t contexts[SWITCH_VID_MAX + 1]; /* VLANs whose context snmpd knows */
 	struct switch_save_object saves[SWITCH_SAVE_MAX];
 	size_t save_count;
+	struct switch_likeness likeness;
 	const char *database, *control, *agentx, *bridge;
 };
 
@@ -202,9 +204,31 @@ static void set_cisco(struct agent *agent, netsnmp_agent_request_info *info,
 	free(sets);
 }
 
-static void set(struct agent *agent, netsnmp_agent_request_info *info,
-		netsnmp_request_info *requests, bool now)
+static void set_like(struct agent *agent, netsnmp_agent_request_info *info,
+		     netsnmp_request_info *requests, bool now)
 {
+	const netsnmp_variable_list *varbinds[REQUEST_MAX];
+	enum switch_error error;
+	size_t count = 0;
+
+	switch_device_refresh(&agent->device, 0);
+	for (netsnmp_request_info *at = requests; at && count < REQUEST_MAX; at = at->next)
+		varbinds[count++] = at->requestvb;
+	error = switch_like_set(&agent->likeness, &agent->device, varbinds, count, now);
+	if (error != SWITCH_OK)
+		(void)netsnmp_set_request_error(info, requests, (int)error);
+}
+
+static void set(struct agent *agent, const netsnmp_handler_registration *about,
+		netsnmp_agent_request_info *info, netsnmp_request_info *requests, bool now)
+{
+	const struct switch_like *like = agent->likeness.like;
+
+	if (like && snmp_oid_compare(about->rootoid, about->rootoid_len, like->root,
+				     like->root_length) == 0) {
+		set_like(agent, info, requests, now);
+		return;
+	}
 	if (agent->device.cisco) {
 		set_cisco(agent, info, requests, now);
 		return;
@@ -221,8 +245,8 @@ static int on_request(netsnmp_mib_handler *handler, netsnmp_handler_registration
 	switch (info->mode) {
 	case MODE_GET:
 	case MODE_GETNEXT: get(agent, about, info, requests); break;
-	case MODE_SET_RESERVE2: set(agent, info, requests, false); break;
-	case MODE_SET_ACTION: set(agent, info, requests, true); break;
+	case MODE_SET_RESERVE2: set(agent, about, info, requests, false); break;
+	case MODE_SET_ACTION: set(agent, about, info, requests, true); break;
 	default: break;
 	}
 	return SNMP_ERR_NOERROR;
@@ -285,6 +309,9 @@ static bool serve_all(struct agent *agent)
 		return false;
 	if (agent->device.cisco &&
 	    !serve(agent, "cisco", cisco, OID_LENGTH(cisco), DEFAULT_MIB_PRIORITY))
+		return false;
+	if (agent->likeness.like && !serve(agent, "like", agent->likeness.like->root,
+					   agent->likeness.like->root_length, DEFAULT_MIB_PRIORITY))
 		return false;
 	for (size_t i = 0; i < agent->save_count; i++) {
 		const struct switch_save_object *save = &agent->saves[i];
@@ -404,15 +431,18 @@ static int usage(FILE *out, int status)
 		out,
 		"switch_agent --database SOCKET --control SOCKET --agentx SOCKET --startup FILE\n"
 		"             [--faults FILE] [--bridge NAME] [--openflow SOCKET] [--save OID=VALUE]...\n"
-		"             [--cisco]\n"
+		"             [--cisco] [--like FAMILY]\n"
 		"  --database  of ovsdb-server      --control  of ovs-vswitchd\n"
 		"  --agentx    of snmpd             --startup  what a reboot comes back with\n"
 		"  --faults    KEY=VALUE words, read again when the file changes\n"
 		"  --save      another object that saves when it is set to VALUE\n"
 		"  --cisco     a Catalyst: CISCO-VTP-MIB, vmVlan, a BRIDGE-MIB per VLAN\n"
+		"  --like      the manners of a family, below\n"
 		"Prints \"ready\". Save object of its own: 1.3.6.1.4.1.8072.9999.9999.4.1.0 = 1\n"
 		"\nmanners and faults:\n");
 	switch_faults_help(out);
+	(void)fprintf(out, "\nfamilies:\n");
+	switch_like_help(out);
 	return status;
 }
 
@@ -429,6 +459,7 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		{"openflow", required_argument, NULL, 'o'},
 		{"save", required_argument, NULL, 'S'},
 		{"cisco", no_argument, NULL, 'C'},
+		{"like", required_argument, NULL, 'L'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
@@ -447,6 +478,12 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		case 'C':
 			if (!agent->device.cisco && switch_cisco_new(&agent->device.cisco) != 0)
 				return usage(stderr, 2);
+			break;
+		case 'L':
+			agent->likeness.like = switch_like_find(optarg);
+			if (!agent->likeness.like)
+				return usage(stderr, 2);
+			agent->device.manners = agent->likeness.like->words;
 			break;
 		case 'S':
 			if (!read_save(agent, optarg))

@@ -15,6 +15,7 @@
 LEAKS_LEFT_TO_SANITIZER
 
 #define FILE_MAX ((size_t)4 << 20)
+#define LINKS_MS 100 /* a request is not to wait for sysfs */
 
 uint32_t switch_device_ticks(const struct switch_device *device)
 {
@@ -33,6 +34,12 @@ void switch_device_done(struct switch_device *device)
 
 /* --- faults ---------------------------------------------------------- */
 
+static void take_manners(struct switch_device *device)
+{
+	if (device->manners && switch_faults_add(device->manners, &device->faults) != 0)
+		(void)fprintf(stderr, "switch_agent: manners that are none: %s\n", device->manners);
+}
+
 static void read_faults(struct switch_device *device)
 {
 	struct stat about = {0};
@@ -40,8 +47,10 @@ static void read_faults(struct switch_device *device)
 	char wrong[64] = "";
 	size_t size = 0;
 
-	if (!device->faults_path)
+	if (!device->faults_path) {
+		take_manners(device);
 		return;
+	}
 	(void)stat(device->faults_path, &about);
 	if (about.st_mtim.tv_sec == device->faults_read.tv_sec &&
 	    about.st_mtim.tv_nsec == device->faults_read.tv_nsec)
@@ -50,11 +59,13 @@ static void read_faults(struct switch_device *device)
 	device->serial++;
 	if (file_read(device->faults_path, FILE_MAX, &text, &size) != 0) {
 		device->faults = (struct switch_faults){0};
+		take_manners(device);
 		return;
 	}
 	if (switch_faults_read(text, &device->faults, wrong) != 0)
 		(void)fprintf(stderr, "switch_agent: %s: no such fault: %s\n", device->faults_path,
 			      wrong);
+	take_manners(device);
 	free(text);
 }
 
@@ -196,8 +207,11 @@ void switch_device_refresh(struct switch_device *device, int64_t max_age_ms)
 	uint32_t links = device->links.serial;
 
 	read_faults(device);
-	switch_links_look(&device->links, switch_device_ticks(device));
-	device->serial += device->links.serial != links;
+	if (clock_monotonic_ms() - device->linked_ms >= LINKS_MS) {
+		device->linked_ms = clock_monotonic_ms();
+		switch_links_look(&device->links, switch_device_ticks(device));
+		device->serial += device->links.serial != links;
+	}
 	if (clock_monotonic_ms() - device->read_ms < max_age_ms)
 		return;
 	if (read_plane(device) == 0)
@@ -274,6 +288,43 @@ static bool has_verb(uint32_t bits, enum switch_verb verb)
 	return (bits & (1U << verb)) != 0;
 }
 
+static struct switch_insists insists_of(const struct switch_device *device)
+{
+	return (struct switch_insists){.never_alone = device->faults.never_alone,
+				       .pvid_member = device->faults.pvid_member,
+				       .pvid_stays = device->faults.pvid_stays};
+}
+
+/* One after the other, as they stand: what each leaves behind must be allowed. */
+static enum switch_error apply_in_order(const struct switch_device *device,
+					struct switch_model *model,
+					const struct switch_change *changes, size_t count,
+					size_t *ret_at)
+{
+	struct switch_insists insists = insists_of(device);
+
+	for (size_t i = 0; i < count; i++) {
+		struct switch_model before;
+		enum switch_error error;
+
+		*ret_at = i;
+		if (has_verb(device->faults.lost, changes[i].verb))
+			continue;
+		if (switch_model_copy(model, &before) != 0)
+			return SWITCH_GENERAL;
+		error = switch_model_apply(model, &changes[i], device->faults.pvid,
+					   switch_device_ticks(device));
+		if (error == SWITCH_OK)
+			error = switch_model_check(model);
+		if (error == SWITCH_OK)
+			error = switch_model_allows(&before, model, &insists);
+		switch_model_done(&before);
+		if (error != SWITCH_OK)
+			return error;
+	}
+	return SWITCH_OK;
+}
+
 /* Applies `changes` to `model` in the order of their verbs: rows first exist, then are filled; what
  * goes, goes last. Those that the faults lose are skipped. */
 static enum switch_error apply_all(const struct switch_device *device, struct switch_model *model,
@@ -282,6 +333,8 @@ static enum switch_error apply_all(const struct switch_device *device, struct sw
 {
 	uint32_t now = switch_device_ticks(device);
 
+	if (device->faults.in_order)
+		return apply_in_order(device, model, changes, count, ret_at);
 	for (enum switch_verb verb = 0; verb < SWITCH_SAVE; verb++) {
 		for (size_t i = 0; i < count; i++) {
 			enum switch_error error;
@@ -304,6 +357,12 @@ static enum switch_error refusal(const struct switch_device *device,
 		return SWITCH_NOT_WRITABLE;
 	if (has_verb(device->faults.refuse, change->verb))
 		return SWITCH_INCONSISTENT_VALUE;
+	if (device->faults.fixed_frames &&
+	    (change->verb == SWITCH_FRAMES || change->verb == SWITCH_FILTER))
+		return SWITCH_NOT_WRITABLE;
+	if (device->faults.vid_max && change->verb == SWITCH_CREATE &&
+	    change->index > device->faults.vid_max)
+		return SWITCH_NO_CREATION;
 	if (device->faults.no_create_and_go && change->verb == SWITCH_CREATE &&
 	    change->value == SWITCH_ROW_CREATE_AND_GO)
 		return SWITCH_WRONG_VALUE;

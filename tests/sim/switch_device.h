@@ -21,6 +21,7 @@ struct switch_device {
 	struct switch_ovs *ovs;
 	struct switch_cisco *cisco; /* owned; NULL: it speaks Q-BRIDGE-MIB */
 	const char *startup_path, *faults_path;
+	const char *manners; /* words of faults that hold whatever the file says; NULL = none */
 	const char
 		*openflow; /* the bridge's management socket; NULL: what tags cannot say is lost */
 	char *flows;       /* rules in force; NULL: not known */
@@ -31,6 +32,7 @@ struct switch_device {
 	struct switch_links links;
 	struct switch_faults faults;
 	struct timespec faults_read; /* time of the file that was read */
+	int64_t linked_ms;           /* monotonic; when the links were looked at last */
 	int64_t started_ms, read_ms; /* monotonic; when Open vSwitch was asked last */
 	uint32_t configurations;     /* changes of the running configuration */
 	uint32_t saves;

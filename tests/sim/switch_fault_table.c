@@ -19,6 +19,7 @@ static const char *const pvid_words[] = {
 	[SWITCH_PVID_ALONE] = "alone",
 	[SWITCH_PVID_MOVES] = "moves",
 	[SWITCH_PVID_LEAVES_TAGGED] = "leaves_tagged",
+	[SWITCH_PVID_IS_UNTAGGED] = "untagged",
 	NULL,
 };
 static const char *const mark_words[] = {
@@ -63,10 +64,19 @@ static const struct {
 	{"portlist_strict", FLAG, AT(portlist_strict), NULL, 0,
 	 "a PortList of another length is refused"},
 	{"portlist", NUMBER, AT(portlist), NULL, 512, "octets of each PortList"},
+	{"in_order", FLAG, AT(in_order), NULL, 0,
+	 "varbinds of a SET are done one after the other, and each result must hold"},
+	{"never_alone", FLAG, AT(never_alone), NULL, 0, "a port's last VLAN is not taken from it"},
+	{"pvid_member", FLAG, AT(pvid_member), NULL, 0,
+	 "a PVID of a VLAN that the port is not untagged in is refused"},
+	{"pvid_stays", FLAG, AT(pvid_stays), NULL, 0, "a port does not leave the VLAN of its PVID"},
+	{"fixed_frames", FLAG, AT(fixed_frames), NULL, 0,
+	 "frame types and the filter on ingress are not writable"},
+	{"vid_max", NUMBER, AT(vid_max), NULL, 4094, "the highest VLAN there may be"},
 	{"index_offset", NUMBER, AT(index_offset), NULL, 2000000000,
 	 "dot1qVlanStaticTable is indexed by VID plus this"},
 	{"pvid", WORD, AT(pvid), pvid_words, 0,
-	 "alone|moves|leaves_tagged: what setting dot1qPvid does to memberships"},
+	 "alone|moves|leaves_tagged|untagged: what setting dot1qPvid does to memberships"},
 	{"time_mark", WORD, AT(time_mark), mark_words, 0,
 	 "zero|change|both: index of the current tables"},
 	{"vtp_busy", FLAG, AT(vtp_busy), NULL, 0, "Cisco: another manager holds the edit buffer"},
@@ -178,6 +188,18 @@ static bool read_pair(const char *text, size_t size, struct switch_faults *ret)
 static_assert(sizeof(enum switch_fdb_fault) == 4 && sizeof(enum switch_pvid_manner) == 4 &&
 		      sizeof(enum switch_time_mark) == 4 && sizeof(enum switch_in_access) == 4,
 	      "words are stored as four bytes");
+
+int switch_faults_add(const char *text, struct switch_faults *faults)
+{
+	while (*text) {
+		size_t size = strcspn(text, " ");
+
+		if (size > 0 && !read_pair(text, size, faults))
+			return E_MALFORMED;
+		text += size + (text[size] == ' ');
+	}
+	return 0;
+}
 
 int switch_faults_read(const char *text, struct switch_faults *ret, char wrong[64])
 {

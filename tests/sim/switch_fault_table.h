@@ -32,6 +32,12 @@ struct switch_faults {
 	bool portlist_short;   /* PortLists without the zeros at their end */
 	bool portlist_strict;  /* a SET of another length is refused */
 	uint32_t portlist;     /* octets; 0: as many as the ports need */
+	bool in_order;         /* a SET is worked through as it stands, and each step must hold */
+	bool never_alone;      /* no port leaves its last VLAN */
+	bool pvid_member;      /* a PVID is one of the VLANs that the port is untagged in */
+	bool pvid_stays;       /* no port leaves the VLAN of its PVID */
+	bool fixed_frames;     /* frame types and filter are not writable */
+	uint32_t vid_max;      /* 0: 4094 */
 	uint32_t index_offset; /* added to the VID in the index of dot1qVlanStaticTable */
 	enum switch_pvid_manner pvid;
 	enum switch_time_mark time_mark;
@@ -52,5 +58,7 @@ struct switch_faults {
 /* The whole text; *ret is what it says, also when a word is wrong: then E_MALFORMED, and the word
  * is in `wrong`. "none" takes back what stands before it. */
 MUST_USE int switch_faults_read(const char *text, struct switch_faults *ret, char wrong[64]);
+/* More words on top of what is there. E_MALFORMED. */
+MUST_USE int switch_faults_add(const char *text, struct switch_faults *faults);
 /* What there is, a line each. */
 void switch_faults_help(FILE *out);

@@ -181,8 +181,31 @@ static enum switch_error apply_forbidden(struct target *t, const struct switch_c
 	return SWITCH_OK;
 }
 
+static void leave_vlan(struct target *t, uint16_t vid);
+
+/* Untagged in one VLAN, or in none: then its PVID is 1, which it need not be in. */
+static void follow_untagged(struct target *t, const struct switch_portlist *ports)
+{
+	for (size_t i = 0; i < t->model->port_count; i++) {
+		struct switch_port *port = &t->model->ports[i];
+		bool was = switch_portlist_has(&t->vlan->untagged, port->number);
+		bool is = switch_portlist_has(ports, port->number);
+
+		t->port = port;
+		if (is && !was) {
+			leave_vlan(t, port->pvid);
+			port->pvid = t->vlan->vid;
+		} else if (was && !is && port->pvid == t->vlan->vid) {
+			port->pvid = 1;
+		}
+	}
+	t->port = NULL;
+}
+
 static enum switch_error apply_untagged(struct target *t, const struct switch_change *change)
 {
+	if (t->manner == SWITCH_PVID_IS_UNTAGGED)
+		follow_untagged(t, &change->ports);
 	t->vlan->untagged = change->ports;
 	return SWITCH_OK;
 }
@@ -289,6 +312,47 @@ enum switch_error switch_model_apply(struct switch_model *model, const struct sw
 	if (error == SWITCH_OK && t.vlan)
 		t.vlan->changed = now;
 	return error;
+}
+
+static bool is_in(const struct switch_model *model, uint32_t vid, uint32_t number, bool untagged)
+{
+	const struct switch_vlan *vlan = switch_model_vlan(model, vid);
+
+	return vlan && switch_portlist_has(untagged ? &vlan->untagged : &vlan->egress, number);
+}
+
+static bool is_in_any(const struct switch_model *model, uint32_t number)
+{
+	for (size_t i = 0; i < model->vlan_count; i++) {
+		if (switch_portlist_has(&model->vlans[i].egress, number))
+			return true;
+	}
+	return false;
+}
+
+/* What was not so before cannot be lost: a port that nobody has set yet is in no VLAN. */
+enum switch_error switch_model_allows(const struct switch_model *before,
+				      const struct switch_model *after,
+				      const struct switch_insists *insists)
+{
+	for (size_t i = 0; i < after->port_count; i++) {
+		const struct switch_port *now = &after->ports[i];
+		const struct switch_port *was = switch_model_port(before, now->number);
+
+		if (!was)
+			continue;
+		if (insists->never_alone && is_in_any(before, now->number) &&
+		    !is_in_any(after, now->number))
+			return SWITCH_INCONSISTENT_VALUE;
+		if (insists->pvid_member && now->pvid != was->pvid &&
+		    !is_in(after, now->pvid, now->number, true))
+			return SWITCH_INCONSISTENT_VALUE;
+		if (insists->pvid_stays && now->pvid == was->pvid &&
+		    is_in(before, was->pvid, now->number, false) &&
+		    !is_in(after, now->pvid, now->number, false))
+			return SWITCH_INCONSISTENT_VALUE;
+	}
+	return SWITCH_OK;
 }
 
 enum switch_error switch_model_check(const struct switch_model *model)

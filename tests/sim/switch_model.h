@@ -66,8 +66,14 @@ struct switch_model {
 };
 
 /* How dot1qPvid and the untagged membership hang together: as the standard says, not at all; or the
- * port leaves its old VLAN; or it stays in the old one as a tagged member (ProCurve). */
-enum switch_pvid_manner { SWITCH_PVID_ALONE, SWITCH_PVID_MOVES, SWITCH_PVID_LEAVES_TAGGED };
+ * port leaves its old VLAN; or it stays in the old one as a tagged member; or, beside that,
+ * the untagged VLAN is the PVID, however it was set, and there is one (ProCurve). */
+enum switch_pvid_manner {
+	SWITCH_PVID_ALONE,
+	SWITCH_PVID_MOVES,
+	SWITCH_PVID_LEAVES_TAGGED,
+	SWITCH_PVID_IS_UNTAGGED
+};
 
 /* What a SET can do, one per varbind. */
 enum switch_verb {
@@ -117,6 +123,14 @@ MUST_USE int switch_model_add_port(struct switch_model *model, uint32_t number,
 /* One varbind. `now` becomes the VLAN's time of change. */
 enum switch_error switch_model_apply(struct switch_model *model, const struct switch_change *change,
 				     enum switch_pvid_manner manner, uint32_t now);
+/* What a switch may insist on beside the standard; true words of struct switch_faults. */
+struct switch_insists {
+	bool never_alone, pvid_member, pvid_stays;
+};
+/* Does it let the model go from `before` to `after`? */
+enum switch_error switch_model_allows(const struct switch_model *before,
+				      const struct switch_model *after,
+				      const struct switch_insists *insists);
 /* What must hold when all varbinds of a SET are in: untagged members are members, a PVID exists. */
 enum switch_error switch_model_check(const struct switch_model *model);
 

@@ -112,8 +112,24 @@ static void procurve_enters_before_it_leaves(void **state)
 	(void)state;
 	make_world(&world, &snmp_dialect_procurve);
 	(void)plan(&world, &edit, 1);
-	expect_plan(&world, "4.3.1.2.10=0100 4.3.1.4.10=0100 4.3.1.4.1=fe00 4.3.1.2.1=fe00 "
-			    "4.5.1.1.8=10");
+	/* Its PVID goes over while it is in both: agents refuse one of a VLAN that the port is not
+	 * in, and to leave the one of its PVID. */
+	expect_plan(&world, "4.3.1.2.10=0100 4.3.1.4.10=0100 4.5.1.1.8=10 4.3.1.4.1=fe00 "
+			    "4.3.1.2.1=fe00");
+}
+
+/* It is in VLAN 20 already, with a tag: without one before its PVID is 20. */
+static void untagged_comes_before_the_pvid(void **state)
+{
+	CLEANUP(world_done) struct world world;
+	struct switch_edit edits[] = {port_edit("p1", true, 10, "20"),
+				      port_edit("p1", false, 20, "")};
+
+	(void)state;
+	make_world(&world, &snmp_dialect_comware);
+	assert_int_equal(plan(&world, &edits[0], 1), 1);
+	assert_int_equal(plan(&world, &edits[1], 1), 1);
+	expect_plan(&world, "4.3.1.4.20=0100 4.5.1.1.8=20 4.3.1.4.10=0000 4.3.1.2.10=0000");
 }
 
 /* CCI-MOC/hil#687: what was on the port before is gone after, named in the edit or not. */
@@ -316,6 +332,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_access_port_leaves_before_it_enters),
 		cmocka_unit_test(procurve_enters_before_it_leaves),
+		cmocka_unit_test(untagged_comes_before_the_pvid),
 		cmocka_unit_test(a_trunk_is_set_and_not_added_to),
 		cmocka_unit_test(several_ports_share_a_set),
 		cmocka_unit_test(frame_types_that_cannot_be_written_are_left),

@@ -49,7 +49,8 @@ enum { SNMP_SAVE_SETS = 4 };
 struct snmp_save_end {
 	struct snmp_oid state;  /* INTEGER in the same row, read until it is `good` or more */
 	int32_t good;           /* more is a failure, less is under way */
-	struct snmp_oid status; /* RowStatus, destroyed at the end */
+	struct snmp_oid status; /* RowStatus, destroyed at the end; without a state, before the next
+				 * one: rows stay, and there are few */
 };
 
 struct snmp_dialect {

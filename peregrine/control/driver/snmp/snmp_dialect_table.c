@@ -29,7 +29,8 @@ const struct snmp_dialect snmp_dialect_procurve = {
 		  .value = 2}},
 };
 
-/* hh3cCfgOperateType running2Startup(1) and hh3cCfgOperateRowStatus createAndGo(4) in a free row.
+/* Untagged in the new VLAN first: a PVID is one of these.
+ * hh3cCfgOperateType running2Startup(1) and hh3cCfgOperateRowStatus createAndGo(4) in a free row.
  */
 const struct snmp_dialect snmp_dialect_comware = {
 	.name = "comware",
@@ -41,6 +42,7 @@ const struct snmp_dialect snmp_dialect_comware = {
 		 {.name = OID(1, 3, 6, 1, 4, 1, 25506, 2, 4, 1, 2, 4, 1, 9),
 		  .value = 4,
 		  .row = true}},
+	.save_end = {.status = OID(1, 3, 6, 1, 4, 1, 25506, 2, 4, 1, 2, 4, 1, 9)},
 };
 
 /* agentPortSwitchportMode decides what counts: access and native VLAN have columns of their own. */

@@ -69,7 +69,8 @@ static void of_lists(const struct fact_bridge_port *bridge, bool fixed, const st
 	if (vlan_set_has(&lists->untagged, pvid))
 		ret->native = tagged_only ? 0 : pvid;
 	else if (tagged_only ||
-		 (vlan_set_is_empty(&lists->untagged) && bridge->ingress == FILTER_ON))
+		 (vlan_set_is_empty(&lists->untagged) && bridge->ingress == FILTER_ON &&
+		  !vlan_set_has(&lists->tagged, pvid)))
 		ret->native = 0; /* untagged frames go nowhere */
 	else
 		ret->native = pvid; /* what comes in untagged is of it, whatever goes out */

@@ -54,6 +54,7 @@ static bool has_vlan(const struct snmp_facts *facts, unsigned id)
 struct touched {
 	bool gains, loses;     /* some port of its egress */
 	bool egress, untagged; /* the list differs from what was read */
+	bool joins;            /* some port becomes untagged in it */
 	bool trunk;
 };
 
@@ -167,7 +168,10 @@ static void apply_lists(struct snmp_facts *facts, struct port_run *run,
 			touched->gains |= member;
 			touched->loses |= !member;
 		}
-		touched->untagged |= set_bit(facts, &row->untagged, base_port, native);
+		if (set_bit(facts, &row->untagged, base_port, native)) {
+			touched->untagged = true;
+			touched->joins |= native;
+		}
 	}
 }
 
@@ -178,8 +182,9 @@ static void put_lists(const struct snmp_facts *facts, const struct port_run *run
 		const struct fact_vlan *row = fact_at(facts, FACT_VLANS, i);
 		const struct touched *touched = &run->rows[fact_vlan_id(facts->dialect, row)];
 
-		/* A list of which only the untagged bits change goes with those that lose. */
-		if (touched->gains == losing)
+		/* A list of which only the untagged bits change goes with those that lose, but for
+		 * agents that want it before the PVID. */
+		if ((touched->gains || (facts->dialect->add_first && touched->joins)) == losing)
 			continue;
 		/* Untagged is a part of egress at every moment. */
 		if (losing && touched->untagged)
@@ -261,9 +266,14 @@ static void put_run(const struct snmp_facts *facts, const struct port_run *run,
 	for (size_t i = 0; i < run->count; i++)
 		put_mode(facts, run->ports[i], run->edits[i], plan);
 	put_lists(facts, run, !add_first, plan);
-	put_lists(facts, run, add_first, plan);
+	if (!add_first)
+		put_lists(facts, run, false, plan);
+	/* A PVID is of a VLAN that the port is in by then, and the one before is let go of after.
+	 */
 	for (size_t i = 0; i < run->count; i++)
 		put_port(facts, run->ports[i], run->edits[i], plan);
+	if (add_first)
+		put_lists(facts, run, true, plan);
 	plan->frames = plan->count;
 	for (size_t i = 0; i < run->count; i++)
 		put_frames(facts, run->ports[i], run->edits[i], plan);

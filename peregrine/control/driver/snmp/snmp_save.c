@@ -13,6 +13,7 @@ LEAKS_LEFT_TO_SANITIZER
 
 enum { SAVE_TIMEOUT_MS = 20000, LOOK_MS = 250 }; /* flash is slow */
 enum { ROW_DESTROY = 6 };
+enum { OWN_ROW = 1961, FIRST_ROW = 1000 }; /* rows of others are named by small numbers */
 
 struct snmp_saving {
 	struct snmp_switch *one;
@@ -117,8 +118,32 @@ static int ask_set(struct snmp_saving *saving)
 	return snmp_peer_ask(saving->one->peer, &ask, on_set, saving);
 }
 
+/* Destroying a row that is not there is no error (RFC 2579), and what else is wrong the next SET
+ * will say. */
+static void on_cleared(void *context, struct snmp_answer *answer)
+{
+	struct snmp_saving *saving = context;
+
+	if (answer->rc)
+		snmp_switch_fail(saving->one, answer->rc, "saving", "");
+	else if (ask_set(saving))
+		snmp_switch_fail(saving->one, -ENOMEM, "saving", "");
+}
+
+static int clear_up(struct snmp_saving *saving)
+{
+	struct snmp_binding status = {
+		snmp_oid_with(&saving->one->dialect->save_end.status, saving->row),
+		{.type = SNMP_INTEGER, .number = ROW_DESTROY},
+	};
+	struct snmp_ask ask = {.kind = SNMP_SET, .bindings = &status, .count = 1};
+
+	return snmp_peer_ask(saving->one->peer, &ask, on_cleared, saving);
+}
+
 int snmp_save_start(struct snmp_switch *one)
 {
+	const struct snmp_save_end *end = &one->dialect->save_end;
 	struct snmp_saving *saving;
 	int rc;
 
@@ -131,10 +156,12 @@ int snmp_save_start(struct snmp_switch *one)
 		return -ENOMEM;
 	saving->one = one;
 	saving->sets = one->dialect->save;
-	/* A row that is free: rows of others are named by small numbers. */
-	saving->row = 1000U + (uint32_t)(clock_monotonic_ms() / 1000 % 60000);
+	saving->row = end->state.count ? FIRST_ROW + (uint32_t)(clock_monotonic_ms() / 1000 % 60000)
+				       : OWN_ROW;
 	rc = loop_timer_new(one->loop, look, saving, &saving->timer);
-	if (!rc)
+	if (!rc && end->status.count && !end->state.count)
+		rc = clear_up(saving);
+	else if (!rc)
 		rc = ask_set(saving);
 	if (rc) {
 		snmp_save_cancel(saving);
