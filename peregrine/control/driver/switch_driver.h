@@ -120,13 +120,13 @@ struct switch_vlan {
 };
 
 struct switch_identity {
-	char object_id[64];    /* sysObjectID, numeric, ".1.3.6.1.4.1.9.1.1208" */
-	char text[256];        /* sysDescr */
-	char system[64];       /* sysName */
-	char chassis[64];      /* LLDP's own chassis id, as text */
-	char family[24];       /* row chosen */
-	char twin[64];         /* another switch that answers with its SNMPv3 engine id; "" = none */
-	uint64_t uptime_ms;    /* sysUpTime: went back = it rebooted */
+	char object_id[64]; /* sysObjectID, numeric, ".1.3.6.1.4.1.9.1.1208" */
+	char text[256];     /* sysDescr */
+	char system[64];    /* sysName */
+	char chassis[64];   /* LLDP's own chassis id, as text */
+	char family[24];    /* row chosen */
+	char twin[64];      /* another switch that answers with its SNMPv3 engine id; "" = none */
+	uint64_t uptime_ms; /* sysUpTime: went back = it rebooted */
 	uint64_t vlan_changes; /* dot1qVlanNumDeletes and dot1qNumVlans mixed, or the family's own
 				  counter: differs = somebody changed something; 0 = it has none */
 	uint64_t neighbor_changes; /* lldpStatsRemTablesLastChangeTime and one: differs = LLDP saw a
