@@ -297,13 +297,17 @@ $$;
 revoke execute on function case_note(bigint, text, text, jsonb, text) from public;
 grant execute on function case_note(bigint, text, text, jsonb, text) to portald;
 
--- An answer of drill (openapi.yaml, DrillLevel), by what it says first: where, when, how much, who most.
+-- An answer of drill (openapi.yaml, DrillLevel), by what it says first: where, when, how much, who most. The same question again within a minute, as a screen asks it
+-- every second, is the entry that is there.
 create function case_query(p_case bigint, p_answer jsonb, p_actor text)
 returns bigint language sql set search_path = haas, pg_temp as $$
-	select case_note(p_case, 'query', coalesce(nullif(p_answer ->> 'path', ''), 'all links'), jsonb_build_object('path', p_answer -> 'path', 'from', p_answer -> 'from',
+	select coalesce((select e.id from case_entry e where e.case_id = p_case and e.kind = 'query' and e.actor = p_actor and e.detail ->> 'path' = p_answer ->> 'path'
+		and greatest(clock_timestamp() - e.at, greatest((e.detail ->> 'from')::timestamptz - (p_answer ->> 'from')::timestamptz, (p_answer ->> 'from')::timestamptz - (e.detail ->> 'from')::timestamptz),
+			     greatest((e.detail ->> 'to')::timestamptz - (p_answer ->> 'to')::timestamptz, (p_answer ->> 'to')::timestamptz - (e.detail ->> 'to')::timestamptz)) < interval '1 minute'
+		and e.id = (select max(l.id) from case_entry l where l.case_id = p_case)), case_note(p_case, 'query', coalesce(nullif(p_answer ->> 'path', ''), 'all links'), jsonb_build_object('path', p_answer -> 'path', 'from', p_answer -> 'from',
 		'to', p_answer -> 'to', 'bytes', p_answer #> '{total,bytes}', 'bits_per_second', p_answer #> '{total,bits_per_second}', 'rows',
 		(select coalesce(jsonb_agg(jsonb_build_object('name', r -> 'name', 'path', r -> 'path', 'share', r -> 'share', 'bits_per_second', r -> 'bits_per_second') order by n), '[]')
-		 from jsonb_array_elements(p_answer -> 'rows') with ordinality x (r, n) where n <= 3)), p_actor)
+		 from jsonb_array_elements(p_answer -> 'rows') with ordinality x (r, n) where n <= 3)), p_actor))
 $$;
 grant execute on function case_query(bigint, jsonb, text) to portald;
 
@@ -320,15 +324,16 @@ returns text immutable language sql as $$
 		|| to_char(greatest(p_at - p_from, interval '0'), 'MI:SS')
 $$;
 
--- One entry as a line. For a tenant (p_for is its name): what names another tenant ends there, and notes between operators are not there at all.
+-- One entry as a line. For a tenant (p_for is its name): what names another tenant ends there, how much was seen is told of its own traffic only, and notes between
+-- operators are not there at all.
 create function case_line(p_opened timestamptz, e case_entry, p_public boolean, p_for text)
 returns text immutable language sql set search_path = haas, pg_temp as $$
 	with p as (select e.detail ->> 'path' as path, coalesce(substring(e.detail ->> 'path' from '(?:^|/)tenant:([^/]*)'), p_for) as of_tenant),
 	q as (select case when p_public and of_tenant <> p_for then regexp_replace(path, '(^|/)tenant:.*$', '\1(another tenant)') else path end as path,
 		     p_public and (of_tenant <> p_for or path !~ '(^|/)tenant:') as hidden from p)
 	select format('- %s %s: %s', case_clock(p_opened, e.at), e.kind,
-		case when e.kind = 'query' then format('`drill %s`%s', coalesce(nullif(q.path, ''), '""'), ' ' || (e.detail ->> 'from') || ' to ' || (e.detail ->> 'to') || ', '
-			|| case_rate((e.detail ->> 'bits_per_second')::numeric)
+		case when e.kind = 'query' then format('`drill %s`%s', coalesce(nullif(q.path, ''), '""'), ' ' || (e.detail ->> 'from') || ' to ' || (e.detail ->> 'to')
+			|| case when q.hidden then '' else ', ' || case_rate((e.detail ->> 'bits_per_second')::numeric) end
 			|| coalesce((select ', most: ' || string_agg(format('%s %s %%', r ->> 'name', round((r ->> 'share')::numeric * 100, 1)), ', ' order by n)
 				     from jsonb_array_elements(e.detail -> 'rows') with ordinality x (r, n) where not q.hidden), ''))
 		else e.text end)

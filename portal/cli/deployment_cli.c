@@ -323,7 +323,7 @@ static const struct option_row create_options[] = {
 	{"--ssh-key", 0, OPTION_REPEAT, "FILE", "public keys for root; may be repeated"},
 	{"--user-data", 0, OPTION_VALUE, "FILE", "handed to the installed OS"},
 	{"--package", 0, OPTION_REPEAT, "NAME:VERSION",
-	 "installed by the OS at its first start; may be repeated"},
+	 "installed at the first start; may be repeated"},
 	{"--disk", 0, OPTION_VALUE, "DISK", "auto, a name or a serial (default auto)"},
 	{"--address", 0, OPTION_REPEAT, "MAC=ADDR/LEN[,GW]",
 	 "static address of a NIC (default DHCP)"},

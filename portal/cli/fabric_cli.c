@@ -1,4 +1,4 @@
-/* haasctl fabric, nic, link, alert: what is plugged in where, and what is wrong with it. */
+/* haasctl fabric, nic, link: what is plugged in where, and what is wrong with it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -342,52 +342,6 @@ static int nic_locate(void *context, const struct command_input *input)
 	return status;
 }
 
-/* --- alert --- */
-
-static int alert_list(void *context, const struct command_input *input)
-{
-	static const struct output_column columns[] = {
-		NUMBER("id"),       COLUMN("severity"),   COLUMN("subject"),
-		COLUMN("kind"),     COLUMN("raised_at"),  TITLED("acknowledged_by", "SEEN_BY"),
-		WIDE("message"),    WIDE("hint"),         WIDE("seen_at"),
-		WIDE("cleared_at"), WIDE("subject_kind"), WIDE("acknowledged_at"),
-	};
-	CLEANUP(text_done) struct text target = {0};
-
-	text_addf(&target, "/alerts?state=%s", command_option(input, "--all") ? "all" : "open");
-	haasctl_query(&target, input, "--kind", "kind");
-	haasctl_query(&target, input, "--subject", "subject");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
-}
-
-static int alert_show(void *context, const struct command_input *input)
-{
-	static const char *const order[] = {"id",      "kind", "severity",  "subject",
-					    "message", "hint", "raised_at", NULL};
-	static const struct output_column columns[] = {
-		COLUMN("id"), COLUMN("kind"), COLUMN("subject"), COLUMN("message"), COLUMN("hint")};
-	CLEANUP(text_done) struct text target = {0};
-
-	haasctl_path(&target, "/alerts/", input->words[0], "");
-	return listing_show(context, input, text_get(&target),
-			    &(struct show){order, COLUMNS(columns)});
-}
-
-static int alert_acknowledge(void *context, const struct command_input *input)
-{
-	struct tally tally = {0};
-
-	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
-		CLEANUP(text_done) struct text target = {0};
-
-		haasctl_path(&target, "/alerts/", input->words[i], "/acknowledge");
-		tally_add(&tally, haasctl_do(context, input,
-					     &(struct haasctl_call){.method = "POST",
-								    .target = text_get(&target)}));
-	}
-	return tally_status(&tally);
-}
-
 static const struct option_row fabric_options[] = {
 	{"--vlans", 0, OPTION_VALUE, "LOW-HIGH",
 	 "the VLANs that are ours: nothing else is touched"},
@@ -411,12 +365,6 @@ static const struct option_row nic_list_options[] = {
 static const struct option_row locate_options[] = {
 	{"--blink", 0, OPTION_VALUE, "TIME", "blink the LED of the port so long, where it can"},
 };
-static const struct option_row alert_options[] = {
-	{"--all", 0, OPTION_FLAG, NULL, "those that are over, too"},
-	{"--kind", 0, OPTION_VALUE, "KIND", "wiring.miscabled, or a pattern: wiring.*"},
-	{"--subject", 0, OPTION_VALUE, "SUBJECT", "of this switch, port (SWITCH:PORT) or node"},
-	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
-};
 
 static const struct command commands[] = {
 	{"fabric", "list", "", "fabrics and how many switches they have", NO_OPTIONS, 0, 0,
@@ -432,10 +380,5 @@ static const struct command commands[] = {
 	{"nic", "list", "", "where MACs are plugged in", OPTIONS(nic_list_options), 0, 0, nic_list},
 	{"nic", "locate", "NIC", "where a MAC, NODE or NODE:NIC is: switch, port, who says so",
 	 OPTIONS(locate_options), 1, 1, nic_locate},
-	{"alert", "list", "", "what a person should look at", OPTIONS(alert_options), 0, 0,
-	 alert_list},
-	{"alert", "show", "ALERT", "one of them, with what to do", NO_OPTIONS, 1, 1, alert_show},
-	{"alert", "ack", "ALERT...", "say that somebody looks after it", NO_OPTIONS, 1, 1000,
-	 alert_acknowledge},
 };
 const struct command_group fabric_group = {commands, COUNT_OF(commands)};

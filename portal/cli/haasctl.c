@@ -287,10 +287,11 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 		 const struct haasctl_call *call, struct haasctl_reply *ret)
 {
 	CLEANUP(text_done) struct text target = {0};
-	struct http_header headers[3];
+	struct http_header headers[4];
 	size_t header_count = 0;
 	const char *tenant = command_option(input, "--as-tenant");
 	const char *key = command_option(input, "--idempotency-key");
+	const char *open_case = command_option(input, "--case");
 
 	if (!haasctl->client) {
 		int status = haasctl_connect(haasctl, input, &haasctl->client);
@@ -306,6 +307,10 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 	haasctl->key[0] = '\0';
 	if (tenant)
 		headers[header_count++] = (struct http_header){"X-Haas-Tenant", tenant};
+	if (!open_case)
+		open_case = getenv("HAAS_CASE");
+	if (open_case && open_case[0])
+		headers[header_count++] = (struct http_header){"X-Haas-Case", open_case};
 	if (call->if_match)
 		headers[header_count++] = (struct http_header){"If-Match", call->if_match};
 	if (strcmp(call->method, "POST") == 0) {

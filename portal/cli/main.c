@@ -19,6 +19,7 @@ static const struct option_row globals[] = {
 	{"--columns", 'c', OPTION_VALUE, "A,B", "only these columns, in this order"},
 	{"--color", 0, OPTION_VALUE, "auto|always|never", "default auto: on a terminal"},
 	{"--socket", 0, OPTION_VALUE, "PATH", "default HAAS_SOCKET, else " HAASCTL_DEFAULT_SOCKET},
+	{"--case", 0, OPTION_VALUE, "CASE", "default HAAS_CASE: keeps what drill is asked"},
 	{"--as-tenant", 0, OPTION_VALUE, "TENANT", "see and ask as this tenant would"},
 	{"--idempotency-key", 0, OPTION_VALUE, "KEY", "repeat a request without doing it twice"},
 };
@@ -34,6 +35,8 @@ static const struct completion_row completions[] = {
 	{"CIRCUIT", "circuit unknown -c id", false},
 	{"FABRIC", "fabric list -c name", false},
 	{"ALERT", "alert list -c id", false},
+	{"SILENCE", "alert silences -c id", false},
+	{"CASE", "case list -c id", false},
 	{"PDCI", "pdci list -c name", false},
 	{"NETWORK", "network list -c name", false},
 	{"VOLUME", "volume list -c name", false},
@@ -47,8 +50,9 @@ static const struct completion_row completions[] = {
 static const struct command_group *const groups[] = {
 	&node_group,  &bmc_group,    &node_network_group, &health_group, &deployment_group,
 	&pdci_group,  &volume_group, &network_group,      &image_group,  &image_sign_group,
-	&grant_group, &site_group,   &fabric_group,       &switch_group, &cable_group,
-	&drill_group, &record_group, &certificate_group,  &db_group};
+	&grant_group, &site_group,   &fabric_group,       &alert_group,  &switch_group,
+	&cable_group, &drill_group,  &case_group,         &record_group, &certificate_group,
+	&db_group};
 
 /* Did all of stdout arrive? A reader that left early (| head) is no error to talk about. */
 static int close_output(int status)

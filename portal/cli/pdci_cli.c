@@ -352,7 +352,7 @@ static const struct option_row create_options[] = {
 	{"--ssh-key", 0, OPTION_REPEAT, "FILE", "public keys for root; may be repeated"},
 	{"--user-data", 0, OPTION_VALUE, "FILE", "handed to the installed OS"},
 	{"--package", 0, OPTION_REPEAT, "NAME:VERSION",
-	 "installed by the OS at its first start; may be repeated"},
+	 "installed at the first start; may be repeated"},
 	{"--dry-run", 0, OPTION_FLAG, NULL, "only tell whether it could be had now"},
 	{"--watch", 'w', OPTION_FLAG, NULL, "watch it until it is ready"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},

@@ -93,7 +93,8 @@ static int check_tenant(struct exchange *exchange, struct problem *problem)
  * names nothing: 404. */
 static int check_path(struct exchange *exchange, struct problem *problem)
 {
-	static const char *const ids[] = {"deployment", "job", "certificate", "circuit", "alert"};
+	static const char *const ids[] = {"deployment", "job",     "certificate", "circuit",
+					  "alert",      "silence", "case"};
 	static const char *const names[] = {"node",   "tenant", "subnet", "image", "version",
 					    "switch", "rule",   "fabric", "pdci",  "network"};
 	const char *pattern = exchange->route->pattern;

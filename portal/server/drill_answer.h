@@ -32,6 +32,7 @@ struct drill {
 	char *tenants; /* PostgreSQL's array; owned */
 	char *live;    /* the collector's answer; NULL = none; owned */
 	char absent[120];
+	struct text body; /* of the answer, while it is written into a case */
 };
 
 /* `rows` as store_drill_levels has them. */

@@ -11,6 +11,7 @@
 #include "common/http/json_reader.h"
 #include "common/model/drill_path.h"
 
+#include "portal/server/alert_store.h"
 #include "portal/server/daemon_call.h"
 #include "portal/server/drill_answer.h"
 #include "portal/server/drill_store.h"
@@ -28,6 +29,7 @@ static void drill_free(void *data)
 		return;
 	free(drill->tenants);
 	free(drill->live);
+	text_done(&drill->body);
 	free(drill);
 }
 
@@ -69,15 +71,30 @@ static void answer_unknown(struct exchange *exchange, const char *kind, const ch
 	exchange_problem(exchange, 404, &problem);
 }
 
+static void answer_recorded(struct exchange *exchange, const PGresult *result)
+{
+	struct drill *drill = exchange->data;
+
+	(void)result;
+	exchange_answer(exchange, 200, text_get(&drill->body));
+}
+
+/* What is looked at for a case is in the case, or it is not told. */
 static void answer_level(struct exchange *exchange, const PGresult *result)
 {
-	CLEANUP(text_done) struct text body = {0};
+	struct drill *drill = exchange->data;
+	const char *number = exchange_arg(exchange, "?case");
 
 	if (!exchange->request)
 		return;
-	drill_answer(exchange->data, result, &body);
-	if (!body.failed) {
-		exchange_answer(exchange, 200, text_get(&body));
+	drill_answer(drill, result, &drill->body);
+	if (!drill->body.failed) {
+		const char *const params[] = {number, text_get(&drill->body), exchange->actor};
+
+		if (number)
+			exchange_query(exchange, &store_case_query, params, answer_recorded);
+		else
+			exchange_answer(exchange, 200, text_get(&drill->body));
 		return;
 	}
 	struct problem problem = {0};
@@ -324,6 +341,7 @@ static const struct query_row drill_query[] = {
 	{"at", QUERY_CLOCK, 0, NULL, NULL, false, NULL},
 	{"window", QUERY_WINDOW, 0, NULL, "5m", false, NULL},
 	{"limit", QUERY_LIMIT, 0, NULL, "100", false, NULL},
+	{"case", QUERY_ID, 0, NULL, NULL, false, "X-Haas-Case"},
 	{0},
 };
 

@@ -1,4 +1,4 @@
-/* /fabrics, how /switches are managed, /links, /locations, /wiring, /alerts: what is plugged in
+/* /fabrics, how /switches are managed, /links, /locations, /wiring: what is plugged in
  * where, and what is wrong with it. */
 #include <errno.h>
 #include <stdlib.h>
@@ -294,18 +294,6 @@ static void wiring_put(struct exchange *exchange)
 		       2);
 }
 
-static void alert_acknowledge(struct exchange *exchange)
-{
-	const char *id = exchange_arg(exchange, "{alert}");
-
-	exchange_write(exchange,
-		       (const struct exchange_step[]){
-			       {&store_alert_acknowledge, {id, exchange->actor}},
-			       {&store_alert_told, {id}},
-		       },
-		       2);
-}
-
 /* --- routes --- */
 
 static const struct query_row page_query[] = {QUERY_PAGE_TEXT, {0}};
@@ -336,14 +324,6 @@ static const struct query_row one_port_query[] = {
 	{"port", QUERY_TEXT, 63, NULL, NULL, true, NULL},
 	{0},
 };
-static const struct query_row alert_query[] = {
-	QUERY_PAGE_ID,
-	{"state", QUERY_WORD, 0, alert_state_words, "open", false, NULL},
-	{"kind", QUERY_GLOB, 63, NULL, NULL, false, NULL},
-	{"subject", QUERY_TEXT, 160, NULL, NULL, false, NULL},
-	{0},
-};
-
 /* clang-format off */
 const struct route fabric_routes[] = {
 	{HTTP_GET, "/api/v1/fabrics", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, page_query, &store_fabric_list, {"?limit", "?cursor"}},
@@ -367,10 +347,6 @@ const struct route fabric_routes[] = {
 	{HTTP_PUT, "/api/v1/wiring", ROLE_OPERATOR, BODY_JSON, 0, wiring_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/wiring", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, one_port_query,
 	 &store_wiring_delete, {"?switch", "?port", "@actor"}},
-	{HTTP_GET, "/api/v1/alerts", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, alert_query,
-	 &store_alert_list, {"?limit", "?cursor", "?state", "?kind", "?subject"}},
-	{HTTP_GET, "/api/v1/alerts/{alert}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_alert_get, {"{alert}"}},
-	{HTTP_POST, "/api/v1/alerts/{alert}/acknowledge", ROLE_OPERATOR, BODY_NONE, 0, alert_acknowledge, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };
 /* clang-format on */

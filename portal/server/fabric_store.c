@@ -1,5 +1,6 @@
 #include "portal/server/fabric_store.h"
 
+#include "portal/server/alert_text.h"
 #include "portal/server/fabric_text.h"
 #include "portal/server/store_text.h"
 
@@ -25,12 +26,6 @@
 #define WIRING_ITEM                                                                                                  \
 	"jsonb_build_object('switch', s.name, 'port', w.port, 'node', n.name, 'nic', w.nic, 'peer_switch', p.name, " \
 	"'peer_port', w.peer_port)"
-
-#define ALERT_ITEM                                                                                                \
-	"jsonb_build_object('id', a.id, 'kind', a.kind, 'severity', a.severity, 'subject_kind', a.subject_kind, " \
-	"'subject', a.subject, 'message', a.message, 'hint', coalesce(a.detail ->> 'hint', ''), 'raised_at', "    \
-	"a.raised_at, 'seen_at', a.seen_at, 'cleared_at', a.cleared_at, 'acknowledged_by', a.acknowledged_by, "   \
-	"'acknowledged_at', a.acknowledged_at)"
 
 #define ANSWER(status, body, from)                                                  \
 	STORE_ANSWER("select " status                                               \
@@ -151,20 +146,3 @@ const struct db_query store_wiring_told = {
 const struct db_query store_wiring_delete = {
 	"wiring_delete",
 	ANSWER("204", "null::jsonb", "from (select haas.wiring_delete($1, $2, $3) offset 0) r"), 3};
-
-/* --- alerts --- */
-
-const struct db_query store_alert_list = {
-	"alert_list",
-	STORE_PAGE(
-		"a.id", ALERT_ITEM,
-		"haas.alert a where ($2::bigint is null or a.id > $2::bigint) and ($3::text <> 'open' or a.cleared_at is null) "
-		"and ($4::text is null or a.kind like $4) and ($5::text is null or a.subject = $5)",
-		"a.id"),
-	5};
-const struct db_query store_alert_get = {
-	"alert_get", "select (" ALERT_ITEM ")::text from haas.alert a where a.id = $1::bigint", 1};
-const struct db_query store_alert_acknowledge = {
-	"alert_acknowledge", "select haas.alert_acknowledge($1::bigint, $2)", 2};
-const struct db_query store_alert_told = {
-	"alert_told", ANSWER("200", ALERT_ITEM, "from haas.alert a where a.id = $1::bigint"), 1};

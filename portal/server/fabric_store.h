@@ -1,4 +1,4 @@
-/* SQL of fabrics, how switches are managed, cables, places, the planned cabling and alerts. What
+/* SQL of fabrics, how switches are managed, cables, places and the planned cabling. What
  * writes calls the functions of 013_fabric, in two steps: the change, then the answer. */
 #pragma once
 
@@ -24,9 +24,3 @@ extern const struct db_query store_wiring_list;   /* $1 limit $2 cursor $3 switc
 extern const struct db_query store_wiring_put;    /* $1 rows $2 replace $3 dry_run $4 actor */
 extern const struct db_query store_wiring_told;   /* -> answer */
 extern const struct db_query store_wiring_delete; /* $1 switch $2 port $3 actor -> answer */
-
-/* $1 limit $2 cursor $3 open $4 kind (LIKE) $5 subject */
-extern const struct db_query store_alert_list;
-extern const struct db_query store_alert_get;         /* $1 id -> (body) */
-extern const struct db_query store_alert_acknowledge; /* $1 id $2 actor */
-extern const struct db_query store_alert_told;        /* $1 id -> answer */

@@ -82,6 +82,7 @@ extern const struct route image_routes[];
 extern const struct route address_routes[];
 extern const struct route cable_routes[];
 extern const struct route fabric_routes[];
+extern const struct route alert_routes[];
 extern const struct route pdci_routes[];
 extern const struct route network_routes[];
 extern const struct route volume_routes[];

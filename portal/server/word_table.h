@@ -27,6 +27,8 @@ extern const char *const snmp_auth_words[];
 extern const char *const snmp_priv_words[];
 extern const char *const link_state_words[];
 extern const char *const alert_state_words[];
+extern const char *const silence_state_words[]; /* cases are open in the same words */
+extern const char *const case_entry_words[];
 extern const char *const attachment_mode_words[];
 extern const char *const network_kind_words[];
 extern const char *const port_action_words[];

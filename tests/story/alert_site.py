@@ -1,10 +1,15 @@
-"""Sampled traffic as it is wanted: sFlow of one switch of the recorded fabric (flow_site), at any rate, for as long as the block lasts."""
+"""Sampled traffic as it is wanted: sFlow of one switch of the recorded fabric (flow_site), at any rate, for as long as the block lasts; and a site where it can fill an
+uplink."""
 import socket
 import struct
 import threading
 import time
 
-from flow_site import TRUTH
+from flow_site import TRUTH, Collector, fixture, wait
+
+LIMIT = 90        # seconds for what is waited for: a loaded machine may take its time
+SPEED = 80_000_000
+FULL, LITTLE = 120_000_000, 4_000_000
 
 RATE = 20         # one frame in so many
 FRAME = 1514
@@ -66,3 +71,45 @@ class Traffic:
     def __exit__(self, *_):
         self.stop.set()
         self.thread.join()
+
+
+def flow_of(port):
+    return next(f for f in TRUTH["flows"] if f["src_port"] == port)
+
+
+class Uplink:
+    """ql0:up0 of a site (CliSite): `quiet` traffic of two tenants, and the `fault`: one flow of t0 fills it."""
+    both = ["traffic.share ql0:up0", "traffic.utilisation ql0:up0"]
+
+    def __init__(self, site, clear_s):
+        fixture(site.sql)
+        site.sql(f"update port_observed set speed_bps = {SPEED} where name = 'up0' and switch_id = (select id from switch where name = 'ql0')")
+        self.site = site
+        self.collector = Collector(site.dir, f"host={site.pg_dir} dbname=haas user=peregrine_flowd")
+        with open(self.collector.conf, "a") as conf:
+            conf.write(f"alert_utilisation: {{ clear_s = {clear_s}; }};\nalert_share: {{ raise_s = 2; clear_s = {clear_s}; }};\n")
+        self.big = flow_of(40001)  # p0 to up0
+        small = next(f for f in TRUTH["flows"] if f["tenant"] == 2 and f["proto"] in ("tcp", "udp"))
+        ports = {p["port"]: p["ifindex"] for p in TRUTH["ports"] if p["switch"] == "ql0"}
+        self.quiet = [(self.big, ports["p0"], ports["up0"], LITTLE), (small, ports["p2"], ports["up0"], LITTLE)]
+        self.fault = [(self.big, ports["p0"], ports["up0"], FULL), self.quiet[1]]
+
+    def open(self):
+        return sorted(self.site.sql("select kind || ' ' || subject from alert where cleared_at is null").split("\n"))
+
+    def begin(self, traffic):
+        """Quiet traffic is counted, and nothing is told of it."""
+        traffic.flows = self.quiet
+        until("samples are counted", lambda: self.collector.metric("haas_flow_samples_total") > 20)
+        assert self.open() == [""], self.open()
+
+    def end(self):
+        """In a finally: what the log says, when something went wrong."""
+        if self.collector.process:
+            self.collector.process.kill()
+            print(self.collector.log.read_text()[-6000:])
+        assert "Sanitizer" not in self.collector.log.read_text(), self.collector.log.read_text()[-6000:]
+
+
+def until(what, condition):
+    return wait(LIMIT, what, condition)

@@ -75,8 +75,13 @@ select case_open('acme', (select min(id) from alert), 'my network is slow', 'use
 select case_open(null, null, 'something smells', 'user ann') as other \gset
 select case_note(:id, 'query', 'x', '{}', 'user ann') \g /dev/null
 select case_query(:id, '{"path":"link:leaf1:up0","from":"2026-01-01T10:40:00Z","to":"2026-01-01T10:42:00Z","total":{"bytes":10,"bits_per_second":9400000000},"rows":[{"name":"globex","path":"link:leaf1:up0/tenant:globex","share":0.8512,"bits_per_second":8},{"name":"acme","path":"p","share":0.1,"bits_per_second":1}]}', 'user ann') is not null as recorded;
-select case_query(:id, '{"path":"link:leaf1:up0/tenant:globex/vlan:101","from":"f","to":"t","total":{"bytes":10,"bits_per_second":800},"rows":[{"name":"n8 - n9","path":"p","share":1,"bits_per_second":8}]}', 'user ann') is not null as recorded;
-select case_query(:id, '{"path":"tenant:acme","from":"f","to":"t","total":{"bytes":10,"bits_per_second":12345},"rows":[{"name":"VLAN 100","path":"p","share":1,"bits_per_second":8}]}', 'user ann') is not null as recorded;
+select case_query(:id, '{"path":"link:leaf1:up0/tenant:globex/vlan:101","from":"2026-01-01T10:40:00Z","to":"2026-01-01T10:42:00Z","total":{"bytes":10,"bits_per_second":800},"rows":[{"name":"n8 - n9","path":"p","share":1,"bits_per_second":8}]}', 'user ann') is not null as recorded;
+select case_query(:id, '{"path":"tenant:acme","from":"2026-01-01T10:40:00Z","to":"2026-01-01T10:42:00Z","total":{"bytes":10,"bits_per_second":12345},"rows":[{"name":"VLAN 100","path":"p","share":1,"bits_per_second":8}]}', 'user ann') is not null as recorded;
+\echo the same question at once is one entry, at another time it is another
+select case_query(:id, '{"path":"tenant:acme","from":"2026-01-01T10:40:00Z","to":"2026-01-01T10:42:00Z","total":{"bytes":10,"bits_per_second":12345},"rows":[{"name":"VLAN 100","path":"p","share":1,"bits_per_second":8}]}', 'user ann') = (select max(id) from case_entry) as recorded;
+select count(*) from case_entry;
+select case_query(:id, '{"path":"tenant:acme","from":"2026-01-01T10:40:00Z","to":"2026-01-01T10:43:00Z","total":{"bytes":10,"bits_per_second":12345},"rows":[{"name":"VLAN 100","path":"p","share":1,"bits_per_second":8}]}', 'user ann') is not null as recorded;
+select count(*) from case_entry;
 select case_note(:id, 'note', 'globex again', '{}', 'user ann') is not null as noted;
 select case_note(:id, 'finding', 'the uplink of leaf1 is full', '{}', 'user ann') is not null as noted;
 select case_note(:id, 'closed', 'no', '{}', 'user ann');

@@ -1,0 +1,187 @@
+/* haasctl alert: what a person should look at, whose fault it may be, and what nobody wants to hear
+ * of for a while. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/json_text.h"
+
+#include "portal/cli/listing.h"
+
+static int alert_list(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		NUMBER("id"),           COLUMN("severity"),   COLUMN("subject"),
+		COLUMN("kind"),         COLUMN("raised_at"),  TITLED("acknowledged_by", "SEEN_BY"),
+		WIDE("message"),        WIDE("hint"),         WIDE("seen_at"),
+		WIDE("cleared_at"),     WIDE("subject_kind"), WIDE("acknowledged_at"),
+		WIDE("silenced_until"), WIDE("tenant"),
+	};
+	CLEANUP(text_done) struct text target = {0};
+	const char *state = command_option(input, "--all")        ? "all"
+			    : command_option(input, "--silenced") ? "silenced"
+								  : "open";
+
+	text_addf(&target, "/alerts?state=%s", state);
+	haasctl_query(&target, input, "--kind", "kind");
+	haasctl_query(&target, input, "--subject", "subject");
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+}
+
+static void print_suspects(const json_t *suspects)
+{
+	const json_t *suspect;
+	size_t i;
+
+	if (json_array_size(suspects) > 0)
+		printf("\nsuspects, the first one most:\n");
+	json_array_foreach(suspects, i, suspect)
+	{
+		printf("%3zu. %s %s (%" JSON_INTEGER_FORMAT ")\n     %s\n", i + 1,
+		       haasctl_word(suspect, "kind"), haasctl_word(suspect, "name"),
+		       json_integer_value(json_object_get(suspect, "score")),
+		       haasctl_word(suspect, "reasons"));
+		if (haasctl_word(suspect, "drill")[0])
+			printf("     haasctl drill %s\n", haasctl_word(suspect, "drill"));
+	}
+}
+
+/* Paths have no quotes and no blanks in them: what is odd is percent-encoded. */
+static int alert_show(void *context, const struct command_input *input)
+{
+	static const char *const order[] = {
+		"id",   "kind", "severity",  "subject", "message",    "value",  "peak",
+		"unit", "hint", "raised_at", "seen_at", "cleared_at", "tenant", "acknowledged_by",
+		NULL};
+	static const struct output_column columns[] = {
+		COLUMN("id"), COLUMN("kind"), COLUMN("subject"), COLUMN("message"), COLUMN("hint")};
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+
+	haasctl_path(&target, "/alerts/", input->words[0], "");
+	int status = haasctl_get(context, input, text_get(&target), &reply);
+	if (status != EXIT_OK || listing_json(input, reply.json))
+		return status;
+	CLEANUP(json_decrefp) json_t *alert = json_copy(reply.json);
+	bool people = listing_for_people(input) && !command_option(input, "--columns");
+
+	if (people) {
+		(void)json_object_del(alert, "suspects");
+		(void)json_object_del(alert, "drill");
+	}
+	status = listing_object(input, alert, &(struct show){order, COLUMNS(columns)});
+	if (people && haasctl_word(reply.json, "drill")[0])
+		printf("\nhaasctl drill %s\n", haasctl_word(reply.json, "drill"));
+	if (people)
+		print_suspects(json_object_get(reply.json, "suspects"));
+	return status;
+}
+
+static int alert_acknowledge(void *context, const struct command_input *input)
+{
+	struct tally tally = {0};
+
+	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
+		CLEANUP(text_done) struct text target = {0};
+
+		haasctl_path(&target, "/alerts/", input->words[i], "/acknowledge");
+		tally_add(&tally, haasctl_do(context, input,
+					     &(struct haasctl_call){.method = "POST",
+								    .target = text_get(&target)}));
+	}
+	return tally_status(&tally);
+}
+
+/* --- silences --- */
+
+static const struct output_column silence_columns[] = {
+	NUMBER("id"),    COLUMN("kind"),   COLUMN("subject"),  COLUMN("reason"), COLUMN("until"),
+	COLUMN("actor"), NUMBER("silent"), WIDE("created_at"), WIDE("ended_by"),
+};
+
+static int alert_silence(void *context, const struct command_input *input)
+{
+	static const char *const members[] = {"kind", "subject"};
+	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	const char *length = command_option(input, "--for");
+	int64_t seconds = length ? haasctl_duration_s(length) : 0;
+
+	if (!length)
+		return haasctl_usage("say how long: --for 2h");
+	if (seconds < 1)
+		return haasctl_usage("--for %s is no time like 90s, 30m, 2h, 3d", length);
+	if (!command_option(input, "--kind") && !command_option(input, "--subject"))
+		return haasctl_usage("say what: --kind, --subject, or both");
+	json_begin_object(&body, NULL);
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		char option[16];
+
+		(void)text_format(option, sizeof(option), "--%s", members[i]);
+		if (command_option(input, option))
+			json_string(&body, members[i], command_option(input, option));
+	}
+	json_string(&body, "reason", input->words[0]);
+	json_int(&body, "for_s", seconds);
+	json_end_object(&body);
+	int status = haasctl_post(context, input, "/silences", &body, &reply);
+	if (status != EXIT_OK || listing_json(input, reply.json))
+		return status;
+	CLEANUP(json_decrefp) json_t *rows = json_pack("[O]", reply.json);
+
+	return listing_rows(input, rows, COLUMNS(silence_columns));
+}
+
+static int alert_silences(void *context, const struct command_input *input)
+{
+	return listing_pages(context, input,
+			     command_option(input, "--all") ? "/silences?state=all" : "/silences",
+			     0, COLUMNS(silence_columns));
+}
+
+static int alert_unsilence(void *context, const struct command_input *input)
+{
+	struct tally tally = {0};
+
+	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
+		CLEANUP(text_done) struct text target = {0};
+
+		haasctl_path(&target, "/silences/", input->words[i], "");
+		tally_add(&tally, haasctl_do(context, input,
+					     &(struct haasctl_call){.method = "DELETE",
+								    .target = text_get(&target)}));
+	}
+	return tally_status(&tally);
+}
+
+static const struct option_row list_options[] = {
+	{"--all", 0, OPTION_FLAG, NULL, "those that are over or silenced, too"},
+	{"--silenced", 0, OPTION_FLAG, NULL, "those that are open and silenced"},
+	{"--kind", 0, OPTION_VALUE, "KIND", "wiring.miscabled, or a pattern: wiring.*"},
+	{"--subject", 0, OPTION_VALUE, "SUBJECT", "of this switch, port (SWITCH:PORT) or node"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+static const struct option_row silence_options[] = {
+	{"--for", 0, OPTION_VALUE, "TIME", "how long, 30m, 2h, 3d"},
+	{"--kind", 0, OPTION_VALUE, "KIND", "of kinds that begin so: traffic., wiring.missing"},
+	{"--subject", 0, OPTION_VALUE, "SUBJECT", "of subjects that begin so: leaf1:, leaf1:up0"},
+};
+static const struct option_row silences_options[] = {
+	{"--all", 0, OPTION_FLAG, NULL, "those that are over, too"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+
+static const struct command commands[] = {
+	{"alert", "list", "", "what a person should look at", OPTIONS(list_options), 0, 0,
+	 alert_list},
+	{"alert", "show", "ALERT", "one of them: what to do, and whose fault it may be", NO_OPTIONS,
+	 1, 1, alert_show},
+	{"alert", "ack", "ALERT...", "say that somebody looks after it", NO_OPTIONS, 1, 1000,
+	 alert_acknowledge},
+	{"alert", "silence", "REASON", "do not hear of some for a while", OPTIONS(silence_options),
+	 1, 1, alert_silence},
+	{"alert", "silences", "", "what is silenced, by whom, until when",
+	 OPTIONS(silences_options), 0, 0, alert_silences},
+	{"alert", "unsilence", "SILENCE...", "hear of them again", NO_OPTIONS, 1, 1000,
+	 alert_unsilence},
+};
+const struct command_group alert_group = {commands, COUNT_OF(commands)};

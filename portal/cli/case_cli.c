@@ -1,0 +1,209 @@
+/* haasctl case: a complaint, its clock, what was done and found, and the answer. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/json_text.h"
+
+#include "portal/cli/listing.h"
+
+static const struct output_column case_columns[] = {
+	NUMBER("id"),        COLUMN("state"),          COLUMN("tenant"),
+	COLUMN("opened_at"), TITLED("clock", "CLOCK"), COLUMN("text"),
+	WIDE("opened_by"),   WIDE("closed_at"),        WIDE_NUMBER("alert"),
+	WIDE("answer"),
+};
+
+/* "7:05" of seconds, hours where there are some. */
+static void clock_of(int64_t seconds, char ret[32])
+{
+	if (seconds < 0)
+		seconds = 0;
+	if (seconds >= 3600)
+		(void)text_format(ret, 32, "%" PRId64 ":%02" PRId64 ":%02" PRId64, seconds / 3600,
+				  seconds / 60 % 60, seconds % 60);
+	else
+		(void)text_format(ret, 32, "%" PRId64 ":%02" PRId64, seconds / 60, seconds % 60);
+}
+
+static void add_clock(json_t *row)
+{
+	char text[32];
+
+	clock_of(json_integer_value(json_object_get(row, "seconds")), text);
+	(void)json_object_set_new(row, "clock", json_pack("s", text));
+}
+
+static int case_list(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+
+	text_addf(&target, "/cases?state=%s", command_option(input, "--all") ? "all" : "open");
+	haasctl_query(&target, input, "--tenant", "tenant");
+	return listing_source_pages(
+		context, input,
+		&(struct listing_source){.target = text_get(&target), .prepare = add_clock},
+		COLUMNS(case_columns));
+}
+
+static int case_open(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	const char *alert = command_option(input, "--alert");
+	int64_t number = 0;
+
+	if (alert && haasctl_number("--alert", alert, &number) != EXIT_OK)
+		return EXIT_USAGE;
+	json_begin_object(&body, NULL);
+	if (command_option(input, "--tenant"))
+		json_string(&body, "tenant", command_option(input, "--tenant"));
+	if (alert)
+		json_int(&body, "alert", number);
+	json_string(&body, "text", input->words[0]);
+	json_end_object(&body);
+	int status = haasctl_post(context, input, "/cases", &body, &reply);
+	if (status != EXIT_OK || listing_json(input, reply.json))
+		return status;
+	number = json_integer_value(json_object_get(reply.json, "id"));
+	printf("case %" PRId64 "\n", number);
+	fprintf(stderr,
+		"its clock runs; what drill is asked goes into it after: export "
+		"HAAS_CASE=%" PRId64 "\n",
+		number);
+	return EXIT_OK;
+}
+
+static void print_entry(const json_t *entry)
+{
+	const json_t *detail = json_object_get(entry, "detail");
+	const json_t *row;
+	char clock[32];
+	size_t i;
+
+	clock_of(json_integer_value(json_object_get(entry, "seconds")), clock);
+	printf("+%-8s %-9s %s (%s)\n", clock, haasctl_word(entry, "kind"),
+	       haasctl_word(entry, "text"), haasctl_word(entry, "actor"));
+	if (strcmp(haasctl_word(entry, "kind"), "query") != 0)
+		return;
+	if (haasctl_word(detail, "from")[0])
+		printf("          %s to %s\n", haasctl_word(detail, "from"),
+		       haasctl_word(detail, "to"));
+	json_array_foreach(json_object_get(detail, "rows"), i, row) printf(
+		"          %5.1f %% %s\n", json_number_value(json_object_get(row, "share")) * 100,
+		haasctl_word(row, "name"));
+}
+
+static int case_show(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	const json_t *entry;
+	char clock[32];
+	size_t i;
+
+	haasctl_path(&target, "/cases/", input->words[0], "");
+	int status = haasctl_get(context, input, text_get(&target), &reply);
+	if (status != EXIT_OK || listing_json(input, reply.json))
+		return status;
+	if (!listing_for_people(input) || command_option(input, "--columns")) {
+		CLEANUP(json_decrefp) json_t *rows = json_pack("[O]", reply.json);
+
+		add_clock(reply.json);
+		return listing_rows(input, rows, COLUMNS(case_columns));
+	}
+	clock_of(json_integer_value(json_object_get(reply.json, "seconds")), clock);
+	printf("case %" JSON_INTEGER_FORMAT "%s%s is %s, %s after %s\n%s\n\n",
+	       json_integer_value(json_object_get(reply.json, "id")),
+	       haasctl_word(reply.json, "tenant")[0] ? " of " : "",
+	       haasctl_word(reply.json, "tenant"), haasctl_word(reply.json, "state"), clock,
+	       haasctl_word(reply.json, "opened_at"), haasctl_word(reply.json, "text"));
+	json_array_foreach(json_object_get(reply.json, "entries"), i, entry) print_entry(entry);
+	return EXIT_OK;
+}
+
+static int post(void *context, const struct command_input *input, const char *what,
+		struct text *body)
+{
+	CLEANUP(text_done) struct text target = {0};
+
+	haasctl_path(&target, "/cases/", input->words[0], what);
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){.method = "POST",
+						 .target = text_get(&target),
+						 .body = body ? text_get(body) : NULL});
+}
+
+static int case_note(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text body = {0};
+
+	json_begin_object(&body, NULL);
+	json_string(&body, "kind", command_option(input, "--finding") ? "finding" : "note");
+	json_string(&body, "text", input->words[1]);
+	json_end_object(&body);
+	return post(context, input, "/entries", &body);
+}
+
+static int case_close(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text body = {0};
+
+	json_begin_object(&body, NULL);
+	json_string(&body, "answer", input->words[1]);
+	json_bool(&body, "publish", command_option(input, "--publish") != NULL);
+	json_end_object(&body);
+	return post(context, input, "/close", &body);
+}
+
+static int case_publish(void *context, const struct command_input *input)
+{
+	return post(context, input, "/publish", NULL);
+}
+
+static int case_report(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+
+	haasctl_path(&target, "/cases/", input->words[0], "/report");
+	int status = haasctl_get(context, input, text_get(&target), &reply);
+	if (status != EXIT_OK || listing_json(input, reply.json))
+		return status;
+	printf("%s", haasctl_word(reply.json, "report"));
+	return EXIT_OK;
+}
+
+static const struct option_row open_options[] = {
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "who complains: he can read the answer"},
+	{"--alert", 0, OPTION_VALUE, "ALERT", "what it is about"},
+};
+static const struct option_row list_options[] = {
+	{"--all", 0, OPTION_FLAG, NULL, "those that were answered, too"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+static const struct option_row note_options[] = {
+	{"--finding", 0, OPTION_FLAG, NULL, "it is told to the tenant; a note is not"},
+};
+static const struct option_row close_options[] = {
+	{"--publish", 0, OPTION_FLAG, NULL, "the tenant can read the report from now on"},
+};
+
+static const struct command commands[] = {
+	{"case", "open", "TEXT", "a complaint comes in: its clock runs", OPTIONS(open_options), 1,
+	 1, case_open},
+	{"case", "list", "", "complaints that wait for an answer", OPTIONS(list_options), 0, 0,
+	 case_list},
+	{"case", "show", "CASE", "what was asked, done and found so far", NO_OPTIONS, 1, 1,
+	 case_show},
+	{"case", "note", "CASE TEXT", "write something into it", OPTIONS(note_options), 2, 2,
+	 case_note},
+	{"case", "close", "CASE ANSWER", "answer it: the clock stops", OPTIONS(close_options), 2, 2,
+	 case_close},
+	{"case", "publish", "CASE", "let the tenant read the report", NO_OPTIONS, 1, 1,
+	 case_publish},
+	{"case", "report", "CASE", "the answer with its timeline, as Markdown", NO_OPTIONS, 1, 1,
+	 case_report},
+};
+const struct command_group case_group = {commands, COUNT_OF(commands)};
