@@ -1,5 +1,8 @@
 #include "portal/server/drill_store.h"
 
+/* C promises 4095 bytes (C17 5.2.4.1), our compilers take a statement of any length. */
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+
 /* A bucket's place in time and in the fabric, whose it is. Parameters that are null fold away when
  * the statement is planned, so that an index on what is left is used. */
 #define IN_TIME \
@@ -65,6 +68,24 @@
 	" from p left join (select * from c order by bytes desc, k1, k2, " \
 	"k3, k4, k5, k6, k7 limit $4::int) c on true "                     \
 	"order by c.bytes desc, c.k1, c.k2, c.k3, c.k4, c.k5, c.k6, c.k7"
+/* Where all that is kept at a port has one end, that is the port's home: only pairs with it can be
+ * there. So a pair's bound widens at its own edge ports, not at those of all the tenant's nodes.
+ * `g` is what floors add up to at each home; where there is none (null) they are everybody's. */
+#define HOMES                                                                                       \
+	"kept as (select b.* from b join (select distinct switch_id, port from f) x using "         \
+	"(switch_id, port)), home as (select switch_id, port, min(e) as home from (select "         \
+	"switch_id, port, e, count(*) as pairs from kept, unnest(case when k1 = k2 then array[k1] " \
+	"else array[k1, k2] end) e group by 1, 2, 3) x join (select switch_id, port, count(*) as "  \
+	"pairs from kept group by 1, 2) y using (switch_id, port) where x.pairs = y.pairs "         \
+	"group by 1, 2 having count(*) = 1), g as (select home.home, sum(f.floor)::bigint as "      \
+	"floor from f left join home using (switch_id, port) group by 1), "
+#define FLOOR_AT(key)                                                                          \
+	"coalesce(((select jsonb_object_agg(g.home, g.floor) from g where g.home is not null)" \
+	" ->> " key ")::bigint, 0)"
+#define FLOOR_OF_PAIR                                                            \
+	"coalesce((select g.floor from g where g.home is null), 0) + " FLOOR_AT( \
+		"u.k1") " + case "                                               \
+			"when u.k1 <> u.k2 then " FLOOR_AT("u.k2") " else 0 end"
 /* What the counters of a port said, and of how many seconds: readings need not meet the buckets,
  * and a switch may have been silent. */
 #define EXACT                                                                                              \
@@ -169,8 +190,8 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 			 " group by t.vlan, t.network), " LIVE_ROWS CHILDREN("0")
 				 TOTAL_OF_CHILDREN ANSWER("null::bigint, null::numeric"),
 			 9},
-	/* A pair that is not there in a bucket may have had as much as the smallest that was kept.
-	 */
+	/* A pair that is not there in a bucket may have had as much as the smallest that was kept,
+	 * at each port where it may be. */
 	[DRILL_VLAN] =
 		{"drill_vlan",
 		 "with b as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, " END_A
@@ -179,26 +200,35 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 " group by 1, 2, 3, 4, 5, 6, 7), "
 		 "f as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, "
 		 "sum(t.floor)::bigint as floor from haas.traffic_share t where " WHERE_VLAN
-		 " group by 1, 2, 3, 4, 5), "
+		 " group by 1, 2, 3, 4, 5 having sum(t.floor) > 0), " HOMES
 		 "s as (select b.k1, b.k2, " NO_KEYS_AFTER_2 ", '' as network, " NO_EXACT
 		 ", sum(b.bytes)::bigint as bytes, "
 		 "sum(b.packets)::bigint as packets, sum(b.samples)::bigint as samples, sum(b.square) as square, "
 		 "(sum(b.missed) - coalesce(sum(f.floor), 0))::bigint as missed "
 		 "from b left join f using (at, switch_id, port, n, reason) group by b.k1, b.k2), " LIVE(
 			 "least(r.k1, r.k2)", "greatest(r.k1, r.k2)", "r.k7")
-			 CHILDREN("coalesce((select sum(floor) from f), 0)")
-				 TOTAL_OF("traffic_share", WHERE_VLAN, "0")
-					 ANSWER("null::bigint, null::numeric"),
+			 CHILDREN(FLOOR_OF_PAIR) TOTAL_OF("traffic_share", WHERE_VLAN, "0")
+				 ANSWER("null::bigint, null::numeric"),
 		 10},
+	/* A flow that is not there, likewise: as much as the smallest that was kept of its pair. */
 	[DRILL_PAIR] =
 		{"drill_pair",
-		 "with s as (select t.source as k1, t.source_port::text as k2, t.target as k3, "
-		 "t.target_port::text as k4, t.protocol::text as k5, t.ethertype::text as k6, " FORWARD
-		 "::text as k7, '' as network, " NO_EXACT ", " SUMS
+		 "with b as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason as r, "
+		 "t.source as k1, t.source_port::text as k2, t.target as k3, t.target_port::text as k4, "
+		 "t.protocol::text as k5, t.ethertype::text as k6, " FORWARD "::text as k7, " SUMS
 		 ", sum(t.missed)::bigint as missed from haas.traffic_flow t where " WHERE_PAIR
-		 " group by 1, 2, 3, 4, 5, 6, 7), " LIVE_ROWS CHILDREN("0")
-			 TOTAL_OF("traffic_pair", WHERE_PAIR, "t.missed")
-				 ANSWER("null::bigint, null::numeric"),
+		 " group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), "
+		 "f as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason as r, "
+		 "sum(t.floor)::bigint as floor from haas.traffic_pair t where " WHERE_PAIR
+		 " group by 1, 2, 3, 4, 5 having sum(t.floor) > 0), "
+		 "s as (select b.k1, b.k2, b.k3, b.k4, b.k5, b.k6, b.k7, '' as network, " NO_EXACT
+		 ", sum(b.bytes)::bigint as bytes, sum(b.packets)::bigint as packets, "
+		 "sum(b.samples)::bigint as samples, sum(b.square) as square, "
+		 "(sum(b.missed) - coalesce(sum(f.floor), 0))::bigint as missed "
+		 "from b left join f using (at, switch_id, port, n, r) group by 1, 2, 3, 4, 5, 6, 7), " LIVE_ROWS
+			 CHILDREN("coalesce((select sum(f.floor) from f), 0)")
+				 TOTAL_OF("traffic_pair", WHERE_PAIR, "t.missed")
+					 ANSWER("null::bigint, null::numeric"),
 		 12},
 	[DRILL_FLOW] =
 		{"drill_flow",

@@ -79,12 +79,15 @@ static void keys_lead_to_questions(void **state)
 		{"", "]", NULL},
 		{"", "+", "&window=10m&limit=100"},
 		{"", "-", "&window=2m&limit=100"},
-		{"", "- - -", "&window=1m&limit=100"},
+		{"", "- - -", "&window=30s&limit=100"},
+		{"", "- - - - - - - - -", "&window=1s&limit=100"},
 		{"", "+ + + + + + + + + +", "&window=30d&limit=100"},
 		{"", "t 0 9 : 3 0 enter", "&at=09:30&window=5m&limit=100"},
 		{"", "t 0 9 : 3 0 space 1 h enter", "&at=09:30&window=1h&limit=100"},
 		{"09:30", "t n o w space 1 h enter", "&window=1h&limit=100"},
-		{"", "t 0 9 : 3 0 space 5 s enter", NULL}, /* no such window */
+		{"", "t 0 9 : 3 0 space 5 s enter", "&at=09:30&window=5s&limit=100"},
+		{"", "t 0 9 : 3 0 space 0 s enter", NULL}, /* no such window */
+		{"", "t 0 9 : 3 0 space 3 1 d enter", NULL},
 		{"", "t 0 9 escape", NULL},
 		{"", "t enter", NULL},
 		{"09:30", "f", "&window=5m&limit=100"},

@@ -140,13 +140,13 @@ static enum drill_effect go_later(struct drill_view *view, int64_t now_ms)
 	return scroll(view, view->window_s, now_ms);
 }
 
-static const int64_t windows_s[] = {60,   120,   300,   600,   900,    1800,   3600,
-				    7200, 21600, 43200, 86400, 604800, 2592000};
+static const int64_t windows_s[] = {1,    5,    10,   30,    60,    120,   300,    600,    900,
+				    1800, 3600, 7200, 21600, 43200, 86400, 604800, 2592000};
 
 static enum drill_effect set_window(struct drill_view *view, int64_t window_s)
 {
 	if (window_s == view->window_s) {
-		drill_view_tell(view, "a window is one minute to thirty days long");
+		drill_view_tell(view, "a window is one second to thirty days long");
 		return EFFECT_NONE;
 	}
 	view->window_s = window_s;

@@ -4,7 +4,7 @@
 #include "portal/cli/drill/drill_view.h"
 #include "portal/cli/haasctl.h"
 
-#define WINDOW_LEAST_S 60
+#define WINDOW_LEAST_S 1
 #define WINDOW_MOST_S  2592000 /* 30 days */
 
 /* "10:42", "2026-11-22T10:42:00Z" or "now", then perhaps " 15m"; the server knows the calendar. */
@@ -19,8 +19,8 @@ static void take_time(struct drill_view *view)
 	typed[length] = '\0';
 	int64_t window_s = *window ? haasctl_duration_s(window) : view->window_s;
 
-	if (window_s < WINDOW_LEAST_S || window_s > WINDOW_MOST_S || window_s % 60 != 0) {
-		drill_view_tell(view, "%s is no window: 1m to 30d, as 10:42 15m", window);
+	if (window_s < WINDOW_LEAST_S || window_s > WINDOW_MOST_S) {
+		drill_view_tell(view, "%s is no window: 1s to 30d, as 10:42 15m", window);
 		return;
 	}
 	if (strcmp(typed, "now") == 0)
