@@ -38,6 +38,8 @@ static void on_db_state(void *context, bool connected)
 		reconcile_db_state(peregrined->reconcile, connected);
 	if (peregrined->beacons)
 		beacons_db_state(peregrined->beacons, connected);
+	if (peregrined->sampling)
+		sampling_db_state(peregrined->sampling, connected);
 }
 
 static void on_notify(void *context, const char *channel)
@@ -46,6 +48,8 @@ static void on_notify(void *context, const char *channel)
 
 	if (strcmp(channel, "fabric") == 0)
 		switches_wake(peregrined->switches);
+	if (peregrined->sampling && strcmp(channel, "fabric") == 0)
+		sampling_wake(peregrined->sampling);
 	if (strcmp(channel, "network") != 0)
 		discovery_wake(peregrined->discovery);
 	if (peregrined->reconcile && strcmp(channel, "inventory") != 0)
@@ -203,6 +207,9 @@ static int start_parts(struct peregrined *peregrined, struct problem *problem)
 	if (rc == 0)
 		rc = beacons_new(peregrined->loop, peregrined->db, peregrined->queue,
 				 &peregrined->beacons);
+	if (rc == 0)
+		rc = sampling_new(peregrined->loop, peregrined->db, peregrined->queue,
+				  &peregrined->sampling);
 	if (rc && !problem_is_set(problem))
 		(void)problem_set(problem, rc, "peregrined cannot start: %s", error_text(rc));
 	return rc;
@@ -249,6 +256,7 @@ void peregrined_reload(void *state)
 	switches_wake(peregrined->switches);
 	discovery_wake(peregrined->discovery);
 	reconcile_wake(peregrined->reconcile);
+	sampling_wake(peregrined->sampling);
 }
 
 /* The connection goes first: whoever waits for a row hears of it while all parts still stand. */
@@ -264,11 +272,14 @@ void peregrined_stop(void *state)
 		reconcile_db_state(peregrined->reconcile, false);
 	if (peregrined->beacons)
 		beacons_db_state(peregrined->beacons, false);
+	if (peregrined->sampling)
+		sampling_db_state(peregrined->sampling, false);
 	db_free(peregrined->db);
 	switches_free(peregrined->switches);
 	discovery_free(peregrined->discovery);
 	peregrined->discovery = NULL;
 	switch_queue_free(peregrined->queue);
+	sampling_free(peregrined->sampling);
 	beacons_free(peregrined->beacons);     /* it has heard of what it told to end */
 	reconcile_free(peregrined->reconcile); /* the queue has answered what it asked */
 	snmp_client_free(peregrined->snmp);

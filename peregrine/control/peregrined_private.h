@@ -11,6 +11,7 @@
 #include "peregrine/control/fabric/discovery.h"
 #include "peregrine/control/peregrined.h"
 #include "peregrine/control/reconcile/reconcile.h"
+#include "peregrine/control/sampling.h"
 #include "peregrine/control/switches.h"
 
 struct snmp_client;
@@ -31,6 +32,7 @@ struct peregrined {
 	struct discovery *discovery;
 	struct reconcile *reconcile;
 	struct beacons *beacons;
+	struct sampling *sampling;
 	char owner[128]; /* of the fabrics that it works on; a restart keeps it */
 	struct http_server *server;
 	struct waiting *waiting; /* requests whose answer a switch has to give */

@@ -259,6 +259,8 @@ static int start_parts(struct flowd *flowd, struct problem *problem)
 		rc = start_timers(flowd);
 	if (!rc)
 		rc = db_new(flowd->loop, &db, &flowd->db);
+	if (!rc)
+		rc = sampling_watch_new(flowd->loop, flowd->db, &flowd->sampling);
 	if (rc && !problem_is_set(problem))
 		(void)problem_set(problem, rc, "peregrine-flowd cannot start: %s", error_text(rc));
 	return rc;
@@ -327,6 +329,8 @@ void flowd_stop(void *state)
 	db_free(flowd->db);
 	flowd_alerts_free(flowd->alerts);
 	flowd->alerts = NULL;
+	sampling_watch_free(flowd->sampling);
+	flowd->sampling = NULL;
 	for (size_t i = 0; i < INLET_COUNT; i++)
 		receivers_stop(flowd->inlets[i].receivers);
 	if (flowd->inlets[INLET_SFLOW].receivers)

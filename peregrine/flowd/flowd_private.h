@@ -12,6 +12,7 @@
 #include "peregrine/flowd/flowd.h"
 #include "peregrine/flowd/flowd_alert.h"
 #include "peregrine/flowd/sample/receiver.h"
+#include "peregrine/flowd/sampling_watch.h"
 #include "peregrine/flowd/traffic_writer.h"
 
 /* What is known of one agent's datagrams, for an operator. */
@@ -51,6 +52,7 @@ struct flowd {
 	struct flowd_inlet inlets[INLET_COUNT];
 	struct rollup *rollup;
 	struct port_counters *counters;
+	struct sampling_watch *sampling;
 	struct http_server *server;
 	struct flowd_alerts *alerts;
 	uid_t portal_uid; /* who may ask for tenants' traffic, beside root and ourselves */

@@ -74,6 +74,8 @@ void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 	struct flowd *flowd = inlet->flowd;
 
 	note_sources(flowd, harvest, inlet == &flowd->inlets[INLET_SFLOW]);
+	if (flowd->sampling)
+		sampling_watch_note(flowd->sampling, harvest);
 	note_counters(flowd, harvest);
 	rollup_take(flowd->rollup, harvest);
 	flowd->totals.discards += harvest->discard_count;

@@ -17,6 +17,8 @@
 #include "common/base/problem.h"
 #include "common/net/vlan_set.h"
 
+#include "peregrine/control/driver/sampling_policy.h"
+
 /* --- who is asked ---------------------------------------------------- */
 
 enum snmp_auth { SNMP_AUTH_NONE, SNMP_AUTH_SHA, SNMP_AUTH_SHA256 };
@@ -156,7 +158,8 @@ struct switch_reading {
 	size_t neighbor_count;
 	struct switch_fdb_entry *fdb;
 	size_t fdb_count;
-	uint32_t requests; /* PDUs, commands or messages that it took */
+	struct sampling_found sampling; /* of SWITCH_SAMPLING */
+	uint32_t requests;              /* PDUs, commands or messages that it took */
 	uint32_t odd; /* rows that made no sense and were left out (MAC 0, broken indexes, ...) */
 	char odd_text[128]; /* the first of them, for an operator */
 };
@@ -198,6 +201,8 @@ enum switch_op {
 			*/
 	SWITCH_SAVE,   /* running configuration to the one it starts with */
 	SWITCH_LOCATE, /* port, seconds: blink its LED; E_UNSUPPORTED where the hardware cannot */
+	SWITCH_SAMPLING, /* sampling -> reading->sampling; E_UNSUPPORTED, E_CONFLICT when it is
+			    refused */
 	SWITCH_OP_COUNT
 };
 
@@ -207,13 +212,14 @@ struct switch_request {
 	const char *const *only_ports;   /* SWITCH_READ: NULL-ended, NULL = all */
 	const struct switch_edit *edits; /* SWITCH_CHANGE; borrowed until the call has ended */
 	size_t edit_count;
-	enum edit_result *results; /* of edit_count; the caller's, written as they come */
-	char port[64];             /* SWITCH_LOCATE */
-	uint16_t seconds;          /* SWITCH_LOCATE; 0 = off */
+	enum edit_result *results;       /* of edit_count; the caller's, written as they come */
+	char port[64];                   /* SWITCH_LOCATE */
+	uint16_t seconds;                /* SWITCH_LOCATE; 0 = off */
+	struct sampling_wanted sampling; /* SWITCH_SAMPLING */
 };
 
 /* A call has ended; from the loop, never from inside start(). rc 0: what *reading owns passes to
- * the callee (SWITCH_READ; else NULL). Both pointers are borrowed for the call. */
+ * the callee (SWITCH_READ, SWITCH_SAMPLING; else NULL). Both pointers are borrowed for the call. */
 typedef void (*switch_call_fn)(void *context, int rc, struct switch_reading *reading,
 			       const struct problem *problem);
 

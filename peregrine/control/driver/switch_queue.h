@@ -72,7 +72,8 @@ struct switch_answer {
 	 * E_NOT_FOUND    the switch is not (or no more) known */
 	int rc;
 	const struct problem *problem;   /* rc != 0 */
-	struct switch_reading *reading;  /* of a good SWITCH_READ; its contents may be moved out */
+	struct switch_reading *reading;  /* of a good SWITCH_READ or SWITCH_SAMPLING; its contents
+					    may be moved out */
 	const enum edit_result *results; /* of a SWITCH_CHANGE: edit_count of them, always */
 	size_t edit_count;
 	uint32_t waited_ms, took_ms;

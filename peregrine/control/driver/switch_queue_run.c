@@ -59,7 +59,10 @@ static void call_answer(struct call *call)
 	const struct switch_answer answer = {
 		.rc = call->rc,
 		.problem = call->rc ? &call->problem : NULL,
-		.reading = call->rc == 0 && call->request.op == SWITCH_READ ? &call->reading : NULL,
+		.reading = call->rc == 0 && (call->request.op == SWITCH_READ ||
+					     call->request.op == SWITCH_SAMPLING)
+				   ? &call->reading
+				   : NULL,
 		.results = call->results,
 		.edit_count = call->request.edit_count,
 		.waited_ms = (uint32_t)(started_ms - call->asked_ms),
@@ -206,7 +209,7 @@ static enum way_kind way_of(const struct line *line, enum switch_op op)
 {
 	bool one = strcmp(line->family->read_driver, line->family->write_driver) == 0;
 
-	return op == SWITCH_READ || one ? WAY_READ : WAY_WRITE;
+	return op == SWITCH_READ || op == SWITCH_SAMPLING || one ? WAY_READ : WAY_WRITE;
 }
 
 /* What waits behind a switch that was just found dead is told so now, not at its deadline. */

@@ -203,7 +203,7 @@ uint32_t source_book_exporter(struct source_book *book, uint16_t agent, uint32_t
 
 	if (!state)
 		return UINT32_MAX;
-	(void)sums_of(book, state);
+	sums_of(book, state)->exporter = true;
 	return state->sums - 1;
 }
 

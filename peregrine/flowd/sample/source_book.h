@@ -14,6 +14,7 @@
 struct source_sums {
 	uint16_t agent;
 	bool datagrams; /* of the agent's datagrams, not of a source: samples = datagrams */
+	bool exporter;  /* of NetFlow or IPFIX */
 	bool restarted; /* it began anew within this harvest: `pool` is from then on */
 	uint32_t sub_agent;
 	uint32_t source;    /* type << 24 | index */

@@ -193,11 +193,20 @@ static int start_locate(struct netconf_switch *one)
 	return 0;
 }
 
+static int start_sampling(struct netconf_switch *one)
+{
+	one->early_rc = problem_set(&one->early, E_UNSUPPORTED,
+				    "sampling of switch %s cannot be set up by NETCONF",
+				    one->endpoint.name);
+	problem_hint(&one->early, "set it up by hand, or give its family a driver that can");
+	loop_timer_arm(one->timer, 0);
+	return 0;
+}
+
 static int (*const starts[SWITCH_OP_COUNT])(struct netconf_switch *one) = {
-	[SWITCH_READ] = netconf_read_start,
-	[SWITCH_CHANGE] = netconf_change_start,
-	[SWITCH_SAVE] = netconf_save_start,
-	[SWITCH_LOCATE] = start_locate,
+	[SWITCH_READ] = netconf_read_start, [SWITCH_CHANGE] = netconf_change_start,
+	[SWITCH_SAVE] = netconf_save_start, [SWITCH_LOCATE] = start_locate,
+	[SWITCH_SAMPLING] = start_sampling,
 };
 
 static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,

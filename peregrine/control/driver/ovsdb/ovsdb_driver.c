@@ -180,6 +180,7 @@ static int (*const starts[SWITCH_OP_COUNT])(struct ovsdb_switch *one) = {
 	[SWITCH_CHANGE] = ovsdb_change_start,
 	[SWITCH_SAVE] = ovsdb_save_start,
 	[SWITCH_LOCATE] = start_locate,
+	[SWITCH_SAMPLING] = ovsdb_sampling_start,
 };
 
 static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,

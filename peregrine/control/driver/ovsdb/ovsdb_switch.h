@@ -33,6 +33,8 @@ struct ovsdb_switch {
 	/* SWITCH_CHANGE */
 	struct ovsdb_plan plan;
 	unsigned lost; /* connections, with a change under way */
+
+	bool sampling_sent; /* SWITCH_SAMPLING: it was changed, and is looked at again */
 };
 
 /* Sends one request of the call under way, in the family's time. */
@@ -50,3 +52,5 @@ void ovsdb_switch_fail(struct ovsdb_switch *one, const struct problem *problem);
 /* ovsdb_change.c */
 int ovsdb_change_start(struct ovsdb_switch *one);
 int ovsdb_save_start(struct ovsdb_switch *one);
+/* ovsdb_sampling.c */
+int ovsdb_sampling_start(struct ovsdb_switch *one);

@@ -13,6 +13,7 @@
 struct loop_timer;
 struct snmp_change;
 struct snmp_saving;
+struct snmp_sampling;
 
 struct snmp_switch {
 	struct switch_endpoint endpoint;
@@ -34,6 +35,7 @@ struct snmp_switch {
 	struct snmp_reader *reader;
 	struct snmp_change *change;
 	struct snmp_saving *saving;
+	struct snmp_sampling *sampling;
 
 	struct snmp_target_map map;
 	struct snmp_target targets[TARGET_LIMIT]; /* of the call: the only ports that are read */
@@ -76,3 +78,6 @@ void snmp_change_cancel(struct snmp_change *change);
 /* snmp_save.c: SWITCH_SAVE. */
 int snmp_save_start(struct snmp_switch *one);
 void snmp_save_cancel(struct snmp_saving *saving);
+/* snmp_sampling.c: SWITCH_SAMPLING by SFLOW-MIB. */
+int snmp_sampling_start(struct snmp_switch *one);
+void snmp_sampling_cancel(struct snmp_sampling *sampling);

@@ -1,0 +1,211 @@
+#include "peregrine/control/sampling.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define SUBJECT   "sampling"
+#define SOON_MS   200
+#define PERIOD_MS 60000
+#define CALL_MS   45000
+
+/* clang-format off */
+/* Those with a setting, and those that we once set up and that have none any more. */
+static const struct db_query wanted_query = {"sampling_wanted",
+	"select v.switch_id, v.switch, v.setting_id is not null and v.enabled, coalesce(v.collector, ''), coalesce(v.port, 0), coalesce(v.rate, 0), coalesce(v.header, 0),"
+	" coalesce(v.poll_s, 0), coalesce(v.version, 0), v.managed and (v.repair = 'repair' or v.version is distinct from v.state_version)"
+	" from haas.sampling_view v where v.setting_id is not null or v.state not in ('none', 'off', 'new') order by v.switch_id", 0};
+static const struct db_query found_query = {"sampling_found",
+	"select haas.sampling_found($1::bigint, $2, $3::bigint, $4::int, $5::bigint, $6::bigint, $7::jsonb)", 7};
+/* clang-format on */
+
+struct sampling {
+	struct loop *loop;
+	struct loop_timer *timer;
+	struct db *db;
+	struct switch_queue *queue;
+	bool connected, reading, again;
+	unsigned asking; /* switches that are looked at */
+};
+
+struct asking {
+	struct sampling *sampling;
+	int64_t switch_id, version;
+	char name[64];
+	struct sampling_wanted wanted;
+};
+
+void sampling_wake(struct sampling *sampling)
+{
+	if (sampling->reading || sampling->asking)
+		sampling->again = true;
+	else if (sampling->connected)
+		loop_timer_arm(sampling->timer, SOON_MS);
+}
+
+/* The round is over. */
+static void rest(struct sampling *sampling)
+{
+	if (sampling->reading || sampling->asking || !sampling->connected)
+		return;
+	loop_timer_arm(sampling->timer, sampling->again ? SOON_MS : PERIOD_MS);
+	sampling->again = false;
+}
+
+static void on_written(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct sampling *sampling = context;
+
+	(void)result;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	sampling->asking--;
+	rest(sampling);
+}
+
+static void problem_text(const struct problem *problem, const struct sampling_found *found,
+			 struct text *ret)
+{
+	json_begin_object(ret, NULL);
+	if (problem) {
+		json_string(ret, "code", error_word(problem->code));
+		json_string(ret, "message", problem->message);
+		json_string(ret, "detail", problem->detail);
+		json_string(ret, "hint", problem->hint);
+	} else {
+		json_string(ret, "message", "the switch does not show what was set");
+		json_string(ret, "detail", found->text);
+		json_string(ret, "hint", "");
+	}
+	json_end_object(ret);
+}
+
+static void on_looked(void *context, const struct switch_answer *answer)
+{
+	struct asking *asking = context;
+	struct sampling *sampling = asking->sampling;
+	const struct sampling_found none = {0};
+	const struct sampling_found *found = answer->reading ? &answer->reading->sampling : &none;
+	enum sampling_state state = sampling_judge(
+		&asking->wanted, answer->rc || answer->reading ? answer->rc : E_PROTOCOL, found);
+	bool good = state == SAMPLING_APPLIED || state == SAMPLING_OFF;
+	CLEANUP(text_done) struct text problem = {0};
+	char numbers[5][24];
+	const char *params[] = {numbers[0], sampling_state_words[state],
+				numbers[1], numbers[2],
+				numbers[3], numbers[4],
+				NULL};
+
+	if (!good) {
+		problem_text(answer->rc ? answer->problem : NULL, found, &problem);
+		params[6] = text_get(&problem);
+		log_info(SUBJECT, "switch %s: %s (%s)", asking->name, sampling_state_words[state],
+			 answer->rc ? answer->problem->message : found->text);
+	}
+	(void)text_format(numbers[0], sizeof(numbers[0]), "%" PRId64, asking->switch_id);
+	(void)text_format(numbers[1], sizeof(numbers[1]), "%" PRId64, asking->version);
+	(void)text_format(numbers[2], sizeof(numbers[2]), "%u", found->sources);
+	(void)text_format(numbers[3], sizeof(numbers[3]), "%u", found->rate_low);
+	(void)text_format(numbers[4], sizeof(numbers[4]), "%u", found->rate_high);
+	free(asking);
+	if (!sampling->connected ||
+	    db_submit(sampling->db, &found_query, params, on_written, sampling) != 0) {
+		sampling->asking--;
+		rest(sampling);
+	}
+}
+
+static void ask_one(struct sampling *sampling, const PGresult *rows, int row)
+{
+	struct switch_request request = {.op = SWITCH_SAMPLING};
+	const struct switch_ask ask = {.switch_id = db_int(rows, row, 0, 0),
+				       .request = &request,
+				       .priority = SWITCH_PRIORITY_POLL,
+				       .deadline_ms = CALL_MS};
+	struct asking *asking = calloc(1, sizeof(*asking));
+
+	if (!asking)
+		return;
+	*asking = (struct asking){.sampling = sampling,
+				  .switch_id = ask.switch_id,
+				  .version = db_int(rows, row, 8, 0)};
+	asking->wanted = (struct sampling_wanted){
+		.enabled = db_bool(rows, row, 2),
+		.change = db_bool(rows, row, 9),
+		.port = (uint16_t)db_int(rows, row, 4, 0),
+		.rate = (uint32_t)db_int(rows, row, 5, 0),
+		.header = (uint16_t)db_int(rows, row, 6, 0),
+		.poll_s = (uint16_t)db_int(rows, row, 7, 0),
+	};
+	(void)text_copy(asking->name, sizeof(asking->name), db_text(rows, row, 1, ""));
+	(void)text_copy(asking->wanted.collector, sizeof(asking->wanted.collector),
+			db_text(rows, row, 3, ""));
+	request.sampling = asking->wanted;
+	if (switch_queue_submit(sampling->queue, &ask, on_looked, asking, NULL) != 0)
+		free(asking);
+	else
+		sampling->asking++;
+}
+
+static void on_wanted(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct sampling *sampling = context;
+	int rows = rc ? 0 : PQntuples(result);
+
+	sampling->reading = false;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	for (int i = 0; i < rows; i++)
+		ask_one(sampling, result, i);
+	rest(sampling);
+}
+
+static void on_timer(void *context)
+{
+	struct sampling *sampling = context;
+
+	if (sampling->reading || sampling->asking || !sampling->connected)
+		return;
+	sampling->reading = db_submit(sampling->db, &wanted_query, NULL, on_wanted, sampling) == 0;
+	rest(sampling);
+}
+
+void sampling_db_state(struct sampling *sampling, bool connected)
+{
+	sampling->connected = connected;
+	if (connected)
+		sampling_wake(sampling);
+}
+
+int sampling_new(struct loop *loop, struct db *db, struct switch_queue *queue,
+		 struct sampling **ret)
+{
+	struct sampling *sampling = calloc(1, sizeof(*sampling));
+	int rc;
+
+	if (!sampling)
+		return -ENOMEM;
+	*sampling = (struct sampling){.loop = loop, .db = db, .queue = queue};
+	rc = loop_timer_new(loop, on_timer, sampling, &sampling->timer);
+	if (rc)
+		free(sampling);
+	else
+		*ret = sampling;
+	return rc;
+}
+
+void sampling_free(struct sampling *sampling)
+{
+	if (!sampling)
+		return;
+	loop_timer_free(sampling->timer);
+	free(sampling);
+}

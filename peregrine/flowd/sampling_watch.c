@@ -1,0 +1,146 @@
+#include "peregrine/flowd/sampling_watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+#include "common/io/log.h"
+
+#include "peregrine/flowd/backoff_policy.h"
+#include "peregrine/flowd/sample/agent_directory.h"
+
+#define SUBJECT   "sampling"
+#define PERIOD_MS 10000
+
+/* clang-format off */
+static const struct db_query set_query = {"sampling_set_rates",
+	"select switch_id, rate_low, rate_high from haas.sampling_state where state in ('applied', 'silent') and rate_high > 0", 0};
+static const struct db_query told_query = {"sampling_told", "select haas.sampling_told($1::jsonb)", 1};
+/* clang-format on */
+
+/* One agent since the last look. */
+struct window {
+	uint32_t told_low, told_high;
+	uint64_t pool, samples, missing;
+	enum backoff last; /* of the look before */
+};
+
+struct sampling_watch {
+	struct loop_timer *timer;
+	struct db *db;
+	bool reading;
+	struct window *windows; /* AGENT_LIMIT + 1 */
+};
+
+void sampling_watch_note(struct sampling_watch *watch, const struct harvest *harvest)
+{
+	for (size_t i = 0; i < harvest->source_count; i++) {
+		const struct source_sums *sums = &harvest->sources[i];
+		struct window *window = &watch->windows[sums->agent];
+
+		/* Exporters of records have rates of their own kind. */
+		if (sums->datagrams || !sums->rate || sums->exporter)
+			continue;
+		if (!window->told_high || sums->rate < window->told_low)
+			window->told_low = sums->rate;
+		if (sums->rate > window->told_high)
+			window->told_high = sums->rate;
+		if (sums->restarted)
+			continue;
+		window->pool += sums->pool;
+		window->samples += sums->samples;
+		window->missing += sums->missing;
+	}
+}
+
+static void say(struct window *window, int64_t switch_id, const struct backoff_facts *facts,
+		struct text *rows)
+{
+	enum backoff now = backoff_judge(facts);
+	/* One look may lie across a change. */
+	enum backoff verdict = now == window->last ? now : BACKOFF_NONE;
+
+	window->last = now;
+	json_begin_object(rows, NULL);
+	json_int(rows, "switch_id", switch_id);
+	json_int(rows, "rate", (int64_t)facts->told_high);
+	json_string(rows, "verdict", backoff_words[verdict]);
+	json_int(rows, "pool_rate", (int64_t)backoff_pool_rate(facts));
+	json_end_object(rows);
+}
+
+static void on_set(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct sampling_watch *watch = context;
+	int count = rc ? 0 : PQntuples(result);
+	CLEANUP(text_done) struct text rows = {0};
+	const char *params[1];
+	int told = 0;
+
+	watch->reading = false;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	json_begin_array(&rows, NULL);
+	for (int i = 0; i < count; i++) {
+		int64_t switch_id = db_int(result, i, 0, 0);
+		struct window *window = &watch->windows[(uint16_t)switch_id];
+		const struct backoff_facts facts = {
+			.wanted_low = (uint64_t)db_int(result, i, 1, 0),
+			.wanted_high = (uint64_t)db_int(result, i, 2, 0),
+			.told_low = window->told_low,
+			.told_high = window->told_high,
+			.pool = window->pool,
+			.samples = window->samples,
+			.missing = window->missing,
+		};
+
+		if (!facts.told_high)
+			continue;
+		say(window, switch_id, &facts, &rows);
+		told++;
+		*window = (struct window){.last = window->last};
+	}
+	json_end_array(&rows);
+	params[0] = text_get(&rows);
+	if (told && db_submit(watch->db, &told_query, params, NULL, NULL) != 0)
+		log_warn(SUBJECT, "what switches told was not written: no memory");
+}
+
+static void look(void *context)
+{
+	struct sampling_watch *watch = context;
+
+	loop_timer_arm(watch->timer, PERIOD_MS);
+	if (!watch->reading && db_connected(watch->db))
+		watch->reading = db_submit(watch->db, &set_query, NULL, on_set, watch) == 0;
+}
+
+int sampling_watch_new(struct loop *loop, struct db *db, struct sampling_watch **ret)
+{
+	struct sampling_watch *watch = calloc(1, sizeof(*watch));
+	int rc = -ENOMEM;
+
+	if (!watch)
+		return rc;
+	watch->db = db;
+	watch->windows = calloc(AGENT_LIMIT + 1, sizeof(*watch->windows));
+	if (watch->windows)
+		rc = loop_timer_new(loop, look, watch, &watch->timer);
+	if (rc) {
+		sampling_watch_free(watch);
+		return rc;
+	}
+	loop_timer_arm(watch->timer, PERIOD_MS);
+	*ret = watch;
+	return 0;
+}
+
+void sampling_watch_free(struct sampling_watch *watch)
+{
+	if (!watch)
+		return;
+	loop_timer_free(watch->timer);
+	free(watch->windows);
+	free(watch);
+}

@@ -1,0 +1,18 @@
+/* Watches whether switches sample as they were told: gathers what their datagrams say, compares it
+ * every ten seconds with what peregrined found set (sampling_state), and writes what was told and a
+ * verdict that held twice in a row (backoff_policy.h); the alert follows from that in the database.
+ */
+#pragma once
+
+#include "common/base/macros.h"
+#include "common/db/db.h"
+#include "common/io/loop.h"
+
+#include "peregrine/flowd/sample/harvest.h"
+
+struct sampling_watch;
+
+MUST_USE int sampling_watch_new(struct loop *loop, struct db *db, struct sampling_watch **ret);
+/* After db_free. NULL is fine. */
+void sampling_watch_free(struct sampling_watch *watch);
+void sampling_watch_note(struct sampling_watch *watch, const struct harvest *harvest);

@@ -1,0 +1,113 @@
+/* haasctl sampling: what switches send of their traffic to the collector. */
+#include <stdlib.h>
+
+#include "portal/cli/listing.h"
+
+static const struct output_column columns[] = {
+	COLUMN("switch"),
+	COLUMN("state"),
+	TITLED("setting.collector", "COLLECTOR"),
+	TITLED_NUMBER("setting.port", "PORT"),
+	TITLED_NUMBER("rate_low", "FROM"),
+	TITLED_NUMBER("rate_high", "TO"),
+	TITLED_NUMBER("told_rate", "TOLD"),
+	COLUMN("backoff"),
+	WIDE("fabric"),
+	TITLED_WIDE("setting.of", "SET_FOR"),
+	TITLED_WIDE("setting.rate", "RATE"),
+	TITLED_WIDE("setting.header", "HEADER"),
+	TITLED_WIDE("setting.poll_s", "POLL"),
+	WIDE_NUMBER("sources"),
+	WIDE("checked_at"),
+	TITLED_WIDE("problem.message", "PROBLEM"),
+};
+
+static int sampling_show(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+
+	text_add(&target, "/sampling");
+	haasctl_query(&target, input, "--fabric", "fabric");
+	haasctl_query(&target, input, "--switch", "switch");
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+}
+
+/* EXIT_OK or EXIT_USAGE. */
+static int setting_of(const struct command_input *input, json_t *body)
+{
+	static const char *const numbers[][2] = {
+		{"--port", "port"}, {"--rate", "rate"}, {"--header", "header"}};
+	const char *poll = command_option(input, "--poll");
+	int64_t seconds = poll ? haasctl_duration_s(poll) : 0;
+
+	if (poll && seconds < 1)
+		return haasctl_usage("--poll %s is no time like 20s, 1m", poll);
+	if (poll)
+		(void)json_object_set_new(body, "poll_s", json_integer(seconds));
+	if (command_option(input, "--collector"))
+		(void)json_object_set_new(body, "collector",
+					  json_pack("s", command_option(input, "--collector")));
+	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+		const char *value = command_option(input, numbers[i][0]);
+		char *end = NULL;
+		long long number = value ? strtoll(value, &end, 10) : 0;
+
+		if (!value)
+			continue;
+		if (end == value || *end)
+			return haasctl_usage("%s %s is no number", numbers[i][0], value);
+		(void)json_object_set_new(body, numbers[i][1], json_integer(number));
+	}
+	(void)json_object_set_new(body, "enabled", json_boolean(!command_option(input, "--off")));
+	return EXIT_OK;
+}
+
+static int sampling_set(void *context, const struct command_input *input)
+{
+	const char *fabric = command_option(input, "--fabric");
+	const char *name = command_option(input, "--switch");
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(json_decrefp) json_t *body = json_object();
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	CLEANUP(freep) char *text = NULL;
+	int status = setting_of(input, body);
+
+	if (status != EXIT_OK)
+		return status;
+	if (!fabric == !name)
+		return haasctl_usage("say --fabric FABRIC or --switch SWITCH");
+	haasctl_path(&target, fabric ? "/fabrics/" : "/switches/", fabric ? fabric : name,
+		     "/sampling");
+	text = json_dumps(body, JSON_COMPACT);
+	status = haasctl_call(
+		context, input,
+		&(struct haasctl_call){.method = "PUT", .target = text_get(&target), .body = text},
+		&reply);
+	if (status != EXIT_OK || listing_json(input, reply.json))
+		return status;
+	return listing_rows(input, json_object_get(reply.json, "items"), COLUMNS(columns));
+}
+
+static const struct option_row show_options[] = {
+	{"--fabric", 0, OPTION_VALUE, "FABRIC", "only of this fabric"},
+	{"--switch", 0, OPTION_VALUE, "SWITCH", "only this switch"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+static const struct option_row set_options[] = {
+	{"--fabric", 0, OPTION_VALUE, "FABRIC", "all switches of this fabric"},
+	{"--switch", 0, OPTION_VALUE, "SWITCH", "this switch, instead of what its fabric says"},
+	{"--collector", 0, OPTION_VALUE, "ADDRESS", "where peregrine-flowd listens"},
+	{"--port", 0, OPTION_VALUE, "PORT", "its UDP port (default 6343)"},
+	{"--rate", 0, OPTION_VALUE, "N", "1 frame in N; 0: by the speed of each port (default)"},
+	{"--header", 0, OPTION_VALUE, "BYTES", "of each frame (default 128)"},
+	{"--poll", 0, OPTION_VALUE, "TIME", "counters of ports each so often (default 20s)"},
+	{"--off", 0, OPTION_FLAG, NULL, "take off the switches what we set up there"},
+};
+
+static const struct command commands[] = {
+	{"sampling", "show", "", "how densely switches sample, as wanted, found and told",
+	 OPTIONS(show_options), 0, 0, sampling_show},
+	{"sampling", "set", "", "what switches shall send; the rest stays as it is",
+	 OPTIONS(set_options), 0, 0, sampling_set},
+};
+const struct command_group sampling_group = {commands, COUNT_OF(commands)};

@@ -1,0 +1,63 @@
+/* /sampling, and what the switches of a fabric, or one switch, shall send. */
+#include <stdlib.h>
+
+#include "portal/server/exchange.h"
+#include "portal/server/member_check.h"
+#include "portal/server/sampling_store.h"
+
+/* clang-format off */
+static const struct member_row setting_members[] = {
+	{"enabled",   MEMBER_BOOL, 0, 0,  0,        NULL},
+	{"collector", MEMBER_TEXT, 0, 1,  45,       NULL},
+	{"port",      MEMBER_INT,  0, 1,  65535,    NULL},
+	{"rate",      MEMBER_INT,  0, 0,  16777216, NULL},
+	{"header",    MEMBER_INT,  0, 64, 256,      NULL},
+	{"poll_s",    MEMBER_INT,  0, 1,  3600,     NULL},
+};
+/* clang-format on */
+
+static void set(struct exchange *exchange, const char *kind, const char *name)
+{
+	CLEANUP(freep) char *spec = NULL;
+	struct error_list errors = {0};
+
+	members_check(exchange->body, setting_members, COUNT_OF(setting_members), "", &errors);
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return;
+	}
+	spec = json_dumps(exchange->body, JSON_COMPACT);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&store_sampling_set, {kind, name, spec, exchange->actor}},
+			       {&store_sampling_now, {kind, name}},
+		       },
+		       2);
+}
+
+static void fabric_set(struct exchange *exchange)
+{
+	set(exchange, "fabric", exchange_arg(exchange, "{fabric}"));
+}
+
+static void switch_set(struct exchange *exchange)
+{
+	set(exchange, "switch", exchange_arg(exchange, "{switch}"));
+}
+
+static const struct query_row list_query[] = {
+	QUERY_PAGE_TEXT,
+	{"fabric", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{"switch", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{0},
+};
+
+/* clang-format off */
+const struct route sampling_routes[] = {
+	{HTTP_GET, "/api/v1/sampling", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, list_query, &store_sampling_list,
+	 {"?limit", "?cursor", "?fabric", "?switch"}},
+	{HTTP_PUT, "/api/v1/fabrics/{fabric}/sampling", ROLE_OPERATOR, BODY_JSON, 0, fabric_set, NULL, NULL, {NULL}},
+	{HTTP_PUT, "/api/v1/switches/{switch}/sampling", ROLE_OPERATOR, BODY_JSON, 0, switch_set, NULL, NULL, {NULL}},
+	{.pattern = NULL},
+};
+/* clang-format on */
