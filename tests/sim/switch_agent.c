@@ -484,6 +484,8 @@ static int read_options(struct agent *agent, int argc, char **argv)
 			if (!agent->likeness.like)
 				return usage(stderr, 2);
 			agent->device.manners = agent->likeness.like->words;
+			agent->device.like = agent->likeness.like;
+			agent->device.has_access = agent->likeness.like->mode_length > 0;
 			break;
 		case 'S':
 			if (!read_save(agent, optarg))

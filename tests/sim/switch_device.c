@@ -110,6 +110,12 @@ static int push_flows(struct switch_device *device)
 }
 
 /* What differs on Open vSwitch from the model was set by somebody else: it is the truth. */
+static void follow_mode(struct switch_device *device, const struct switch_port *port)
+{
+	device->access[port->number] =
+		switch_model_tagging(&device->running, port).mode == SWITCH_ACCESS;
+}
+
 static void import_plane(struct switch_device *device)
 {
 	uint32_t before = device->configurations;
@@ -126,6 +132,7 @@ static void import_plane(struct switch_device *device)
 			continue;
 		if (switch_model_import(&device->running, port, &at->tagging) != 0)
 			(void)fprintf(stderr, "switch_agent: %s: cannot follow\n", at->name);
+		follow_mode(device, port);
 		device->is_saved = false;
 		device->configurations++;
 	}
@@ -269,6 +276,8 @@ int switch_device_boot(struct switch_device *device)
 	rc = load_startup(device);
 	if (rc == 0) {
 		device->is_saved = true;
+		for (size_t i = 0; i < device->running.port_count; i++)
+			follow_mode(device, &device->running.ports[i]);
 		return push(device);
 	}
 	if (rc != -ENOENT)
@@ -292,7 +301,8 @@ static struct switch_insists insists_of(const struct switch_device *device)
 {
 	return (struct switch_insists){.never_alone = device->faults.never_alone,
 				       .pvid_member = device->faults.pvid_member,
-				       .pvid_stays = device->faults.pvid_stays};
+				       .pvid_stays = device->faults.pvid_stays,
+				       .access = device->has_access ? device->access : NULL};
 }
 
 /* One after the other, as they stand: what each leaves behind must be allowed. */

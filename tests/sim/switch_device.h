@@ -16,11 +16,13 @@
 #include "tests/sim/switch_ovs.h"
 
 struct switch_cisco;
+struct switch_like;
 
 struct switch_device {
 	struct switch_ovs *ovs;
 	struct switch_cisco *cisco; /* owned; NULL: it speaks Q-BRIDGE-MIB */
 	const char *startup_path, *faults_path;
+	const struct switch_like *like; /* whose objects it has; NULL = nobody's */
 	const char *manners; /* words of faults that hold whatever the file says; NULL = none */
 	const char
 		*openflow; /* the bridge's management socket; NULL: what tags cannot say is lost */
@@ -30,6 +32,8 @@ struct switch_device {
 	struct switch_fdb_row *fdb;
 	size_t fdb_count;
 	struct switch_links links;
+	bool has_access;                     /* ports have a mode beside Q-BRIDGE-MIB */
+	uint8_t access[SWITCH_PORT_MAX + 1]; /* by number: the mode is access */
 	struct switch_faults faults;
 	struct timespec faults_read; /* time of the file that was read */
 	int64_t linked_ms;           /* monotonic; when the links were looked at last */

@@ -8,6 +8,10 @@ struct switch_likeness {
 	uint32_t rows[SWITCH_LIKE_ROWS]; /* in use; 0 = free */
 };
 
+/* The modes of ports, for the list of all that is shown. */
+void switch_like_show(const struct switch_like *like, const struct switch_device *device,
+		      struct switch_mib *mib);
+
 /* The values of varbinds that are all below the root. `now`: make it true, else only try. */
 enum switch_error switch_like_set(struct switch_likeness *likeness, struct switch_device *device,
 				  const netsnmp_variable_list *const varbinds[], size_t count,

@@ -24,6 +24,9 @@ struct switch_like {
 	oid root[SWITCH_OID_MAX]; /* what of the vendor's is served */
 	size_t root_length;
 	struct switch_like_save saves[SWITCH_LIKE_SAVES]; /* ended by an empty name */
+	oid mode[SWITCH_OID_MAX];                         /* INTEGER by port: a port's mode */
+	size_t mode_length;
+	int access, hybrid; /* values of it */
 };
 
 /* NULL when there is none. */

@@ -6,6 +6,7 @@
 
 #include "common/base/error.h"
 
+#include "tests/sim/switch_like.h"
 #include "tests/sim/switch_mib_private.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -385,6 +386,8 @@ int switch_mib_build(const struct switch_device *device, const struct switch_sav
 	put_own(&mib, device, saves, save_count);
 	put_broken_lldp(&mib, device);
 	put_last_changes(&mib, device);
+	if (device->like)
+		switch_like_show(device->like, device, &mib);
 	rc = mib_finish(&mib);
 	if (rc == 0)
 		*ret = mib;

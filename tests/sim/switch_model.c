@@ -330,6 +330,17 @@ static bool is_in_any(const struct switch_model *model, uint32_t number)
 	return false;
 }
 
+static bool is_only_in(const struct switch_model *model, uint32_t vid, uint32_t number)
+{
+	for (size_t i = 0; i < model->vlan_count; i++) {
+		const struct switch_vlan *vlan = &model->vlans[i];
+
+		if (switch_portlist_has(&vlan->egress, number) != (vlan->vid == vid))
+			return false;
+	}
+	return is_in(model, vid, number, true);
+}
+
 /* What was not so before cannot be lost: a port that nobody has set yet is in no VLAN. */
 enum switch_error switch_model_allows(const struct switch_model *before,
 				      const struct switch_model *after,
@@ -341,6 +352,9 @@ enum switch_error switch_model_allows(const struct switch_model *before,
 
 		if (!was)
 			continue;
+		if (insists->access && insists->access[now->number] &&
+		    !is_only_in(after, now->pvid, now->number))
+			return SWITCH_INCONSISTENT_VALUE;
 		if (insists->never_alone && is_in_any(before, now->number) &&
 		    !is_in_any(after, now->number))
 			return SWITCH_INCONSISTENT_VALUE;

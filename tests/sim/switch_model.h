@@ -126,6 +126,8 @@ enum switch_error switch_model_apply(struct switch_model *model, const struct sw
 /* What a switch may insist on beside the standard; true words of struct switch_faults. */
 struct switch_insists {
 	bool never_alone, pvid_member, pvid_stays;
+	const uint8_t *access; /* by port number: 1 = in its PVID's VLAN and no other; NULL = none
+				*/
 };
 /* Does it let the model go from `before` to `after`? */
 enum switch_error switch_model_allows(const struct switch_model *before,

@@ -132,6 +132,42 @@ static void untagged_comes_before_the_pvid(void **state)
 	expect_plan(&world, "4.3.1.4.20=0100 4.5.1.1.8=20 4.3.1.4.10=0000 4.3.1.2.10=0000");
 }
 
+/* SMI: lists are changed while the port may be in any; it is an access port before and after. */
+static void an_access_port_of_smi_is_opened_for_its_lists(void **state)
+{
+	CLEANUP(world_done) struct world world;
+	struct switch_edit edits[] = {port_edit("p1", false, 10, ""),
+				      port_edit("p1", true, 10, "20"),
+				      port_edit("p1", true, 0, "20")};
+	const struct snmp_oid mode = oid_of("1.3.6.1.4.1.259.10.1.24.1.12.2.1.2");
+	const struct {
+		size_t edit, count, parts;
+		int64_t first, last; /* modes; 0 = none */
+	} rows[] = {{0, 7, 2, 1, 3}, {1, 2, 1, 1, 0}};
+
+	(void)state;
+	make_world(&world, &snmp_dialect_ecs);
+	world.facts.model = 24;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct snmp_binding *all;
+
+		assert_int_equal(plan(&world, &edits[rows[i].edit], 1), 1);
+		all = world.plan.bindings;
+		assert_int_equal(world.plan.count, rows[i].count);
+		assert_int_equal(world.plan.part_count, rows[i].parts);
+		assert_true(snmp_oid_is_below(&all[0].name, &mode));
+		assert_int_equal(all[0].value.number, rows[i].first);
+		assert_int_equal(snmp_oid_is_below(&all[rows[i].count - 1].name, &mode),
+				 rows[i].last != 0);
+		if (rows[i].last)
+			assert_int_equal(all[rows[i].count - 1].value.number, rows[i].last);
+	}
+	assert_int_equal(
+		snmp_plan_edits(&world.facts, &edits[2], 1, 1, &world.plan, &world.problem),
+		E_UNSUPPORTED);
+	assert_non_null(strstr(world.problem.message, "without a native VLAN"));
+}
+
 /* CCI-MOC/hil#687: what was on the port before is gone after, named in the edit or not. */
 static void a_trunk_is_set_and_not_added_to(void **state)
 {
@@ -333,6 +369,7 @@ int main(void)
 		cmocka_unit_test(an_access_port_leaves_before_it_enters),
 		cmocka_unit_test(procurve_enters_before_it_leaves),
 		cmocka_unit_test(untagged_comes_before_the_pvid),
+		cmocka_unit_test(an_access_port_of_smi_is_opened_for_its_lists),
 		cmocka_unit_test(a_trunk_is_set_and_not_added_to),
 		cmocka_unit_test(several_ports_share_a_set),
 		cmocka_unit_test(frame_types_that_cannot_be_written_are_left),

@@ -26,8 +26,8 @@ struct snmp_port_mode {
 	struct snmp_oid access_vlan;  /* of an access port */
 	struct snmp_oid native_vlan;  /* of a trunk */
 	struct snmp_oid trunk_egress; /* PortList by VLAN: members in trunk mode */
-	uint8_t model_at; /* arc of `mode` that is the model's, taken from sysObjectID at
-			     the same place; 0 = none */
+	uint8_t model_at; /* arc of `mode`, and of what saves, that is the model's, taken from
+			     sysObjectID at the same place; 0 = none */
 };
 
 /* Which group a port belongs to, whether its members are up or not: INTEGER by ifIndex, 0 = none.

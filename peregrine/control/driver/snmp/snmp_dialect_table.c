@@ -3,6 +3,7 @@
 #include "peregrine/control/driver/snmp/snmp_dialect.h"
 
 #define CC_COPY 1, 3, 6, 1, 4, 1, 9, 9, 96, 1, 1, 1, 1
+#define ECS     1, 3, 6, 1, 4, 1, 259, 10, 1, 0, 1 /* 0: the model's arc */
 #define DNOS    1, 3, 6, 1, 4, 1, 674, 10895, 5000, 2, 6132, 1, 1, 1
 
 const struct snmp_dialect snmp_dialect_qbridge = {
@@ -67,10 +68,16 @@ const struct snmp_dialect snmp_dialect_os9 = {
 	.fdb_id_is_vlan = true,
 };
 
+/* fileCopyMgt: from runningCfg(2) to startUpCfg(3), type config(2), copy(2). A model whose MIB has
+ * other numbers there refuses them. */
 const struct snmp_dialect snmp_dialect_ecs = {
 	.name = "ecs",
 	.writer = SNMP_WRITER_QBRIDGE,
 	.add_first = true,
+	.save = {{.name = OID(ECS, 24, 1, 1, 0), .value = 2},
+		 {.name = OID(ECS, 24, 1, 3, 0), .value = 3},
+		 {.name = OID(ECS, 24, 1, 5, 0), .value = 2},
+		 {.name = OID(ECS, 24, 1, 8, 0), .value = 2}},
 	.mode = {.mode = OID(1, 3, 6, 1, 4, 1, 259, 10, 1, 0, 1, 12, 2, 1, 2),
 		 .access = 3,
 		 .trunk = 1, /* hybrid: a trunk with a native VLAN; dot1qTrunk tags everything */

@@ -233,6 +233,8 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 	unsigned parts = one->request->parts;
 
 	one->reader = NULL;
+	if (one->facts.model)
+		one->model = one->facts.model;
 	if (!rc && !snmp_switch_placed(one)) {
 		rc = start_read(one);
 		if (!rc)

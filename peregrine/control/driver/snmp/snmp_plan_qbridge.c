@@ -105,6 +105,13 @@ static bool is_trunk_mode(const struct snmp_facts *facts)
 	return facts->dialect->mode.trunk_egress.count != 0;
 }
 
+/* SMI's mode says what the lists may hold: of an access port, its PVID's VLAN and nothing else. So
+ * lists are changed in the mode that takes any, and an access port is one before and after. */
+static bool is_list_mode(const struct snmp_facts *facts)
+{
+	return facts->dialect->mode.mode.count && !facts->dialect->mode.access_vlan.count;
+}
+
 static int check_port(const struct snmp_facts *facts, const struct switch_edit *edit,
 		      const struct fact_bridge_port **ret, struct problem *problem)
 {
@@ -117,6 +124,12 @@ static int check_port(const struct snmp_facts *facts, const struct switch_edit *
 	if (!base_port || base_port > PORT_LIST_LIMIT * 8)
 		return problem_set(problem, E_CONFLICT, "port %s is not one of the bridge's",
 				   edit->port);
+	if (is_list_mode(facts) && edit->after.trunk && !edit->after.native) {
+		problem_set(problem, E_UNSUPPORTED,
+			    "port %s cannot be a trunk without a native VLAN here", edit->port);
+		problem_hint(problem, "give it a native VLAN in which nobody is, as a parking one");
+		return E_UNSUPPORTED;
+	}
 	vlan_set_add(&all, edit->after.native);
 	for (unsigned v = vlan_set_next(&all, 1); v; v = vlan_set_next(&all, v + 1)) {
 		if (!vlan_row(facts, v))
@@ -219,6 +232,32 @@ static void put_mode(const struct snmp_facts *facts, const struct fact_bridge_po
 			 (uint32_t)(edit->after.trunk ? mode->trunk : mode->access));
 }
 
+static void put_list_mode(const struct snmp_facts *facts, const struct port_run *run, bool before,
+			  struct snmp_plan *plan)
+{
+	const struct snmp_port_mode *mode = &facts->dialect->mode;
+	struct snmp_oid root = mode->mode;
+	size_t count = plan->count;
+
+	if (mode->model_at)
+		root.ids[mode->model_at - 1] = facts->model;
+	for (size_t i = 0; i < run->count; i++) {
+		const struct fact_bridge_port *port = run->ports[i];
+
+		/* What is on its way must be there before the mode forbids it. */
+		if (!before && !run->edits[i]->after.trunk && plan->count == count)
+			snmp_plan_cut(plan, ACT_SET);
+		if (before && port->mode != (uint32_t)mode->trunk)
+			snmp_plan_number(plan, &root, port->key[0], SNMP_INTEGER,
+					 (uint32_t)mode->trunk);
+		if (!before && !run->edits[i]->after.trunk)
+			snmp_plan_number(plan, &root, port->key[0], SNMP_INTEGER,
+					 (uint32_t)mode->access);
+	}
+	if (before && plan->count > count)
+		snmp_plan_cut(plan, ACT_SET);
+}
+
 static void put_trunk_lists(const struct snmp_facts *facts, const struct port_run *run,
 			    struct snmp_plan *plan)
 {
@@ -262,8 +301,11 @@ static void put_run(const struct snmp_facts *facts, const struct port_run *run,
 	bool add_first = facts->dialect->add_first;
 
 	plan->count = 0;
+	plan->part_count = 0;
 	put_trunk_lists(facts, run, plan);
-	for (size_t i = 0; i < run->count; i++)
+	if (is_list_mode(facts))
+		put_list_mode(facts, run, true, plan);
+	for (size_t i = 0; i < run->count && !is_list_mode(facts); i++)
 		put_mode(facts, run->ports[i], run->edits[i], plan);
 	put_lists(facts, run, !add_first, plan);
 	if (!add_first)
@@ -274,6 +316,8 @@ static void put_run(const struct snmp_facts *facts, const struct port_run *run,
 		put_port(facts, run->ports[i], run->edits[i], plan);
 	if (add_first)
 		put_lists(facts, run, true, plan);
+	if (is_list_mode(facts))
+		put_list_mode(facts, run, false, plan);
 	plan->frames = plan->count;
 	for (size_t i = 0; i < run->count; i++)
 		put_frames(facts, run->ports[i], run->edits[i], plan);

@@ -102,6 +102,7 @@ static void on_set(void *context, struct snmp_answer *answer)
 static int ask_set(struct snmp_saving *saving)
 {
 	struct snmp_binding bindings[SNMP_SAVE_SETS] = {0};
+	uint8_t model_at = saving->one->dialect->mode.model_at;
 	struct snmp_ask ask = {.kind = SNMP_SET,
 			       .bindings = bindings,
 			       .timeout_ms = SAVE_TIMEOUT_MS,
@@ -112,6 +113,8 @@ static int ask_set(struct snmp_saving *saving)
 
 		bindings[ask.count].name =
 			set->row ? snmp_oid_with(&set->name, saving->row) : set->name;
+		if (model_at)
+			bindings[ask.count].name.ids[model_at - 1] = saving->one->model;
 		bindings[ask.count].value =
 			(struct snmp_value){.type = SNMP_INTEGER, .number = set->value};
 	}
@@ -141,6 +144,33 @@ static int clear_up(struct snmp_saving *saving)
 	return snmp_peer_ask(saving->one->peer, &ask, on_cleared, saving);
 }
 
+/* sysObjectID, where nothing was read of this switch yet. */
+static void on_model(void *context, struct snmp_answer *answer)
+{
+	struct snmp_saving *saving = context;
+	struct snmp_switch *one = saving->one;
+	uint8_t model_at = one->dialect->mode.model_at;
+	struct snmp_binding binding;
+
+	if (!answer->rc && !answer->status && snmp_answer_next(answer, &binding) &&
+	    binding.value.type == SNMP_OBJECT_ID && binding.value.object->count >= model_at)
+		one->model = binding.value.object->ids[model_at - 1];
+	if (answer->rc)
+		snmp_switch_fail(one, answer->rc, "saving", "");
+	else if (!one->model)
+		snmp_switch_fail(one, E_PROTOCOL, "saving", "its sysObjectID names no model");
+	else if (ask_set(saving))
+		snmp_switch_fail(one, -ENOMEM, "saving", "");
+}
+
+static int ask_model(struct snmp_saving *saving)
+{
+	struct snmp_binding object = {.name = OID(1, 3, 6, 1, 2, 1, 1, 2, 0)};
+	struct snmp_ask ask = {.kind = SNMP_GET, .bindings = &object, .count = 1};
+
+	return snmp_peer_ask(saving->one->peer, &ask, on_model, saving);
+}
+
 int snmp_save_start(struct snmp_switch *one)
 {
 	const struct snmp_save_end *end = &one->dialect->save_end;
@@ -161,6 +191,8 @@ int snmp_save_start(struct snmp_switch *one)
 	rc = loop_timer_new(one->loop, look, saving, &saving->timer);
 	if (!rc && end->status.count && !end->state.count)
 		rc = clear_up(saving);
+	else if (!rc && one->dialect->mode.model_at && !one->model)
+		rc = ask_model(saving);
 	else if (!rc)
 		rc = ask_set(saving);
 	if (rc) {

@@ -42,6 +42,7 @@ struct snmp_switch {
 	size_t target_count;
 	bool whole; /* they were not where they were remembered: all is read */
 
+	uint32_t model; /* learnt: the arc of sysObjectID that the dialect wants; 0 = not yet */
 	/* Learnt: dot1qPortAcceptableFrameTypes and IngressFiltering are not writable here. */
 	bool fixed_frame_types;
 	bool create_and_wait; /* learnt: RowStatus createAndGo is refused */
