@@ -309,7 +309,7 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 		headers[header_count++] = (struct http_header){"X-Haas-Tenant", tenant};
 	if (!open_case)
 		open_case = getenv("HAAS_CASE");
-	if (open_case && open_case[0])
+	if (open_case && open_case[0] && !call->by_itself)
 		headers[header_count++] = (struct http_header){"X-Haas-Case", open_case};
 	if (call->if_match)
 		headers[header_count++] = (struct http_header){"If-Match", call->if_match};

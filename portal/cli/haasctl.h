@@ -62,6 +62,7 @@ struct haasctl_call {
 	const char *if_match;
 	enum exit_status untold; /* a failure of this kind is the caller's to tell */
 	struct problem *problem; /* if not NULL any failure is: it is written here instead */
+	bool by_itself;          /* no person asked: it is not kept in the case */
 	/* Streams: pieces as they come; the call then returns at the end of the stream. */
 	void (*on_data)(void *context, const void *data, size_t size);
 	void *context;

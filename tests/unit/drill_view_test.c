@@ -214,12 +214,14 @@ static void what_is_followed_is_asked_again(void **state)
 	assert_false(view.asking);
 	drill_view_tick(&view, NOW_MS + 5000);
 	assert_true(view.asking);
+	assert_true(view.by_itself);
 	assert_non_null(view.page); /* the old one stays meanwhile */
 	answer(&view);
 	(void)press(&view, "space");
 	drill_view_tick(&view, NOW_MS + 60000);
 	assert_false(view.asking);
 	(void)press(&view, "space");
+	assert_true(view.asking && !view.by_itself); /* a person did */
 	answer(&view);
 	(void)press(&view, "[");
 	answer(&view);

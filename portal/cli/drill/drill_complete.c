@@ -58,7 +58,8 @@ static int offer_answer(struct haasctl *haasctl, const struct command_input *inp
 	size_t i;
 	int status = haasctl_call(
 		haasctl, input,
-		&(struct haasctl_call){.method = "GET", .target = target, .problem = &unused},
+		&(struct haasctl_call){
+			.method = "GET", .target = target, .problem = &unused, .by_itself = true},
 		&reply);
 
 	json_array_foreach(json_object_get(reply.json, tenants ? "items" : "rows"), i, row)

@@ -21,7 +21,8 @@ int drill_session_ask(struct drill_session *session)
 	session->status = haasctl_call(session->haasctl, session->input,
 				       &(struct haasctl_call){.method = "GET",
 							      .target = text_get(&target),
-							      .problem = &problem},
+							      .problem = &problem,
+							      .by_itself = view->by_itself},
 				       &reply);
 	int64_t now_ms = clock_wall_us() / 1000;
 	if (session->status == EXIT_INTERRUPTED)

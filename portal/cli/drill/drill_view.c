@@ -69,6 +69,7 @@ void drill_view_ask(struct drill_view *view, bool elsewhere)
 		forget_page(view);
 	view->problem = (struct problem){0};
 	view->asking = true;
+	view->by_itself = false;
 	view->question++;
 }
 
@@ -119,9 +120,11 @@ int64_t drill_view_period_ms(const struct drill_view *view)
 
 void drill_view_tick(struct drill_view *view, int64_t now_ms)
 {
-	if (view->following && !view->at[0] && !view->asking &&
-	    now_ms - view->answered_ms >= drill_view_period_ms(view))
-		drill_view_ask(view, false);
+	if (!view->following || view->at[0] || view->asking ||
+	    now_ms - view->answered_ms < drill_view_period_ms(view))
+		return;
+	drill_view_ask(view, false);
+	view->by_itself = true;
 }
 
 /* --- rows --- */

@@ -42,6 +42,7 @@ struct drill_view {
 	struct drill_page *page; /* of this place; NULL until it is there */
 	struct problem problem;  /* why there is no newer one; none is 0 */
 	bool asking;             /* a question is open */
+	bool by_itself;          /* it follows: nobody pressed a key for it */
 	uint64_t question;       /* its number: an answer to an earlier one is late */
 	int64_t answered_ms;
 
