@@ -90,20 +90,17 @@ static void end_set(struct message *m)
 
 static void put_fields(struct message *m, const char *words)
 {
-	unsigned element;
-	unsigned length;
-	int used;
+	char *end = NULL;
 
-	for (const char *at = words; sscanf(at, "%u:%u%n", &element, &length, &used) == 2;) {
-		unsigned enterprise = 0;
+	for (const char *at = words; *at; at = end + strspn(end, " ")) {
+		unsigned long element = strtoul(at, &end, 10);
+		unsigned long length = strtoul(end + 1, &end, 10);
+		unsigned long enterprise = *end == '@' ? strtoul(end + 1, &end, 10) : 0;
 
-		at += used;
-		if (sscanf(at, "@%u%n", &enterprise, &used) == 1)
-			at += used;
-		wire_put_u16(&m->writer, (uint16_t)(element | (enterprise ? 0x8000 : 0)));
+		wire_put_u16(&m->writer, (uint16_t)(element | (enterprise ? 0x8000U : 0U)));
 		wire_put_u16(&m->writer, (uint16_t)length);
 		if (enterprise)
-			wire_put_u32(&m->writer, enterprise);
+			wire_put_u32(&m->writer, (uint32_t)enterprise);
 	}
 }
 
@@ -131,12 +128,13 @@ static void put_options(struct message *m, uint16_t id, uint16_t scopes, uint16_
 
 static void put_data(struct message *m, uint16_t id, const char *hex)
 {
-	unsigned byte;
-	int used;
-
 	begin_set(m, id);
-	for (const char *at = hex; sscanf(at, " %2x%n", &byte, &used) == 1; at += used)
-		wire_put_u8(&m->writer, (uint8_t)byte);
+	for (const char *at = hex + strspn(hex, " "); *at; at += strspn(at, " ")) {
+		const char pair[3] = {at[0], at[1], '\0'};
+
+		wire_put_u8(&m->writer, (uint8_t)strtoul(pair, NULL, 16));
+		at += 2;
+	}
 	end_set(m);
 }
 
@@ -368,7 +366,7 @@ static void an_exporter_costs_only_itself(void **state)
 
 	(void)state;
 	bench_make(&bench);
-	for (uint16_t i = 0; i < IPFIX_DOMAIN_TEMPLATES + 10; i++) {
+	for (unsigned i = 0; i < IPFIX_DOMAIN_TEMPLATES + 10; i++) {
 		begin(&m, IPFIX_10, 0, 1);
 		put_template(&m, (uint16_t)(256 + i), 1, "352:4");
 		send(&bench, &m);

@@ -179,7 +179,7 @@ static bool grow(struct ipfix_domain *domain)
 
 	if (domain->count < domain->room)
 		return true;
-	templates = realloc(domain->templates, room * sizeof(*templates));
+	templates = realloc(domain->templates, room * sizeof(struct ipfix_kept *));
 	if (!templates)
 		return false;
 	domain->templates = templates;
