@@ -53,9 +53,9 @@ static void seconds_become_alerts(void **state)
 			if (value == '<')
 				now_us -= 60 * SECOND;
 			else if (value != ' ')
-				change = alert_step(
-					&rows[i].rule, &at,
-					value == '?' ? (double)NAN : (value - '0') * 10.0, now_us);
+				change = alert_step(&rows[i].rule, &at,
+						    value == '?' ? UNKNOWN : (value - '0') * 10.0,
+						    now_us);
 			said[n] = "-RC"[change];
 		}
 		assert_string_equal(said, rows[i].expected);
@@ -101,12 +101,12 @@ static void a_port_is_as_full_as_its_best_witness_says(void **state)
 	} rows[] = {
 		{"800 samples", true, 800, 1000000000, NULL, 96},
 		{"no sample of a switch that samples", true, 0, 1000000000, NULL, 0},
-		{"nothing of one that does not", false, 0, 1000000000, NULL, NAN},
-		{"no speed", true, 800, 0, NULL, NAN},
+		{"nothing of one that does not", false, 0, 1000000000, NULL, UNKNOWN},
+		{"no speed", true, 800, 0, NULL, UNKNOWN},
 		{"samples are newer than slow counters", true, 800, 1000000000, &slow, 96},
 		{"quick counters are better than samples", true, 800, 1000000000, &quick, 84},
 		{"without samples slow counters will do", false, 0, 1000000000, &slow, 84},
-		{"but not of two minutes ago", false, 0, 1000000000, &old, NAN},
+		{"but not of two minutes ago", false, 0, 1000000000, &old, UNKNOWN},
 		{"the port knows its speed", false, 0, 1000000000, &faster, 8.4},
 	};
 
@@ -146,12 +146,12 @@ static void counters_that_wrap_are_no_errors(void **state)
 		uint32_t errors, discards;
 		double expected; /* NAN = unknown */
 	} rows[] = {
-		{"the first reading", 10, 4294967290U, 5, NAN},
+		{"the first reading", 10, 4294967290U, 5, UNKNOWN},
 		{"it wraps: 16 in 10 s", 20, 10, 5, 1.6},
 		{"nothing new", 30, 10, 5, 0},
 		{"the agent began anew: the last word holds", 40, 3, 0, 0},
 		{"and goes on", 50, 53, 0, 5},
-		{"after twenty minutes", 1300, 1000053, 0, NAN},
+		{"after twenty minutes", 1300, 1000053, 0, UNKNOWN},
 	};
 	struct port_counters *counters = NULL;
 
@@ -185,7 +185,7 @@ static void imbalance_share_gap_and_silence(void **state)
 	(void)state;
 	balance_add(&balance, 80);
 	assert_true(isnan(alert_imbalance(&balance)));
-	balance_add(&balance, (double)NAN);
+	balance_add(&balance, UNKNOWN);
 	assert_true(isnan(alert_imbalance(&balance)));
 	balance_add(&balance, 0);
 	assert_true(fabs(alert_imbalance(&balance) - 40) < 0.01);

@@ -118,7 +118,7 @@ static bool fit(struct alert_look *look, const struct alert_second *second)
 		look->port_of_place[i] = INDEX_NONE;
 	}
 	for (size_t i = 0; i < ports; i++) {
-		look->used[i] = NAN;
+		look->used[i] = UNKNOWN;
 		look->members[i] = (struct balance){0};
 	}
 	return fit_switches(look, second->index);
@@ -347,7 +347,7 @@ static void look_at_agents(struct alert_look *look, const struct alert_second *s
 
 		memory->came = agent->came;
 		memory->missing = agent->missing;
-		alert_watch_see(watch, ALERT_GAP, &asset, agent->heard_us ? gap : (double)NAN,
+		alert_watch_see(watch, ALERT_GAP, &asset, agent->heard_us ? gap : UNKNOWN,
 				second->at_us);
 		alert_watch_see(watch, ALERT_SILENT, &asset,
 				alert_silence(agent->heard_us, second->at_us), second->at_us);

@@ -87,7 +87,7 @@ enum alert_change alert_step(const struct alert_rule *rule, struct alert_state *
 static double percent_of(double bytes, double seconds, uint64_t speed_bps)
 {
 	if (speed_bps == 0 || seconds <= 0)
-		return NAN;
+		return UNKNOWN;
 	return bytes * 8 / seconds / (double)speed_bps * 100;
 }
 
@@ -98,7 +98,7 @@ double alert_percent(const struct traffic_sums *sums, double seconds, uint64_t s
 
 	if (percent_of((double)e.low, seconds, speed_bps) < rule->clear &&
 	    percent_of((double)e.high, seconds, speed_bps) >= rule->raise)
-		return NAN;
+		return UNKNOWN;
 	return percent_of((double)e.bytes, seconds, speed_bps);
 }
 
@@ -120,8 +120,8 @@ static bool is_quick(const struct port_facts *facts)
 
 double alert_utilisation(const struct port_facts *facts, const struct alert_rule *rule)
 {
-	double counted = NAN;
-	double sampled = NAN;
+	double counted = UNKNOWN;
+	double sampled = UNKNOWN;
 	uint64_t speed = facts->speed_bps;
 
 	if (is_of_now(facts)) {
@@ -144,14 +144,14 @@ double alert_errors(const struct port_facts *facts)
 {
 	return is_of_now(facts) ? facts->counted->per_second[COUNTER_IN_ERRORS] +
 					  facts->counted->per_second[COUNTER_OUT_ERRORS]
-				: (double)NAN;
+				: UNKNOWN;
 }
 
 double alert_discards(const struct port_facts *facts)
 {
 	return is_of_now(facts) ? facts->counted->per_second[COUNTER_IN_DISCARDS] +
 					  facts->counted->per_second[COUNTER_OUT_DISCARDS]
-				: (double)NAN;
+				: UNKNOWN;
 }
 
 void balance_add(struct balance *balance, double percent)
@@ -165,7 +165,7 @@ void balance_add(struct balance *balance, double percent)
 
 double alert_imbalance(const struct balance *balance)
 {
-	return balance->count < 2 ? (double)NAN : balance->most - balance->sum / balance->count;
+	return balance->count < 2 ? UNKNOWN : balance->most - balance->sum / balance->count;
 }
 
 double alert_share(double percent, double others_percent)
@@ -185,7 +185,7 @@ double alert_gap(struct gap *gap, uint64_t came, uint64_t missing)
 double alert_silence(int64_t heard_us, int64_t at_us)
 {
 	if (heard_us == 0)
-		return NAN;
+		return UNKNOWN;
 	/* Heard in what is now the future: the clock was set back. */
 	return at_us > heard_us ? (double)(at_us - heard_us) / SECOND_US : 0;
 }

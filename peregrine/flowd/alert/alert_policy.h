@@ -4,6 +4,7 @@
  * clear_s: what flaps between the two changes nothing, what cannot be known does neither. */
 #pragma once
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,12 +50,15 @@ struct alert_state {
 	double value, peak;
 };
 
-/* The value of the second that ends at `at_us`; NAN = unknown, and nothing changes. Seconds that
+/* The value of the second that ends at `at_us`; UNKNOWN: nothing changes. Seconds that
  * are missing, or come again because the clock was set back, begin the waiting anew. */
 enum alert_change alert_step(const struct alert_rule *rule, struct alert_state *state, double value,
 			     int64_t at_us);
 
-/* --- values; NAN = not known --- */
+/* --- values --- */
+
+/* What cannot be known. isnan() finds it. */
+#define UNKNOWN ((double)NAN)
 
 /* An estimate of bytes in `seconds` as percent of `speed_bps`. Unknown when its 95 % interval holds
  * both thresholds: it may be too much, and it may be nothing. */

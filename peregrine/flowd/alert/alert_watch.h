@@ -3,6 +3,8 @@
  * daemon: those that an earlier life left open are taken over and end when they are over. */
 #pragma once
 
+/* The default one falls through between cases, which clang refuses. */
+#define HASH_FUNCTION HASH_FNV
 #include <uthash.h>
 
 #include "common/base/macros.h"
