@@ -144,6 +144,7 @@ members() { # writes the prober's file from tenant_of, or for nodes that change 
 }
 prober_start() {
 	members
+	: >"$dir/prober.log" # the one before it was ready, too
 	"$bin/prober" --members "$dir/members" --interval 100 >"$dir/prober.log" &
 	prober_pid=$!
 	wait_for 60 grep -q ready "$dir/prober.log" || fail "the prober does not start: $(cat "$dir/prober.log")"
