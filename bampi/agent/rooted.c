@@ -107,21 +107,30 @@ static int temporary_of(const char *name, char ret[NAME_MAX + 1])
 	return text_format(ret, NAME_MAX + 1, ".%s.haas", name) ? 0 : -ENAMETOOLONG;
 }
 
+/* The folder of `path`, and the name that what will replace it has until then: free, also when an
+ * agent that died left something behind. */
+static int open_sibling_of(int root_fd, const char *path, int *ret_folder, const char **ret_name,
+			   char ret_temporary[NAME_MAX + 1])
+{
+	int rc = open_folder_of(root_fd, path, ret_folder, ret_name);
+
+	if (!rc)
+		rc = temporary_of(*ret_name, ret_temporary);
+	if (!rc && unlinkat(*ret_folder, ret_temporary, 0) < 0 && errno != ENOENT)
+		rc = -errno;
+	return rc;
+}
+
 int rooted_create(int root_fd, const char *path, int *ret_fd)
 {
 	CLEANUP(closep) int folder_fd = -1;
 	char temporary[NAME_MAX + 1];
 	const char *name;
 	int fd;
-	int rc = open_folder_of(root_fd, path, &folder_fd, &name);
+	int rc = open_sibling_of(root_fd, path, &folder_fd, &name, temporary);
 
-	if (!rc)
-		rc = temporary_of(name, temporary);
 	if (rc)
 		return rc;
-	/* What an agent that died left behind. */
-	if (unlinkat(folder_fd, temporary, 0) < 0 && errno != ENOENT)
-		return -errno;
 	fd = openat(folder_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
 	if (fd < 0)
@@ -181,14 +190,10 @@ int rooted_link(int root_fd, const char *path, const char *target)
 	CLEANUP(closep) int folder_fd = -1;
 	char temporary[NAME_MAX + 1];
 	const char *name;
-	int rc = open_folder_of(root_fd, path, &folder_fd, &name);
+	int rc = open_sibling_of(root_fd, path, &folder_fd, &name, temporary);
 
-	if (!rc)
-		rc = temporary_of(name, temporary);
 	if (rc)
 		return rc;
-	if (unlinkat(folder_fd, temporary, 0) < 0 && errno != ENOENT)
-		return -errno;
 	if (symlinkat(target, folder_fd, temporary) < 0)
 		return -errno;
 	if (renameat(folder_fd, temporary, folder_fd, name) < 0) {
