@@ -199,6 +199,7 @@ static int start_inlet(struct flowd *flowd, enum inlet_kind kind, int64_t port,
 		.source_limit = (unsigned)flowd->conf->sources,
 		.buffer_bytes = (int)flowd->conf->receive_buffer,
 		.harvest_ms = 1000,
+		.samples_max = (uint64_t)flowd->conf->samples_max,
 		.fn = flowd_take,
 		.context = inlet,
 	};

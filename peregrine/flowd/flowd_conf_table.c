@@ -34,6 +34,8 @@ const struct conf_row flowd_conf_rows[] = {
 	{"receivers", CONF_INT, AT(receivers), "1", 1, 64, NULL, "threads", "for sFlow, each with a socket of its own; about two million samples a second each"},
 	{"receive_buffer", CONF_INT, AT(receive_buffer), "8388608", 65536, 1073741824, NULL, "bytes",
 	 "queue of each socket; more than net.core.rmem_max only with CAP_NET_ADMIN"},
+	{"samples_max", CONF_INT, AT(samples_max), "0", 0, 1000000000, NULL, NULL,
+	 "samples that one receiver uses in a second; of more it draws one in 2, 4 .. 64 and says so; 0 = all, until its queue overflows"},
 	{"flow_slots", CONF_INT, AT(flow_slots), "18", 10, 24, NULL, "bits", "different flows in one second, of each receiver: 18 = 262144, 64 MiB at most"},
 	{"sources", CONF_INT, AT(sources), "65536", 16, 4194304, NULL, NULL, "sampling sources (ports, as a rule) whose losses are watched"},
 	{"ring_seconds", CONF_INT, AT(ring_seconds), "300", 10, 3600, NULL, "seconds", "of the past that are answered from memory, second by second"},

@@ -68,6 +68,7 @@ struct flowd {
 	struct agent_state *agents;                       /* AGENT_LIMIT + 1 */
 	struct receive_counts received[64 + INLET_COUNT]; /* of each receiver, since it started */
 	struct flowd_totals totals;
+	unsigned thin; /* one of so many samples was used by who told last */
 };
 
 /* flowd_take.c; the context is the inlet. */

@@ -21,6 +21,7 @@ struct numbers {
 	struct flowd_totals totals;
 	struct alert_watch_counts alerts;
 	struct alert_store_counts alert_rows;
+	uint64_t thin;
 	uint64_t database_up, ring_bytes, receivers_behind;
 };
 
@@ -39,6 +40,8 @@ static const struct metric_row metric_rows[] = {
 	{"haas_flow_oversized_total",            METRIC_COUNTER, NULL, AT(received.oversized),     "datagrams longer than any switch sends"},
 	{"haas_flow_zero_rate_total",            METRIC_COUNTER, NULL, AT(received.zero_rate),     "samples that stand for nothing"},
 	{"haas_flow_no_header_total",            METRIC_COUNTER, NULL, AT(received.no_header),     "samples without an Ethernet header"},
+	{"haas_flow_thinned_samples_total",      METRIC_COUNTER, NULL, AT(received.thinned),       "of them those not used: there were too many, others stand for them"},
+	{"haas_flow_thin_factor",                METRIC_GAUGE,   NULL, AT(thin),                   "one of so many samples is used; 1 = each"},
 	{"haas_flow_late_seconds_total",         METRIC_COUNTER, NULL, AT(received.late_harvests), "seconds that went on because the one before was not summed up"},
 	{"haas_flow_records_lost_total",         METRIC_COUNTER, NULL, AT(received.records_lost),  "counters and discards that did not fit"},
 	{"haas_flow_records_total",              METRIC_COUNTER, NULL, AT(received.records),         "flows told by NetFlow and IPFIX"},
@@ -96,6 +99,7 @@ static void get_metrics(void *context, struct http_request *request)
 		.rollup = rollup_counts(flowd->rollup),
 		.writer = traffic_writer_counts(flowd->writer),
 		.totals = flowd->totals,
+		.thin = flowd->thin > 1 ? flowd->thin : 1,
 		.database_up = db_connected(flowd->db),
 		.ring_bytes = traffic_ring_bytes(rollup_ring(flowd->rollup)),
 		.receivers_behind = receivers_behind(flowd->inlets[INLET_SFLOW].receivers),

@@ -68,6 +68,21 @@ static void note_counters(struct flowd *flowd, const struct harvest *harvest)
 	}
 }
 
+/* Overload is never silent. */
+static void note_thin(struct flowd *flowd, const struct flowd_inlet *inlet,
+		      const struct harvest *harvest)
+{
+	unsigned thin = harvest->thin ? harvest->thin : 1;
+
+	if (inlet != &flowd->inlets[INLET_SFLOW] || thin == flowd->thin)
+		return;
+	if (thin > 1)
+		log_warn(SUBJECT, "overload: one of %u samples is used, for %u", thin, thin);
+	else if (flowd->thin > 1)
+		log_info(SUBJECT, "every sample is used again");
+	flowd->thin = thin;
+}
+
 void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 {
 	struct flowd_inlet *inlet = context;
@@ -77,6 +92,7 @@ void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 	if (flowd->sampling)
 		sampling_watch_note(flowd->sampling, harvest);
 	note_counters(flowd, harvest);
+	note_thin(flowd, inlet, harvest);
 	rollup_take(flowd->rollup, harvest);
 	flowd->totals.discards += harvest->discard_count;
 	flowd->received[inlet->first + receiver] = harvest->counts;

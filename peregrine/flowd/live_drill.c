@@ -52,7 +52,7 @@ struct live_drill {
 	uint32_t count, room, mask;
 	struct traffic_sums total;
 	int64_t total_missed, floor;
-	double thinned;
+	unsigned thinned;
 	bool failed;
 };
 
@@ -399,7 +399,7 @@ static void put_minute(struct live_drill *drill, struct text *out)
 	if (drill->count)
 		qsort(drill->rows, drill->count, sizeof(*drill->rows), larger_first);
 	left_out = told < drill->count ? (int64_t)drill->rows[told].sums.bytes : 0;
-	json_double(out, "thinned", drill->thinned);
+	json_int(out, "thinned", drill->thinned);
 	json_int(out, "floor", drill->floor + left_out);
 	json_begin_object(out, "total");
 	put_sums(out, &drill->total, drill->total_missed);

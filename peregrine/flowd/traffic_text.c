@@ -199,6 +199,7 @@ void traffic_batch_set(struct traffic_batch *batch, bool partial, const struct t
 	add_pairs(batch, set, names);
 	add_flows(batch, set, names);
 	batch->lost_bytes += set->lost_bytes;
+	batch->thinned = set->thinned ? set->thinned : 1;
 }
 
 void traffic_batch_port(struct traffic_batch *batch, const struct traffic_place *place,

@@ -20,6 +20,7 @@ struct traffic_batch {
 	int64_t at_s, from_s, to_s; /* the bucket, and what of it was collected */
 	char at_text[CLOCK_TEXT_SIZE];
 	uint64_t bytes, unattributed_bytes, lost_bytes;
+	unsigned thinned; /* one of so many samples was used, at worst */
 	struct text tables[TRAFFIC_TABLE_COUNT];
 };
 

@@ -120,9 +120,9 @@ static int copy(struct traffic_writer *writer, enum traffic_table_kind table,
 /* First of all, so that a batch which is there already is refused before its rows are sent. */
 static int mark(struct traffic_writer *writer, const struct traffic_batch *batch)
 {
-	char texts[7][32], name[192];
-	const char *params[] = {texts[0], texts[1], name,     texts[2],
-				texts[3], texts[4], texts[5], texts[6]};
+	char texts[8][32], name[192];
+	const char *params[] = {texts[0], texts[1], name,     texts[2], texts[3],
+				texts[4], texts[5], texts[6], texts[7]};
 
 	(void)text_format(name, sizeof(name), "%s:%" PRIu64, writer->options.name, batch->number);
 	(void)text_format(texts[0], sizeof(texts[0]), "%d", traffic_step_seconds[batch->step]);
@@ -132,12 +132,14 @@ static int mark(struct traffic_writer *writer, const struct traffic_batch *batch
 	(void)text_format(texts[4], sizeof(texts[4]), "%" PRIu64, batch->bytes);
 	(void)text_format(texts[5], sizeof(texts[5]), "%" PRIu64, batch->unattributed_bytes);
 	(void)text_format(texts[6], sizeof(texts[6]), "%" PRIu64, batch->lost_bytes);
-	return run(writer,
-		   "insert into haas.traffic_bucket (step, at, writer, from_at, to_at, bytes,"
-		   " unattributed_bytes, lost_bytes) values ($1::int, to_timestamp($2::bigint), $3,"
-		   " to_timestamp($4::bigint), to_timestamp($5::bigint), $6::bigint, $7::bigint,"
-		   " $8::bigint)",
-		   params, 8);
+	(void)text_format(texts[7], sizeof(texts[7]), "%u", batch->thinned);
+	return run(
+		writer,
+		"insert into haas.traffic_bucket (step, at, writer, from_at, to_at, bytes,"
+		" unattributed_bytes, lost_bytes, thinned) values ($1::int, to_timestamp($2::bigint), $3,"
+		" to_timestamp($4::bigint), to_timestamp($5::bigint), $6::bigint, $7::bigint,"
+		" $8::bigint, $9::float8)",
+		params, 9);
 }
 
 static int write_batch(struct traffic_writer *writer, const struct traffic_batch *batch)

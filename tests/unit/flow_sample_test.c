@@ -12,6 +12,7 @@
 
 #include "peregrine/flowd/sample/receiver.h"
 #include "peregrine/flowd/sample/sample_reader.h"
+#include "peregrine/flowd/sample/thin_policy.h"
 #include "tests/support/cmocka.h"
 
 #define MACS "020000000001020000000002"
@@ -179,26 +180,20 @@ static struct agent_row agent_at(uint32_t address, uint32_t source, uint16_t num
 
 /* tests/data/sflow-lab.pcap: six Open vSwitches, 20 s of iperf3; what is in it stands in its truth
  * file. */
-static void a_recorded_fabric_is_read_to_its_end(void **state)
+static void read_recording(struct bench *bench)
 {
-	struct agent_row rows[6];
-	struct bench bench;
 	FILE *file = fopen(TEST_SOURCE_DIR "/data/sflow-lab.pcap", "rb");
+	struct agent_row rows[6];
 	uint8_t head[24];
 	uint8_t record[16];
 	uint8_t packet[2048];
-	uint64_t flow_a = 0;
-	uint64_t samples = 0;
-	const struct source_sums *sums;
-	struct flow_entry *entry;
-	size_t at = 0;
-	size_t count;
 
-	(void)state;
 	assert_non_null(file);
 	for (unsigned i = 0; i < 6; i++)
 		rows[i] = agent_at(0x0aff000b + i, 0x0aff000b + i, (uint16_t)i);
-	bench_make(&bench, rows, 6, 12);
+	agent_directory_free(bench->directory);
+	assert_int_equal(agent_directory_new(rows, 6, &bench->directory), 0);
+	bench->reader.directory = bench->directory;
 	assert_int_equal(fread(head, 1, sizeof(head), file), sizeof(head));
 	while (fread(record, 1, sizeof(record), file) == sizeof(record)) {
 		uint32_t size;
@@ -208,10 +203,25 @@ static void a_recorded_fabric_is_read_to_its_end(void **state)
 		assert_true(size > 42 && size <= sizeof(packet));
 		assert_int_equal(fread(packet, 1, size, file), size);
 		memcpy(source + 12, packet + 26, 4);
-		sample_reader_take(&bench.reader, packet + 42, size - 42, source);
+		sample_reader_take(&bench->reader, packet + 42, size - 42, source);
 	}
 	(void)fclose(file);
-	sample_reader_flush(&bench.reader);
+	sample_reader_flush(&bench->reader);
+}
+
+static void a_recorded_fabric_is_read_to_its_end(void **state)
+{
+	struct bench bench;
+	uint64_t flow_a = 0;
+	uint64_t samples = 0;
+	const struct source_sums *sums;
+	struct flow_entry *entry;
+	size_t at = 0;
+	size_t count;
+
+	(void)state;
+	bench_make(&bench, NULL, 0, 12);
+	read_recording(&bench);
 	assert_int_equal(bench.harvest.counts.datagrams, 549);
 	assert_int_equal(bench.harvest.counts.samples, 2380);
 	assert_int_equal(bench.harvest.counts.malformed, 0);
@@ -233,6 +243,85 @@ static void a_recorded_fabric_is_read_to_its_end(void **state)
 		assert_int_equal(sums[i].missing, 0);
 	assert_int_equal(count, 12); /* six agents, one source and one line of datagrams each */
 	bench_end(&bench);
+}
+
+static void totals_of(const struct bench *bench, double *ret_bytes, double *ret_square)
+{
+	const struct flow_entry *entry;
+	size_t at = 0;
+
+	*ret_bytes = *ret_square = 0;
+	while ((entry = flow_table_next(&bench->harvest.flows, &at))) {
+		*ret_bytes += (double)entry->bytes;
+		*ret_square += entry->square;
+	}
+}
+
+/* Overload: one of four samples stands for four. On average the sums stay what they are, and the
+ * bound that is printed with them holds as often as it says. */
+static void thinned_samples_stand_for_all(void **state)
+{
+	enum { TIMES = 400 };
+	struct bench bench;
+	double all;
+	double square;
+	double sum = 0;
+	unsigned outside = 0;
+
+	(void)state;
+	bench_make(&bench, NULL, 0, 12);
+	read_recording(&bench);
+	totals_of(&bench, &all, &square);
+	for (unsigned i = 0; i < TIMES; i++) {
+		double bytes;
+		double off;
+		size_t count;
+		const struct source_sums *sums;
+
+		bench_end(&bench);
+		bench_make(&bench, NULL, 0, 12);
+		bench.reader.thin = 4;
+		bench.reader.chance = 0x1234567 + i * 0x9e3779b97f4a7c15U;
+		read_recording(&bench);
+		assert_int_equal(bench.harvest.counts.samples, 2380);
+		assert_in_range(bench.harvest.counts.thinned, 2380 / 2, 2379);
+		sums = source_book_harvest(bench.book, &count);
+		for (size_t j = 0; j < count; j++)
+			assert_int_equal(sums[j].missing, 0);
+		totals_of(&bench, &bytes, &square);
+		sum += bytes;
+		/* Of the variance three quarters are from thinning, the rest from sampling. */
+		off = (bytes - all) * (bytes - all) / (square * 3 / 4);
+		outside += off > 1.96 * 1.96;
+	}
+	assert_true(sum / TIMES > all * 0.99 && sum / TIMES < all * 1.01);
+	assert_in_range(outside, TIMES / 100, TIMES / 10);
+	bench_end(&bench);
+}
+
+static void overload_is_thinned_by_a_known_factor(void **state)
+{
+	static const struct {
+		struct thin_state state;
+		struct thin_facts facts;
+		struct thin_state next;
+	} rows[] = {
+		{{0, 0}, {1000, 0, 0}, {1, 1}},        {{1, 5}, {1000, 3, 0}, {2, 0}},
+		{{2, 0}, {1000, 3, 0}, {4, 0}},        {{64, 0}, {1000, 3, 0}, {64, 0}},
+		{{4, 8}, {1000, 0, 0}, {4, 9}},        {{4, 9}, {1000, 0, 0}, {2, 0}},
+		{{1, 9}, {1000, 0, 0}, {1, 10}},       {{1, 0}, {1000, 0, 1000}, {1, 1}},
+		{{1, 0}, {1001, 0, 1000}, {2, 1}},     {{1, 0}, {10000, 0, 1000}, {16, 1}},
+		{{16, 9}, {10000, 0, 1000}, {16, 0}},  {{16, 9}, {4000, 0, 1000}, {8, 0}},
+		{{1, 0}, {1000000, 0, 1000}, {64, 1}}, {{16, 3}, {10000, 1, 1000}, {32, 0}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct thin_state next = thin_next(&rows[i].state, &rows[i].facts);
+
+		assert_int_equal(next.factor, rows[i].next.factor);
+		assert_int_equal(next.calm, rows[i].next.calm);
+	}
 }
 
 static void strangers_are_refused(void **state)
@@ -530,6 +619,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_told_apart),
 		cmocka_unit_test(a_recorded_fabric_is_read_to_its_end),
+		cmocka_unit_test(thinned_samples_stand_for_all),
+		cmocka_unit_test(overload_is_thinned_by_a_known_factor),
 		cmocka_unit_test(strangers_are_refused),
 		cmocka_unit_test(a_full_table_folds),
 		cmocka_unit_test(loss_and_new_beginnings_are_seen),

@@ -1,5 +1,8 @@
 // links: peregrine_flow
 /* Time through the rollup: whatever the clock and the threads do, each harvest is in one bucket. */
+#include <malloc.h>
+#include <string.h>
+
 #include "common/base/macros.h"
 
 #include "peregrine/flowd/flow/rollup.h"
@@ -74,6 +77,20 @@ static void site_end(struct site *site)
 	rollup_free(site->rollup);
 	attribution_index_free(site->index);
 	flow_table_done(&site->flows);
+}
+
+#ifdef __SANITIZE_ADDRESS__
+size_t __sanitizer_get_current_allocated_bytes(void);
+#endif
+
+/* Bytes that are allocated; under a sanitizer its own count. */
+static size_t in_use(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return __sanitizer_get_current_allocated_bytes();
+#else
+	return mallinfo2().uordblks + mallinfo2().hblkhd;
+#endif
 }
 
 /* One packet of so many bytes, told within second `at_s`. */
@@ -208,12 +225,56 @@ static void a_clock_that_is_set_back_loses_nothing(void **state)
 	site_end(&site);
 }
 
+/* Six hours of seconds whose flows are new each time, as a scan makes them: what was allocated
+ * after the first hour is what is allocated after the last. */
+static void memory_does_not_grow(void **state)
+{
+	enum { HOURS = 6, PER_SECOND = 12 };
+	struct site site;
+	struct flow_key key = {.agent = 0,
+			       .input = 1,
+			       .output = PORT_DISCARDED,
+			       .flags = FLOW_IPV4,
+			       .ethertype = 0x0800,
+			       .protocol = 17};
+	uint32_t number = 0;
+	size_t after_first = 0;
+	size_t ring = 0;
+
+	(void)state;
+	site_start(&site, 7200);
+	for (int64_t at = 7200; at < 7200 + HOURS * 3600; at++) {
+		struct harvest harvest = {.from_us = at * SECOND, .until_us = at * SECOND + 10};
+
+		flow_table_clear(&site.flows);
+		for (unsigned i = 0; i < PER_SECOND; i++) {
+			number++;
+			memcpy(key.source + 12, &number, sizeof(number));
+			memcpy(key.source_mac + 2, &number, sizeof(number));
+			key.source_port = (uint16_t)number;
+			flow_table_add_sum(&site.flows, &key, 0, 1, 100, 1);
+		}
+		harvest.flows = site.flows;
+		site.minute_count = 0;
+		rollup_take(site.rollup, &harvest);
+		if (at == 7200 + 3600) {
+			after_first = in_use();
+			ring = traffic_ring_bytes(rollup_ring(site.rollup));
+		}
+	}
+	assert_true(rollup_counts(site.rollup).prunes > 3600);
+	assert_int_equal(traffic_ring_bytes(rollup_ring(site.rollup)), ring);
+	assert_true(in_use() <= after_first + 4096);
+	site_end(&site);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tick_that_looks_back_does_not_turn_back),
 		cmocka_unit_test(a_late_harvest_is_counted_a_little_later),
 		cmocka_unit_test(a_remembered_way_ends_with_its_binding),
+		cmocka_unit_test(memory_does_not_grow),
 		cmocka_unit_test(a_clock_that_is_set_back_loses_nothing),
 	};
 

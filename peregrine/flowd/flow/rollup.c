@@ -48,6 +48,7 @@ struct rollup {
 	struct flow_routes routes;
 	uint32_t layout; /* of the minute's set that the routes lead to */
 
+	unsigned second_thinned;
 	int64_t second_s;   /* being gathered; 0 = none */
 	int64_t last_s;     /* the last one that was begun */
 	unsigned harvests;  /* taken into it */
@@ -399,9 +400,11 @@ static void close_second(struct rollup *rollup)
 	if (!rollup->second_s)
 		return;
 	tell_second(rollup);
-	rollup->counts.no_memory += traffic_ring_put(rollup->ring, rollup->second_s, set,
-						     &rollup->options.kept, 1) != 0;
+	rollup->counts.no_memory +=
+		traffic_ring_put(rollup->ring, rollup->second_s, set, &rollup->options.kept,
+				 rollup->second_thinned) != 0;
 	traffic_set_next_second(set);
+	rollup->second_thinned = 0;
 	rollup->second_s = 0;
 }
 
@@ -521,6 +524,10 @@ void rollup_take(struct rollup *rollup, const struct harvest *harvest)
 	for (size_t i = 0; i < harvest->source_count; i++)
 		factors[i] = source_factor(&harvest->sources[i]);
 	open_second(rollup, at_us / 1000000);
+	if (rollup->second_thinned < harvest->thin)
+		rollup->second_thinned = harvest->thin;
+	if (live_set(rollup)->thinned < harvest->thin)
+		live_set(rollup)->thinned = harvest->thin;
 	note_records(rollup, &harvest->flows, at_us / 1000000);
 	do {
 		for (count = 0; count < BATCH; count++)

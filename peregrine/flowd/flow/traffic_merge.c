@@ -141,6 +141,8 @@ void traffic_set_merge(struct traffic_set *set, const struct traffic_set *from)
 	struct merge merge = {0};
 
 	set->lost_bytes += from->lost_bytes;
+	if (set->thinned < from->thinned)
+		set->thinned = from->thinned;
 	if (merge_init(&merge, set, from)) {
 		if (set->pair_table.count + from->pair_table.count > set->pair_table.limit ||
 		    set->flow_table.count + from->flow_table.count > set->flow_table.limit)

@@ -56,7 +56,7 @@ static void make_room(struct traffic_ring *ring)
 }
 
 int traffic_ring_put(struct traffic_ring *ring, int64_t at_s, const struct traffic_set *set,
-		     const struct traffic_limits *kept, double thinned)
+		     const struct traffic_limits *kept, unsigned thinned)
 {
 	struct ring_second *second = &ring->seconds[(uint64_t)at_s % ring->count];
 	int rc;

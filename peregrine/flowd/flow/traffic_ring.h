@@ -42,7 +42,7 @@ struct ring_second {
 	struct ring_pair *pairs;
 	struct ring_flow *flows;
 	size_t size;
-	double thinned; /* 1 = every sample was used; 4 = one in four */
+	unsigned thinned; /* one in so many samples was used; 0 or 1 = each */
 };
 
 struct traffic_ring;
@@ -57,7 +57,7 @@ void traffic_ring_free(struct traffic_ring *ring);
  * (`kept`; its shares do not count: all are kept). */
 MUST_USE int traffic_ring_put(struct traffic_ring *ring, int64_t at_s,
 			      const struct traffic_set *set, const struct traffic_limits *kept,
-			      double thinned);
+			      unsigned thinned);
 /* NULL: there was nothing, or it is not there any more. */
 const struct ring_second *traffic_ring_get(const struct traffic_ring *ring, int64_t at_s);
 

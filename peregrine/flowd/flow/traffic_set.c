@@ -136,6 +136,7 @@ void traffic_set_clear(struct traffic_set *set)
 	table_clear(&set->flow_table);
 	set->lost_bytes = 0;
 	set->prunes = 0;
+	set->thinned = 0;
 	set->layout++;
 	if (set->live)
 		traffic_set_next_second(set);

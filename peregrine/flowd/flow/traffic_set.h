@@ -76,6 +76,7 @@ struct traffic_set {
 	 * dropped. */
 	uint64_t lost_bytes;
 	uint32_t prunes;
+	unsigned thinned; /* the worst: one of so many samples was used; 0 = each */
 	/* Changes whenever rows move: spots that were found before mean nothing any more. */
 	uint32_t layout;
 

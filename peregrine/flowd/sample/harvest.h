@@ -37,6 +37,7 @@ struct receive_counts {
 	uint64_t zero_rate;     /* flow samples that stand for no frames */
 	uint64_t no_header;     /* flow samples without an Ethernet header: not attributed */
 	uint64_t other_kind;    /* samples of kinds that we do not read */
+	uint64_t thinned;       /* samples that were not used: there were too many */
 	uint64_t late_harvests; /* seconds that went on because the last one was not returned */
 	uint64_t records_lost;  /* counters and discards that did not fit */
 
@@ -49,6 +50,7 @@ struct receive_counts {
 
 struct harvest {
 	int64_t from_us, until_us; /* wall clock: samples carry no time of their own */
+	unsigned thin;             /* one of so many samples was used, for so many; 0 = each */
 	struct flow_table flows;
 	const struct source_sums
 		*sources; /* borrowed from the receiver until the harvest is returned */

@@ -19,6 +19,7 @@
 
 #include "peregrine/flowd/sample/ipfix_reader.h"
 #include "peregrine/flowd/sample/sample_reader.h"
+#include "peregrine/flowd/sample/thin_policy.h"
 
 enum { BATCH = 64, IDLE_MS = 50, THREAD_LIMIT = 64 };
 
@@ -41,6 +42,8 @@ struct receiver {
 	struct sample_reader reader;
 	struct source_book *book;
 	struct ipfix_book *exporters; /* RECEIVE_FLOWS */
+	struct thin_state thin;
+	uint64_t samples_told, drops_told; /* up to the last harvest */
 	struct held_directory *held;
 	uint8_t *buffers; /* BATCH x RECEIVE_SIZE */
 
@@ -101,6 +104,21 @@ static uint64_t kernel_drops(int fd)
 	return info[SK_MEMINFO_DROPS];
 }
 
+/* How many of the next harvest's samples are used. */
+static void choose_thin(struct receiver *receiver, const struct receive_counts *counts)
+{
+	const struct thin_facts facts = {
+		.samples = counts->samples - receiver->samples_told,
+		.kernel_drops = counts->kernel_drops - receiver->drops_told,
+		.samples_max = receiver->all->options.samples_max,
+	};
+
+	receiver->thin = thin_next(&receiver->thin, &facts);
+	receiver->reader.thin = receiver->thin.factor;
+	receiver->samples_told = counts->samples;
+	receiver->drops_told = counts->kernel_drops;
+}
+
 /* Hands the harvest over when the main loop has returned the other one. */
 static void hand_over(struct receiver *receiver, bool last)
 {
@@ -120,6 +138,8 @@ static void hand_over(struct receiver *receiver, bool last)
 	if (next) {
 		next->counts = harvest->counts;
 		next->from_us = harvest->until_us;
+		choose_thin(receiver, &harvest->counts);
+		next->thin = receiver->reader.thin;
 		receiver->reader.harvest = next;
 	}
 	atomic_store(&receiver->full, harvest);

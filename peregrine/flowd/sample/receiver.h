@@ -31,7 +31,8 @@ struct receiver_options {
 	unsigned source_limit;
 	int buffer_bytes; /* of each socket's queue; more than the system allows needs CAP_NET_ADMIN
 			   */
-	uint32_t harvest_ms; /* 1000; tests are shorter */
+	uint32_t harvest_ms;  /* 1000; tests are shorter */
+	uint64_t samples_max; /* that one receiver uses in a harvest; 0 = all that it can */
 	harvest_fn fn;
 	void *context; /* fn's */
 };

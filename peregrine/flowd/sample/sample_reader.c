@@ -1,6 +1,7 @@
 #include "peregrine/flowd/sample/sample_reader.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include "common/net/frame_key_wire.h"
 
@@ -25,6 +26,24 @@ static void add_key(const struct sflow_sample *sample, uint16_t agent, struct fl
 		ret->flags |= FLOW_EGRESS;
 }
 
+/* xorshift64* (Marsaglia 2003): which samples are used shall not follow from their order. */
+static bool is_drawn(struct sample_reader *reader)
+{
+	uint64_t x = reader->chance ? reader->chance : 0x9e3779b97f4a7c15U;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	reader->chance = x;
+	return (x * 0x2545f4914f6cdd1dU >> 32) % reader->thin == 0;
+}
+
+/* A sample that stands for others, too. */
+static uint32_t rate_of(uint32_t rate, unsigned thin)
+{
+	return rate <= UINT32_MAX / thin ? rate * thin : UINT32_MAX;
+}
+
 static void take_flow(struct sample_reader *reader, const struct sflow_datagram *datagram,
 		      const struct sflow_sample *sample, uint16_t agent)
 {
@@ -37,6 +56,7 @@ static void take_flow(struct sample_reader *reader, const struct sflow_datagram 
 					 .pool = sample->pool,
 					 .drops = sample->drops};
 	struct flow_add *add;
+	uint32_t source;
 
 	if (!sample->rate) {
 		harvest->counts.zero_rate++;
@@ -47,9 +67,15 @@ static void take_flow(struct sample_reader *reader, const struct sflow_datagram 
 		return;
 	}
 	harvest->counts.samples++;
+	/* What is lost on the way is counted of all. */
+	source = source_book_sample(reader->book, &said);
+	if (reader->thin > 1 && !is_drawn(reader)) {
+		harvest->counts.thinned++;
+		return;
+	}
 	add = &reader->adds[reader->add_count++];
-	add->source = source_book_sample(reader->book, &said);
-	add->rate = sample->rate;
+	add->source = source;
+	add->rate = rate_of(sample->rate, reader->thin ? reader->thin : 1);
 	add->frame_bytes = sample->frame_bytes;
 	add_key(sample, agent, &add->key);
 	if (reader->add_count == FLOW_ADD_BATCH)

@@ -14,6 +14,8 @@ struct sample_reader {
 	const struct agent_directory *directory;
 	struct flow_add adds[FLOW_ADD_BATCH]; /* waiting for their slots */
 	size_t add_count;
+	unsigned thin;   /* use one of so many samples; 0 = each (thin_policy.h) */
+	uint64_t chance; /* what draws them */
 };
 
 /* `source`: where it came from, IPv4 mapped. */
