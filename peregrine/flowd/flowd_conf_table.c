@@ -47,7 +47,7 @@ const struct conf_row flowd_conf_rows[] = {
 	{"flows_kept", CONF_INT, AT(flows_kept), "32", 1, 4096, NULL, NULL, "flows of one pair that are written"},
 	{"waiting_bytes", CONF_INT, AT(waiting_bytes), "268435456", 1048576, 17179869184, NULL, "bytes",
 	 "of buckets that wait while PostgreSQL is away; then they lose their pairs and flows"},
-	ALERT_ROWS("utilisation", ALERT_UTILISATION, 100, "percent", "90", "75", "1", "30", "of its speed that a port carries, in or out"),
+	ALERT_ROWS("utilisation", ALERT_UTILISATION, 100, "percent", "90", "75", "1", "30", "of its speed that leaves a port"),
 	ALERT_ROWS("errors", ALERT_ERRORS, 1000000000, "frames/s", "2", "1", "10", "60", "of a port, in and out"),
 	ALERT_ROWS("discards", ALERT_DISCARDS, 1000000000, "frames/s", "100", "10", "5", "60", "of a port, in and out"),
 	ALERT_ROWS("imbalance", ALERT_IMBALANCE, 100, "percent", "40", "25", "30", "60", "of its speed that the busiest member of an aggregate, or uplink of a switch, has above their mean"),

@@ -44,6 +44,11 @@ daemon_configs() {
 		socket: { path = "$state/run/peregrined.sock"; group = "haas"; };
 		key_dir = "$state/peregrine-keys";
 	END
+	cat >"$state/conf/peregrine-flowd.conf" <<-END
+		database = "$(daemon_database peregrine_flowd)";
+		user = "haas-flowd";
+		socket: { path = "$state/run/peregrine-flowd.sock"; group = "haas"; };
+	END
 	cat >"$state/conf/portald.conf" <<-END
 		database = "$(daemon_database portald)";
 		user = "haas-portald";

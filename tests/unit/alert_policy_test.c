@@ -78,19 +78,19 @@ static void a_port_is_as_full_as_its_best_witness_says(void **state)
 	static const struct port_rates slow = {.at_us = 990 * SECOND,
 					       .seconds = 30,
 					       .speed_bps = 1000000000,
-					       .per_second = {15e6, 105e6}};
+					       .per_second = {115e6, 105e6}};
 	static const struct port_rates quick = {.at_us = 999 * SECOND,
 						.seconds = 1,
 						.speed_bps = 1000000000,
-						.per_second = {15e6, 105e6}};
+						.per_second = {115e6, 105e6}};
 	static const struct port_rates old = {.at_us = 900 * SECOND,
 					      .seconds = 30,
 					      .speed_bps = 1000000000,
-					      .per_second = {15e6, 105e6}};
+					      .per_second = {115e6, 105e6}};
 	static const struct port_rates faster = {.at_us = 999 * SECOND,
 						 .seconds = 1,
 						 .speed_bps = 10000000000,
-						 .per_second = {15e6, 105e6}};
+						 .per_second = {115e6, 105e6}};
 	static const struct {
 		const char *what;
 		bool sampled;

@@ -130,8 +130,7 @@ double alert_utilisation(const struct port_facts *facts, const struct alert_rule
 		/* What the port says itself; what was configured may be another. */
 		if (facts->counted->speed_bps)
 			speed = facts->counted->speed_bps;
-		counted = percent_of(fmax(rates[COUNTER_IN_BYTES], rates[COUNTER_OUT_BYTES]), 1,
-				     speed);
+		counted = percent_of(rates[COUNTER_OUT_BYTES], 1, speed);
 	}
 	if (facts->sampled)
 		sampled = alert_percent(&facts->out, facts->seconds, speed, rule);

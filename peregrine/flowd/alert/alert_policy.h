@@ -14,7 +14,8 @@
 #include "peregrine/flowd/flow/port_counters.h"
 
 enum alert_kind {
-	ALERT_UTILISATION, /* of a port, either way: percent of its speed */
+	ALERT_UTILISATION, /* of a port, by what leaves it, as a drill path has it: percent of its
+			      speed. What enters leaves another port, or a NIC. */
 	ALERT_ERRORS,      /* of a port: frames a second */
 	ALERT_DISCARDS,    /* of a port: frames a second */
 	ALERT_IMBALANCE,   /* among the members of an aggregate, or a switch's uplinks: how far the
