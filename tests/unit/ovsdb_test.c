@@ -10,6 +10,7 @@
 
 #include "peregrine/control/driver/ovsdb/ovsdb_facts.h"
 #include "peregrine/control/driver/ovsdb/ovsdb_json.h"
+#include "peregrine/control/driver/ovsdb/ovsdb_mirror_policy.h"
 #include "peregrine/control/driver/ovsdb/ovsdb_plan_policy.h"
 #include "peregrine/control/driver/ovsdb/ovsdb_tls.h"
 #include "tests/support/cmocka.h"
@@ -272,6 +273,85 @@ static void edits_state_the_whole_row(void **state)
 	}
 }
 
+/* Ours: haas-capture-1 of p1 (as `row` says), and haas-capture-9; m of somebody else. */
+static json_t *mirrors_of(const char *output)
+{
+	static const char format[] =
+		"{\"rows\":[{\"_uuid\":[\"uuid\",\"m1\"],\"name\":\"haas-capture-1\",\"select_all\":false,"
+		"\"select_src_port\":[\"uuid\",\"u1\"],\"select_dst_port\":[\"uuid\",\"u1\"],"
+		"\"select_vlan\":[\"set\",[]],\"output_port\":%s,\"output_vlan\":[\"set\",[]]},"
+		"{\"_uuid\":[\"uuid\",\"m9\"],\"name\":\"haas-capture-9\"},"
+		"{\"_uuid\":[\"uuid\",\"m7\"],\"name\":\"m\"}]}";
+	json_t *answer = answer_of(NONE, NONE, NONE);
+	CLEANUP(text_done) struct text text = {0};
+	struct problem problem;
+	json_t *rows = NULL;
+
+	text_addf(&text, format, output);
+	assert_int_equal(json_read(text_get(&text), text.size, SIZE_MAX, &rows, &problem), 0);
+	/* Where ovsdb_mirror_ask() has it: after system, bridges and ports. */
+	assert_int_equal(json_array_set_new(answer, 3, rows), 0);
+	assert_int_equal(
+		json_object_set_new(
+			json_array_get(json_object_get(json_array_get(answer, 1), "rows"), 0),
+			"mirrors",
+			json_pack("[s,[[s,s],[s,s],[s,s]]]", "set", "uuid", "m1", "uuid", "m9",
+				  "uuid", "m7")),
+		0);
+	return answer;
+}
+
+static void mirrors_are_stated_whole(void **state)
+{
+	static const struct switch_mirror both[] = {{"haas-capture-1", "p1", "p2"},
+						    {"haas-capture-2", "p7", "p2"}};
+	static const struct {
+		const char *what, *output;
+		size_t count;
+		const char *gone, *come; /* of Bridge.mirrors; NULL: nothing is sent */
+	} rows[] = {
+		{"as wanted but for one that is over", "[\"uuid\",\"u2\"]", 1, "[\"uuid\",\"m9\"]",
+		 ""},
+		{"copied to somewhere else", "[\"uuid\",\"u9\"]", 1,
+		 "[[\"uuid\",\"m1\"],[\"uuid\",\"m9\"]]", "[[\"named-uuid\",\"mirror0\"]]"},
+		{"its port to copy to is gone", NONE, 1, "[[\"uuid\",\"m1\"],[\"uuid\",\"m9\"]]",
+		 "[[\"named-uuid\",\"mirror0\"]]"},
+		{"none", "[\"uuid\",\"u2\"]", 0, "[[\"uuid\",\"m1\"],[\"uuid\",\"m9\"]]", ""},
+		{"one of a port that is not there", "[\"uuid\",\"u2\"]", 2, "[\"uuid\",\"m9\"]",
+		 ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		enum edit_result results[2] = {EDIT_NOT_TRIED, EDIT_NOT_TRIED};
+		struct ovsdb_facts facts = {0};
+		struct ovsdb_plan plan = {0};
+		struct problem problem = {0};
+		char *sent;
+		json_t *answer = mirrors_of(rows[i].output);
+
+		assert_int_equal(ovsdb_facts_make(answer, FACTS_VLANS, &facts, &problem), 0);
+		json_decref(answer);
+		assert_int_equal(
+			ovsdb_mirror_plan(&facts, both, rows[i].count, &plan, results, &problem),
+			0);
+		sent = operation(&plan, "mutate", "Bridge");
+		if (!sent || !strstr(sent, rows[i].gone) || !strstr(sent, rows[i].come) ||
+		    strstr(sent, "m7") || !!strstr(sent, "insert") != !!rows[i].come[0])
+			fail_msg("%s: %s", rows[i].what, sent ? sent : "nothing");
+		free(sent);
+		if (rows[i].come[0])
+			check_operation(&plan, "insert", "Mirror",
+					"\"output_port\":[\"uuid\",\"u2\"]");
+		if (rows[i].count > 0)
+			assert_int_equal(results[0], rows[i].come[0] ? EDIT_NOT_TRIED : EDIT_TAKEN);
+		if (rows[i].count > 1)
+			assert_int_equal(results[1], EDIT_REFUSED);
+		ovsdb_plan_done(&plan);
+		ovsdb_facts_done(&facts);
+	}
+}
+
 static void what_is_there_is_not_sent(void **state)
 {
 	const struct switch_edit edits[] = {
@@ -497,6 +577,7 @@ int main(void)
 		cmocka_unit_test(digests_tell_memberships_apart),
 		cmocka_unit_test(links_have_a_digest),
 		cmocka_unit_test(edits_state_the_whole_row),
+		cmocka_unit_test(mirrors_are_stated_whole),
 		cmocka_unit_test(what_is_there_is_not_sent),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(batches_and_controllers),

@@ -132,10 +132,10 @@ static void scripted_close(void *state)
 	free(session);
 }
 
-static const struct switch_driver scripted = {"scripted",      scripted_open,  scripted_start,
-					      scripted_cancel, scripted_close, NULL};
+static const struct switch_driver scripted = {
+	"scripted", scripted_open, scripted_start, scripted_cancel, scripted_close, NULL, false};
 static const struct switch_driver scripted_writer = {
-	"writer", scripted_open, scripted_start, scripted_cancel, scripted_close, NULL};
+	"writer", scripted_open, scripted_start, scripted_cancel, scripted_close, NULL, false};
 
 static int scripted_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
 			 const struct switch_host *host, void **ret_session,

@@ -209,4 +209,5 @@ const struct switch_driver ovsdb_snmp_switch_driver = {
 	.start = joined_start,
 	.cancel = joined_cancel,
 	.close = joined_close,
+	.mirrors = true,
 };

@@ -203,7 +203,18 @@ enum switch_op {
 	SWITCH_LOCATE, /* port, seconds: blink its LED; E_UNSUPPORTED where the hardware cannot */
 	SWITCH_SAMPLING, /* sampling -> reading->sampling; E_UNSUPPORTED, E_CONFLICT when it is
 			    refused */
+	SWITCH_MIRROR,   /* mirrors -> results: these sessions of ours, and no other one */
 	SWITCH_OP_COUNT
+};
+
+/* Our sessions have names that begin so; nobody else's are touched. */
+#define SWITCH_MIRROR_PREFIX "haas-capture-"
+enum { SWITCH_MIRRORS_MAX = 64 };
+
+/* One session: what comes in and goes out at `port` is copied to `target`. */
+struct switch_mirror {
+	char name[32];
+	char port[64], target[64];
 };
 
 struct switch_request {
@@ -212,10 +223,15 @@ struct switch_request {
 	const char *const *only_ports;   /* SWITCH_READ: NULL-ended, NULL = all */
 	const struct switch_edit *edits; /* SWITCH_CHANGE; borrowed until the call has ended */
 	size_t edit_count;
-	enum edit_result *results;       /* of edit_count; the caller's, written as they come */
-	char port[64];                   /* SWITCH_LOCATE */
-	uint16_t seconds;                /* SWITCH_LOCATE; 0 = off */
+	enum edit_result *results; /* of edit_count, or mirror_count; the caller's, written as they
+				      come */
+	char port[64];             /* SWITCH_LOCATE */
+	uint16_t seconds;          /* SWITCH_LOCATE; 0 = off */
 	struct sampling_wanted sampling; /* SWITCH_SAMPLING */
+	/* SWITCH_MIRROR: all that there shall be, none = end them all. EDIT_REFUSED: the switch has
+	 * no such port, or none to copy to; the others are made all the same. */
+	const struct switch_mirror *mirrors;
+	size_t mirror_count;
 };
 
 /* A call has ended; from the loop, never from inside start(). rc 0: what *reading owns passes to
@@ -278,6 +294,7 @@ struct switch_driver {
 	 * ever. Pure. */
 	bool (*locates)(const struct switch_family *family, uint16_t seconds,
 			struct switch_located *ret);
+	bool mirrors; /* it takes SWITCH_MIRROR; else the queue refuses it: E_UNSUPPORTED */
 };
 
 /* By name; NULL when there is none. */

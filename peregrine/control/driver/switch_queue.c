@@ -243,6 +243,24 @@ static int copy_edits(struct call *call, const struct switch_request *request)
 	return 0;
 }
 
+static int copy_mirrors(struct call *call, const struct switch_request *request)
+{
+	size_t count = request->mirror_count;
+
+	if (count == 0)
+		return 0;
+	if (count > SWITCH_MIRRORS_MAX || request->edit_count > 0)
+		return E_LIMIT;
+	call->mirrors = calloc(count, sizeof(*call->mirrors));
+	call->results = calloc(count, sizeof(*call->results));
+	if (!call->mirrors || !call->results)
+		return -ENOMEM;
+	memcpy(call->mirrors, request->mirrors, count * sizeof(*call->mirrors));
+	call->request.mirrors = call->mirrors;
+	call->request.results = call->results;
+	return 0;
+}
+
 static int call_new(struct switch_queue *queue, const struct switch_ask *ask, struct call **ret)
 {
 	struct call *call = calloc(1, sizeof(*call));
@@ -260,11 +278,14 @@ static int call_new(struct switch_queue *queue, const struct switch_ask *ask, st
 	call->request.only_ports = NULL;
 	call->request.edits = NULL;
 	call->request.results = NULL;
+	call->request.mirrors = NULL;
 	rc = loop_timer_new(queue->options.host.loop, call_expired, call, &call->deadline);
 	if (rc == 0)
 		rc = copy_ports(call, ask->request->only_ports);
 	if (rc == 0)
 		rc = copy_edits(call, ask->request);
+	if (rc == 0)
+		rc = copy_mirrors(call, ask->request);
 	if (rc) {
 		call_free(call);
 		return rc;

@@ -74,7 +74,8 @@ struct switch_answer {
 	const struct problem *problem;   /* rc != 0 */
 	struct switch_reading *reading;  /* of a good SWITCH_READ or SWITCH_SAMPLING; its contents
 					    may be moved out */
-	const enum edit_result *results; /* of a SWITCH_CHANGE: edit_count of them, always */
+	const enum edit_result *results; /* of a SWITCH_CHANGE or SWITCH_MIRROR: edit_count of them,
+					    always */
 	size_t edit_count;
 	uint32_t waited_ms, took_ms;
 };

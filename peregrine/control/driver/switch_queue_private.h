@@ -33,6 +33,7 @@ struct call {
 
 	struct switch_request request; /* points into the following */
 	struct switch_edit *edits;
+	struct switch_mirror *mirrors;
 	enum edit_result *results;
 	char **only_ports;
 

@@ -33,6 +33,7 @@ void call_free(struct call *call)
 		free(*port);
 	free(call->only_ports);
 	free(call->edits);
+	free(call->mirrors);
 	free(call->results);
 	free(call);
 }
@@ -64,7 +65,7 @@ static void call_answer(struct call *call)
 				   ? &call->reading
 				   : NULL,
 		.results = call->results,
-		.edit_count = call->request.edit_count,
+		.edit_count = call->request.edit_count + call->request.mirror_count,
 		.waited_ms = (uint32_t)(started_ms - call->asked_ms),
 		.took_ms = (uint32_t)(call->ended_ms - started_ms),
 	};
@@ -137,7 +138,7 @@ void line_close(struct line *line)
 
 void call_forget_results(const struct call *call)
 {
-	for (size_t i = 0; i < call->request.edit_count; i++) {
+	for (size_t i = 0; i < call->request.edit_count + call->request.mirror_count; i++) {
 		if (call->results[i] == EDIT_NOT_TRIED)
 			call->results[i] = EDIT_UNKNOWN;
 	}
@@ -329,6 +330,20 @@ static int way_open(struct line *line, struct way *way, enum way_kind kind, stru
 				 problem);
 }
 
+/* Most families have no mirror sessions by any way that we speak. */
+static int way_check(const struct line *line, const struct way *way, const struct call *call,
+		     struct problem *problem)
+{
+	if (call->request.op != SWITCH_MIRROR || way->driver->mirrors)
+		return 0;
+	(void)problem_set(problem, E_UNSUPPORTED,
+			  "switch %s: no mirror session can be set on its family",
+			  line->endpoint.name);
+	problem_detail(problem, "family %s, by %s", line->family->name, way->driver->name);
+	problem_hint(problem, "a switch that speaks OVSDB can; docs/switches.md says which");
+	return E_UNSUPPORTED;
+}
+
 /* A switch that failed last has to share a few places with the others that did. */
 static bool must_hold(struct line *line, const struct way *way)
 {
@@ -378,6 +393,8 @@ static bool line_step(struct line *line)
 	if (must_hold(line, way))
 		return false;
 	rc = way_open(line, way, kind, &call->problem);
+	if (rc == 0)
+		rc = way_check(line, way, call, &call->problem);
 	if (rc) {
 		line->problem = call->problem;
 		call_finish(call, rc, &call->problem);

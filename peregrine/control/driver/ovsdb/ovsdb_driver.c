@@ -181,6 +181,7 @@ static int (*const starts[SWITCH_OP_COUNT])(struct ovsdb_switch *one) = {
 	[SWITCH_SAVE] = ovsdb_save_start,
 	[SWITCH_LOCATE] = start_locate,
 	[SWITCH_SAMPLING] = ovsdb_sampling_start,
+	[SWITCH_MIRROR] = ovsdb_mirror_start,
 };
 
 static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,
@@ -218,4 +219,5 @@ const struct switch_driver ovsdb_switch_driver = {
 	.start = one_start,
 	.cancel = one_cancel,
 	.close = one_close,
+	.mirrors = true,
 };

@@ -227,25 +227,27 @@ static int begin(struct planner *planner, const struct ovsdb_facts *facts, size_
 }
 
 /* ovs-vswitchd follows changes anyway; next_cfg is how it says that it has (cur_cfg). */
+json_t *ovsdb_plan_ending(unsigned number, const char *comment)
+{
+	switch (number) {
+	case 0:
+		return json_pack("{s:s,s:s,s:[],s:[[s,s,i]]}", "op", "mutate", "table",
+				 "Open_vSwitch", "where", "mutations", "next_cfg", "+=", 1);
+	case 1:
+		return json_pack("{s:s,s:s,s:[],s:[s]}", "op", "select", "table", "Open_vSwitch",
+				 "where", "columns", "next_cfg");
+	case 2: return json_pack("{s:s,s:s}", "op", "comment", "comment", comment);
+	default: return json_pack("{s:s,s:b}", "op", "commit", "durable", true);
+	}
+}
+
 static int finish(struct planner *planner)
 {
-	int rc;
+	int rc = 0;
 
-	rc = add(planner, SIZE_MAX,
-		 json_pack("{s:s,s:s,s:[],s:[[s,s,i]]}", "op", "mutate", "table", "Open_vSwitch",
-			   "where", "mutations", "next_cfg", "+=", 1));
-	planner->plan.select = planner->plan.operation_count;
-	if (rc == 0)
-		rc = add(planner, SIZE_MAX,
-			 json_pack("{s:s,s:s,s:[],s:[s]}", "op", "select", "table", "Open_vSwitch",
-				   "where", "columns", "next_cfg"));
-	if (rc == 0)
-		rc = add(planner, SIZE_MAX,
-			 json_pack("{s:s,s:s}", "op", "comment", "comment",
-				   "peregrined: a change of ports"));
-	if (rc == 0)
-		rc = add(planner, SIZE_MAX,
-			 json_pack("{s:s,s:b}", "op", "commit", "durable", true));
+	planner->plan.select = planner->plan.operation_count + 1;
+	for (unsigned i = 0; rc == 0 && i < OVSDB_PLAN_ENDING; i++)
+		rc = add(planner, SIZE_MAX, ovsdb_plan_ending(i, "peregrined: a change of ports"));
 	return rc;
 }
 

@@ -35,6 +35,12 @@ void ovsdb_plan_done(struct ovsdb_plan *plan);
 MUST_USE int ovsdb_plan_judge(const struct ovsdb_plan *plan, const json_t *result,
 			      json_int_t *ret_config, size_t *ret_edit, struct problem *problem);
 
+/* The operations that end each transaction of ours: they tell what the data plane has to reach
+ * (`select` of the result's rows), and write to disk. NULL: no memory. `comment` is for their log.
+ */
+enum { OVSDB_PLAN_ENDING = 4 };
+json_t *ovsdb_plan_ending(unsigned number, const char *comment);
+
 /* Is the edit seen? */
 bool ovsdb_plan_holds(const struct ovsdb_facts *facts, const struct switch_edit *edit);
 /* The params of "transact" that wait until the data plane has configuration `config`. */

@@ -54,3 +54,5 @@ int ovsdb_change_start(struct ovsdb_switch *one);
 int ovsdb_save_start(struct ovsdb_switch *one);
 /* ovsdb_sampling.c */
 int ovsdb_sampling_start(struct ovsdb_switch *one);
+/* ovsdb_mirror.c */
+int ovsdb_mirror_start(struct ovsdb_switch *one);

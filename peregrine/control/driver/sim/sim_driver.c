@@ -249,7 +249,8 @@ static void answer(void *context)
 	case SWITCH_READ: rc = answer_read(session, at, &reading); break;
 	case SWITCH_CHANGE: rc = answer_change(session, at, &problem); break;
 	case SWITCH_SAVE: rc = answer_save(at, &problem); break;
-	case SWITCH_LOCATE: break;
+	case SWITCH_LOCATE:
+	case SWITCH_MIRROR: break;
 	case SWITCH_SAMPLING: rc = E_UNSUPPORTED; break;
 	case SWITCH_OP_COUNT: rc = -EINVAL; break;
 	}
