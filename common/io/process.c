@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -46,11 +48,17 @@ static int become(const char *user, uid_t uid, gid_t gid)
 	uid_t effective = 0;
 	uid_t saved = 0;
 
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}};
+
 	if (initgroups(user, gid) != 0 || setresgid(gid, gid, gid) != 0 ||
 	    setresuid(uid, uid, uid) != 0 || getresuid(&real, &effective, &saved) != 0)
 		return -errno;
 	if (real != uid || effective != uid || saved != uid || getegid() != gid)
 		return -EPERM;
+	/* Whoever was not root keeps what he had. */
+	if (uid != 0 && syscall(SYS_capset, &header, none) != 0)
+		return -errno;
 	if (uid != 0 && setuid(0) == 0) /* a capability was left that lets us back */
 		return -EPERM;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 ||

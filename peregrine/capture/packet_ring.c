@@ -33,7 +33,7 @@ static int open_files(struct packet_ring *ring)
 
 		(void)text_format(name, sizeof(name), "%u.pcapng", i);
 		ring->files[i] = openat(ring->options.folder, name,
-					O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
+					O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (ring->files[i] < 0)
 			return -errno;
 	}

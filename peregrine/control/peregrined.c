@@ -19,8 +19,9 @@
 #define SUBJECT          "peregrined"
 #define CALLS_QUEUED_MAX (1U << 14)
 
-/* `network`: what ports shall be. `fabric`: switches, their plan. `inventory`: nodes. */
-static const char *const channels[] = {"network", "fabric", "inventory", NULL};
+/* `network`: what ports shall be. `fabric`: switches, their plan. `inventory`: nodes. `capture`:
+ * mirror sessions. */
+static const char *const channels[] = {"network", "fabric", "inventory", "capture", NULL};
 
 static void on_db_state(void *context, bool connected)
 {
@@ -40,12 +41,19 @@ static void on_db_state(void *context, bool connected)
 		beacons_db_state(peregrined->beacons, connected);
 	if (peregrined->sampling)
 		sampling_db_state(peregrined->sampling, connected);
+	if (peregrined->mirrors)
+		mirrors_db_state(peregrined->mirrors, connected);
 }
 
 static void on_notify(void *context, const char *channel)
 {
 	struct peregrined *peregrined = context;
 
+	if (strcmp(channel, "capture") == 0) {
+		if (peregrined->mirrors)
+			mirrors_wake(peregrined->mirrors);
+		return;
+	}
 	if (strcmp(channel, "fabric") == 0)
 		switches_wake(peregrined->switches);
 	if (peregrined->sampling && strcmp(channel, "fabric") == 0)
@@ -210,6 +218,9 @@ static int start_parts(struct peregrined *peregrined, struct problem *problem)
 	if (rc == 0)
 		rc = sampling_new(peregrined->loop, peregrined->db, peregrined->queue,
 				  &peregrined->sampling);
+	if (rc == 0)
+		rc = mirrors_new(peregrined->loop, peregrined->db, peregrined->queue,
+				 &peregrined->mirrors);
 	if (rc && !problem_is_set(problem))
 		(void)problem_set(problem, rc, "peregrined cannot start: %s", error_text(rc));
 	return rc;
@@ -274,12 +285,15 @@ void peregrined_stop(void *state)
 		beacons_db_state(peregrined->beacons, false);
 	if (peregrined->sampling)
 		sampling_db_state(peregrined->sampling, false);
+	if (peregrined->mirrors)
+		mirrors_db_state(peregrined->mirrors, false);
 	db_free(peregrined->db);
 	switches_free(peregrined->switches);
 	discovery_free(peregrined->discovery);
 	peregrined->discovery = NULL;
 	switch_queue_free(peregrined->queue);
 	sampling_free(peregrined->sampling);
+	mirrors_free(peregrined->mirrors);
 	beacons_free(peregrined->beacons);     /* it has heard of what it told to end */
 	reconcile_free(peregrined->reconcile); /* the queue has answered what it asked */
 	snmp_client_free(peregrined->snmp);

@@ -25,6 +25,7 @@ static const struct {
 	{"haas-portald", "portald"},
 	{"haas-peregrined", "peregrined"},
 	{"haas-flowd", "peregrine_flowd"},
+	{"haas-captured", "peregrine_captured"},
 	{"haas-stored", "bampi_stored"},
 };
 

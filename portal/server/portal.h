@@ -35,6 +35,7 @@ struct portal_conf {
 	char *bampid_socket;
 	char *peregrined_socket;
 	char *flowd_socket;
+	char *captured_socket;
 };
 
 struct portal_counters {

@@ -31,6 +31,8 @@ const struct conf_row portal_conf_table[] = {
 	 "peregrined's socket, for what only a switch can answer"},
 	{"flowd_socket", CONF_STRING, offsetof(struct portal_conf, flowd_socket), "/run/haas/peregrine-flowd.sock", 0, 0, NULL, NULL,
 	 "peregrine-flowd's socket, for traffic of the last seconds"},
+	{"captured_socket", CONF_STRING, offsetof(struct portal_conf, captured_socket), "/run/haas/peregrine-captured.sock", 0, 0, NULL, NULL,
+	 "peregrine-captured's socket, for packets"},
 };
 /* clang-format on */
 

@@ -89,6 +89,7 @@ extern const struct route network_routes[];
 extern const struct route volume_routes[];
 extern const struct route grant_routes[];
 extern const struct route drill_routes[];
+extern const struct route capture_routes[];
 extern const struct route record_routes[];
 extern const struct route server_routes[];
 

@@ -6,8 +6,8 @@ const struct route *const route_tables[] = {node_routes,     health_routes, depl
 					    pdci_routes,     image_routes,  address_routes,
 					    network_routes,  volume_routes, grant_routes,
 					    cable_routes,    fabric_routes, alert_routes,
-					    sampling_routes, drill_routes,  record_routes,
-					    server_routes,   NULL};
+					    sampling_routes, drill_routes,  capture_routes,
+					    record_routes,   server_routes, NULL};
 
 static const struct {
 	enum http_method method;

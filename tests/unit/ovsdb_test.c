@@ -337,7 +337,8 @@ static void mirrors_are_stated_whole(void **state)
 			0);
 		sent = operation(&plan, "mutate", "Bridge");
 		if (!sent || !strstr(sent, rows[i].gone) || !strstr(sent, rows[i].come) ||
-		    strstr(sent, "m7") || !!strstr(sent, "insert") != !!rows[i].come[0])
+		    strstr(sent, "m7") || !strstr(sent, "[\"flood_vlans\",\"insert\",4095]") ||
+		    !!strstr(sent, "named-uuid") != !!rows[i].come[0])
 			fail_msg("%s: %s", rows[i].what, sent ? sent : "nothing");
 		free(sent);
 		if (rows[i].come[0])

@@ -393,10 +393,13 @@ static bool line_step(struct line *line)
 	if (must_hold(line, way))
 		return false;
 	rc = way_open(line, way, kind, &call->problem);
-	if (rc == 0)
-		rc = way_check(line, way, call, &call->problem);
 	if (rc) {
 		line->problem = call->problem;
+		call_finish(call, rc, &call->problem);
+		return true;
+	}
+	rc = way_check(line, way, call, &call->problem);
+	if (rc) {
 		call_finish(call, rc, &call->problem);
 		return true;
 	}

@@ -22,8 +22,9 @@ static const struct {
 	[ASK_SYSTEM] = {"Open_vSwitch",
 			"next_cfg cur_cfg ovs_version db_version system_type system_version "
 			"external_ids"},
-	[ASK_BRIDGES] = {"Bridge", "_uuid name ports mirrors external_ids controller stp_enable "
-				   "rstp_enable"},
+	[ASK_BRIDGES] = {"Bridge",
+			 "_uuid name ports mirrors flood_vlans external_ids controller stp_enable "
+			 "rstp_enable"},
 	[ASK_PORTS] = {"Port", "_uuid name interfaces tag trunks vlan_mode external_ids status "
 			       "rstp_status"},
 	[ASK_INTERFACES] = {"Interface", "_uuid name type ifindex ofport mac_in_use admin_state "

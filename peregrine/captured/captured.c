@@ -1,0 +1,405 @@
+#include "peregrine/captured/captured.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/file.h"
+#include "common/io/log.h"
+#include "common/io/process.h"
+
+#include "peregrine/captured/captured_private.h"
+#include "peregrine/captured/keep_rights.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define SUBJECT "captured"
+
+enum { LOOK_MS = 1000, FILES_MOST = 16 };
+
+static const char *const channels[] = {"capture", NULL};
+
+/* clang-format off */
+static const struct db_query work_query = {"capture_work",
+	"with swept as materialized (select haas.capture_sweep() as moved) select w.id, w.state, w.wanted, w.files, w.\"order\"::text"
+	" from swept left join haas.capture_work w on w.collector = $1 where swept.moved is not null and w.id is not null order by w.id", 1};
+static const struct db_query told_query = {"capture_told",
+	"select haas.capture_told($1::bigint, $2, $3, $4::jsonb, $5::jsonb)", 5};
+/* clang-format on */
+
+struct taken *captured_find(const struct captured *captured, int64_t id)
+{
+	struct taken *one = captured->taken;
+
+	while (one && one->id != id)
+		one = one->next;
+	return one;
+}
+
+bool captured_folder(const struct captured *captured, int64_t id, char *ret, size_t room)
+{
+	return text_format(ret, room, "%s/%" PRId64, captured->conf->capture_dir, id);
+}
+
+static void taken_free(struct taken *one)
+{
+	struct taken **link = &one->captured->taken;
+
+	while (*link && *link != one)
+		link = &(*link)->next;
+	if (*link)
+		*link = one->next;
+	capture_process_free(one->process);
+	free(one->problem);
+	free(one->result);
+	free(one);
+}
+
+/* --- telling ---------------------------------------------------------------------------- */
+
+static void on_told(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	(void)context;
+	(void)result;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+}
+
+/* What is not heard of is told again with the next line, or found by the next look. */
+static void tell(const struct captured *captured, int64_t id, const char *state,
+		 const char *because, const char *problem, const char *result)
+{
+	char number[24];
+	const char *const params[] = {number, state, because, problem, result};
+
+	(void)text_format(number, sizeof(number), "%" PRId64, id);
+	if (db_connected(captured->db) &&
+	    db_submit(captured->db, &told_query, params, on_told, NULL) != 0)
+		log_error(SUBJECT, "capture %" PRId64 ": no memory to tell of it", id);
+}
+
+static void on_end_told(void *context, int rc, const PGresult *result,
+			const struct problem *problem)
+{
+	struct taken *one = context;
+
+	on_told(NULL, rc, result, problem);
+	one->telling = false;
+	if (rc == 0)
+		taken_free(one);
+}
+
+/* Until the database has it: until then it is not forgotten. */
+static void tell_end(struct taken *one)
+{
+	char number[24];
+	const char *const params[] = {number, "ended", one->because, one->problem, one->result};
+
+	if (one->process || one->telling || !db_connected(one->captured->db))
+		return;
+	(void)text_format(number, sizeof(number), "%" PRId64, one->id);
+	one->telling = db_submit(one->captured->db, &told_query, params, on_end_told, one) == 0;
+}
+
+/* --- what a process says ---------------------------------------------------------------- */
+
+/* It goes to people's terminals. */
+static void keep_line(struct taken *one, const char *text)
+{
+	char *line = one->lines[one->line_count++ % LIVE_LINES];
+
+	(void)text_copy(line, LIVE_LINE_SIZE, text);
+	for (; *line; line++) {
+		if (*line < ' ' || *line > '~')
+			*line = '?';
+	}
+}
+
+static const char *word_of(const json_t *line, const char *key)
+{
+	const char *word = json_string_value(json_object_get(line, key));
+
+	return word ? word : "";
+}
+
+static void keep_end(struct taken *one, json_t *line)
+{
+	static const char *const words[] = {"stopped", "deadline", "full", "failed"};
+	json_t *problem = json_object_get(line, "problem");
+
+	(void)text_copy(one->because, sizeof(one->because), "failed");
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
+		if (strcmp(words[i], word_of(line, "because")) == 0)
+			(void)text_copy(one->because, sizeof(one->because), words[i]);
+	}
+	free(one->problem);
+	one->problem = problem ? json_dumps(problem, JSON_COMPACT) : NULL;
+}
+
+static void heard(void *context, json_t *line)
+{
+	struct taken *one = context;
+	const json_t *lines = json_object_get(line, "lines");
+	bool ended = strcmp(word_of(line, "state"), "ended") == 0;
+
+	for (size_t i = 0; i < json_array_size(lines) && i < LIVE_LINES; i++) {
+		const char *text = json_string_value(json_array_get(lines, i));
+
+		keep_line(one, text ? text : "");
+	}
+	if (strcmp(word_of(line, "state"), "listening") == 0) {
+		tell(one->captured, one->id, "listening", NULL, NULL, NULL);
+		return;
+	}
+	if (ended)
+		keep_end(one, line);
+	/* The rest is its result. */
+	(void)json_object_del(line, "lines");
+	(void)json_object_del(line, "state");
+	(void)json_object_del(line, "because");
+	(void)json_object_del(line, "problem");
+	free(one->result);
+	one->result = json_object_size(line) > 0 ? json_dumps(line, JSON_COMPACT) : NULL;
+	if (!ended)
+		tell(one->captured, one->id, "running", NULL, NULL, one->result);
+}
+
+static void over(void *context)
+{
+	struct taken *one = context;
+
+	capture_process_free(one->process);
+	one->process = NULL;
+	if (!one->because[0]) {
+		(void)text_copy(one->because, sizeof(one->because), "failed");
+		one->problem = strdup("{\"code\":\"internal\",\"message\":\"the process of the "
+				      "capture died\",\"detail\":\"\",\"hint\":\"\"}");
+	}
+	log_info(SUBJECT, "capture %" PRId64 ": over (because=%s)", one->id, one->because);
+	tell_end(one);
+}
+
+/* --- rows --------------------------------------------------------------------------------- */
+
+static size_t count_of(const struct captured *captured)
+{
+	size_t count = 0;
+
+	for (const struct taken *one = captured->taken; one; one = one->next)
+		count++;
+	return count;
+}
+
+static void start(struct captured *captured, int64_t id, const char *order)
+{
+	char folder[4096];
+	struct problem problem = {0};
+	struct taken *one;
+	struct capture_process_options options = {.program = captured->conf->program,
+						  .user = captured->conf->capture_user,
+						  .order = order,
+						  .folder = folder,
+						  .heard = heard,
+						  .over = over};
+
+	if (count_of(captured) >= (size_t)captured->conf->limit ||
+	    !captured_folder(captured, id, folder, sizeof(folder)))
+		return;
+	one = calloc(1, sizeof(*one));
+	if (!one)
+		return;
+	*one = (struct taken){.next = captured->taken, .captured = captured, .id = id};
+	captured->taken = one;
+	options.context = one;
+	if (capture_process_new(captured->loop, &options, &one->process, &problem) == 0) {
+		log_info(SUBJECT, "capture %" PRId64 ": started", id);
+		return;
+	}
+	log_problem(LOG_LEVEL_ERROR, SUBJECT, &problem);
+	(void)text_copy(one->because, sizeof(one->because), "failed");
+	one->problem = strdup("{\"code\":\"unavailable\",\"message\":\"no process could be started "
+			      "for it\",\"detail\":\"\",\"hint\":\"the log of "
+			      "peregrine-captured says why\"}");
+	tell_end(one);
+}
+
+static void remove_files(const struct captured *captured, int64_t id)
+{
+	char folder[4096];
+	char path[4200];
+	bool gone = captured_folder(captured, id, folder, sizeof(folder));
+
+	for (unsigned i = 0; gone && i < FILES_MOST; i++) {
+		(void)text_format(path, sizeof(path), "%s/%u.pcapng", folder, i);
+		if (unlink(path) != 0 && errno != ENOENT)
+			gone = false;
+	}
+	if (gone && (rmdir(folder) == 0 || errno == ENOENT))
+		tell(captured, id, "removed", NULL, NULL, NULL);
+	else
+		log_warn(SUBJECT, "capture %" PRId64 ": its files cannot be removed: %s", id,
+			 strerror(errno)); // NOLINT(concurrency-mt-unsafe): one thread
+}
+
+static void take_row(struct captured *captured, const PGresult *result, int row)
+{
+	int64_t id = db_int(result, row, 0, 0);
+	const char *state = db_text(result, row, 1, "");
+	bool wanted = strcmp(db_text(result, row, 2, ""), "present") == 0;
+	struct taken *one = captured_find(captured, id);
+
+	if (strcmp(db_text(result, row, 3, ""), "removing") == 0) {
+		if (!one)
+			remove_files(captured, id);
+		return;
+	}
+	if (one && one->process) {
+		if (!wanted)
+			capture_process_stop(one->process);
+	} else if (one) {
+		tell_end(one);
+	} else if (strcmp(state, "approved") != 0) {
+		tell(captured, id, "ended", "failed",
+		     "{\"code\":\"unavailable\",\"message\":\"its collector was started "
+		     "anew\",\"detail\":\"what was kept before is whole\",\"hint\":\"\"}",
+		     NULL);
+	} else if (wanted) {
+		start(captured, id, db_text(result, row, 4, ""));
+	}
+}
+
+/* A row that is no more among them is over, whatever its process thinks. */
+static void stop_others(const struct captured *captured, const PGresult *result)
+{
+	struct taken *next;
+
+	for (struct taken *one = captured->taken; one; one = next) {
+		bool there = false;
+
+		next = one->next;
+		for (int row = 0; row < PQntuples(result); row++)
+			there |= db_int(result, row, 0, 0) == one->id;
+		if (there)
+			continue;
+		if (one->process)
+			capture_process_stop(one->process);
+		else
+			tell_end(one);
+	}
+}
+
+static void on_work(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct captured *captured = context;
+
+	captured->reading = false;
+	if (rc) {
+		if (rc != E_UNAVAILABLE)
+			log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		return;
+	}
+	for (int row = 0; row < PQntuples(result); row++)
+		take_row(captured, result, row);
+	stop_others(captured, result);
+}
+
+static void look(void *context)
+{
+	struct captured *captured = context;
+	const char *const params[] = {captured->conf->name};
+
+	loop_timer_arm(captured->look, LOOK_MS);
+	if (!captured->reading && db_connected(captured->db))
+		captured->reading =
+			db_submit(captured->db, &work_query, params, on_work, captured) == 0;
+}
+
+static void on_notify(void *context, const char *channel)
+{
+	struct captured *captured = context;
+
+	(void)channel;
+	loop_timer_arm(captured->look, 0);
+}
+
+static void on_db_state(void *context, bool connected)
+{
+	struct captured *captured = context;
+
+	if (connected)
+		log_info(SUBJECT, "PostgreSQL is there");
+	else
+		log_warn(SUBJECT, "PostgreSQL is away: captures go on until their time is over");
+	if (connected && captured->look)
+		loop_timer_arm(captured->look, 0);
+}
+
+/* --- life ---------------------------------------------------------------------------------------
+ */
+
+static int start_parts(struct captured *captured, struct problem *problem)
+{
+	const struct db_options options = {.conninfo = captured->conf->database,
+					   .application = "peregrine-captured",
+					   .on_state = on_db_state,
+					   .on_notify = on_notify,
+					   .channels = channels,
+					   .context = captured};
+	int rc = file_make_folder(captured->conf->capture_dir, 0700);
+
+	if (rc)
+		return problem_set(problem, rc, "capture_dir %s: %s", captured->conf->capture_dir,
+				   error_text(rc));
+	rc = loop_timer_new(captured->loop, look, captured, &captured->look);
+	if (rc == 0)
+		rc = db_new(captured->loop, &options, &captured->db);
+	if (rc)
+		return problem_set(problem, rc, "peregrine-captured cannot start: %s",
+				   error_text(rc));
+	loop_timer_arm(captured->look, 0);
+	return 0;
+}
+
+int captured_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
+{
+	struct captured *captured = calloc(1, sizeof(*captured));
+	int rc;
+
+	if (!captured)
+		return problem_set(problem, -ENOMEM, "no memory");
+	captured->loop = loop;
+	captured->conf = values;
+	rc = captured_serve(captured, problem);
+	if (rc == 0)
+		rc = keep_rights(captured->conf->user, problem);
+	if (rc == 0)
+		rc = start_parts(captured, problem);
+	if (rc) {
+		captured_stop(captured);
+		return rc;
+	}
+	process_notify("READY=1");
+	*ret_state = captured;
+	return 0;
+}
+
+/* Its processes end by themselves when it is gone; their rows end with the next start, or by
+ * peregrined. */
+void captured_stop(void *state)
+{
+	struct captured *captured = state;
+
+	if (!captured)
+		return;
+	http_server_free(captured->server);
+	loop_timer_free(captured->look);
+	captured->look = NULL;
+	db_free(captured->db);
+	while (captured->taken)
+		taken_free(captured->taken);
+	free(captured);
+}

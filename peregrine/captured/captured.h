@@ -1,0 +1,32 @@
+/* peregrine-captured: the captures of one collector. Reads what is wanted (capture_work), starts
+ * one peregrine-capture for each, writes down what they tell, keeps their files. It parses no
+ * packet. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/problem.h"
+#include "common/io/conf.h"
+#include "common/io/loop.h"
+
+struct captured_conf {
+	char *database;
+	char *user;
+	char *name;
+	char *socket_path;
+	char *socket_group;
+	char *socket_client;
+	char *capture_dir;
+	char *program;
+	char *capture_user;
+	int64_t limit;
+};
+
+extern const struct conf_row captured_conf_rows[];
+extern const size_t captured_conf_row_count;
+int captured_conf_check(const void *values, struct problem *problem);
+
+int captured_start(struct loop *loop, const void *values, void **ret_state,
+		   struct problem *problem);
+void captured_stop(void *state);

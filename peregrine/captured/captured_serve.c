@@ -1,0 +1,162 @@
+/* The socket of peregrine-captured: packets, piece by piece, and the last lines of a capture under
+ * way. Only portald is answered: it has asked the database who may. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+#include "common/base/text.h"
+
+#include "peregrine/captured/captured_private.h"
+
+enum { PIECE = 1 << 20, FILES_MOST = 16 };
+
+static int64_t number_of(const char *text)
+{
+	char *end = NULL;
+	long long number = text && *text ? strtoll(text, &end, 10) : 0;
+
+	return !text || !*text || *end || number < 0 ? 0 : number;
+}
+
+static void refuse(struct http_request *request, int code, const char *message)
+{
+	struct problem problem = {0};
+
+	(void)problem_set(&problem, code, "%s", message);
+	http_answer_problem(request, http_status_of(code), &problem);
+}
+
+/* --- packets ------------------------------------------------------------------------------ */
+
+/* Bytes from `offset` on of the files in a row, the oldest first: one pcapng file. */
+static ssize_t read_piece(const char *folder, unsigned first, int64_t offset, char *ret)
+{
+	size_t got = 0;
+
+	for (unsigned i = 0; i < FILES_MOST && got < PIECE; i++) {
+		CLEANUP(closep) int fd = -1;
+		char path[4200];
+		struct stat stat;
+		ssize_t part;
+
+		(void)text_format(path, sizeof(path), "%s/%u.pcapng", folder,
+				  (first + i) % FILES_MOST);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		if (fd < 0 && errno == ENOENT)
+			continue;
+		if (fd < 0 || fstat(fd, &stat) != 0)
+			return -1;
+		if (offset >= stat.st_size) {
+			offset -= stat.st_size;
+			continue;
+		}
+		part = pread(fd, ret + got, PIECE - got, offset);
+		if (part < 0)
+			return -1;
+		got += (size_t)part;
+		offset = 0;
+	}
+	return (ssize_t)got;
+}
+
+static void get_file(void *context, struct http_request *request)
+{
+	const struct captured *captured = context;
+	CLEANUP(freep) char *piece = malloc(PIECE);
+	char folder[4096];
+	int64_t id = number_of(http_request_param(request, "capture"));
+	int64_t first = number_of(http_request_query(request, "first"));
+	ssize_t got = -1;
+
+	if (piece && captured_folder(captured, id, folder, sizeof(folder)))
+		got = read_piece(folder, (unsigned)(first % FILES_MOST),
+				 number_of(http_request_query(request, "offset")), piece);
+	if (got < 0)
+		refuse(request, E_UNAVAILABLE, "the packets cannot be read");
+	else
+		http_answer(request, 200, "application/octet-stream", piece, (size_t)got);
+}
+
+/* --- live ----------------------------------------------------------------------------------- */
+
+/* {"next": N, "lines": [...]}: those after the N-th of its life, as far as they are still here. */
+static void get_live(void *context, struct http_request *request)
+{
+	const struct captured *captured = context;
+	const struct taken *one =
+		captured_find(captured, number_of(http_request_param(request, "capture")));
+	CLEANUP(text_done) struct text body = {0};
+	uint64_t after = (uint64_t)number_of(http_request_query(request, "after"));
+	uint64_t first;
+
+	if (!one) {
+		refuse(request, E_NOT_FOUND, "the capture is not under way");
+		return;
+	}
+	first = one->line_count > LIVE_LINES ? one->line_count - LIVE_LINES : 0;
+	json_begin_object(&body, NULL);
+	json_int(&body, "next", (int64_t)one->line_count);
+	json_begin_array(&body, "lines");
+	for (uint64_t i = after > first ? after : first; i < one->line_count; i++)
+		json_string(&body, NULL, one->lines[i % LIVE_LINES]);
+	json_end_array(&body);
+	json_end_object(&body);
+	http_answer_json(request, 200, &body);
+}
+
+static void get_health(void *context, struct http_request *request)
+{
+	const struct captured *captured = context;
+
+	if (db_connected(captured->db))
+		http_answer(request, 200, "text/plain", "ok\n", 3);
+	else
+		refuse(request, E_UNAVAILABLE, "PostgreSQL is away");
+}
+
+/* --- who may -------------------------------------------------------------------------------- */
+
+/* Operators may reach the socket as well: their group is portald's. */
+static bool only_portald(void *context, struct http_request *request)
+{
+	const struct captured *captured = context;
+	const struct http_peer *peer = http_request_peer(request);
+	char room[4096];
+	struct passwd row;
+	struct passwd *found = NULL;
+
+	if (peer->local && (peer->uid == 0 || peer->uid == geteuid()))
+		return true;
+	if (peer->local &&
+	    getpwnam_r(captured->conf->socket_client, &row, room, sizeof(room), &found) == 0 &&
+	    found && row.pw_uid == peer->uid)
+		return true;
+	refuse(request, E_DENIED, "only portald is answered here");
+	return false;
+}
+
+static const struct http_route routes[] = {
+	{HTTP_GET, "/captures/{capture}/file", get_file},
+	{HTTP_GET, "/captures/{capture}/live", get_live},
+	{HTTP_GET, "/healthz", get_health},
+};
+
+int captured_serve(struct captured *captured, struct problem *problem)
+{
+	const struct http_server_options options = {.routes = routes,
+						    .route_count = COUNT_OF(routes),
+						    .context = captured,
+						    .before = only_portald};
+	const char *group = captured->conf->socket_group;
+	int rc = http_server_new(captured->loop, &options, &captured->server);
+
+	if (rc)
+		return problem_set(problem, rc, "cannot serve: %s", error_text(rc));
+	return http_server_listen_unix(captured->server, captured->conf->socket_path,
+				       group[0] ? 0660 : 0600, group[0] ? group : NULL, problem);
+}

@@ -1,0 +1,315 @@
+#include "peregrine/control/mirrors.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+#include "common/io/loop.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define SUBJECT "mirrors"
+
+enum { LOOK_MS = 1000, AGAIN_MS = 5000, SWEEP_MS = 60000, ASK_MS = 20000 };
+
+/* clang-format off */
+static const struct db_query sessions_query = {"capture_sessions",
+	"with swept as materialized (select haas.capture_sweep() as moved) select s.switch_id, s.id, s.port, s.target"
+	" from swept, haas.capture_session s where swept.moved is not null order by s.switch_id, s.id", 0};
+/* Before the switch is told: whoever is peregrined afterwards knows that it may have it. */
+static const struct db_query may_have_query = {"capture_may_have",
+	"update haas.capture set mirrored = true where id = any($1::bigint[]) and state in ('listening', 'running') and not mirrored", 1};
+static const struct db_query mirrored_query = {"capture_mirrored", "select haas.capture_mirrored($1::bigint, $2::boolean, $3::jsonb)", 3};
+static const struct db_query unmirrored_query = {"capture_unmirrored", "select haas.capture_unmirrored($1::bigint, $2::bigint[])", 2};
+/* clang-format on */
+
+/* What one switch shall have, and was told last. */
+struct told {
+	struct told *next;
+	struct mirrors *mirrors;
+	int64_t switch_id;
+	bool asking;
+	char known[64]; /* digest of what it has, "" = not known */
+	int64_t next_ms;
+
+	/* being asked for */
+	char wanted[64];
+	struct switch_mirror rows[SWITCH_MIRRORS_MAX];
+	int64_t ids[SWITCH_MIRRORS_MAX];
+	size_t count;
+};
+
+struct mirrors {
+	struct loop *loop;
+	struct loop_timer *timer;
+	struct db *db;
+	struct switch_queue *queue;
+	bool connected, reading;
+	struct told *told;
+};
+
+void mirrors_wake(struct mirrors *mirrors)
+{
+	if (mirrors->connected)
+		loop_timer_arm(mirrors->timer, 0);
+}
+
+static void on_row(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	(void)context;
+	(void)result;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+}
+
+static void say(const struct mirrors *mirrors, const struct db_query *query,
+		const char *const params[])
+{
+	if (mirrors->connected && db_submit(mirrors->db, query, params, on_row, NULL) != 0)
+		log_error(SUBJECT, "no memory to write down what a switch has");
+}
+
+/* '{1,2}': all, or those that were taken. */
+static void ids_text(const struct told *told, const enum edit_result *results, struct text *ret)
+{
+	text_add(ret, "{");
+	for (size_t i = 0; i < told->count; i++) {
+		if (!results || results[i] == EDIT_TAKEN)
+			text_addf(ret, "%s%" PRId64, ret->size > 1 ? "," : "", told->ids[i]);
+	}
+	text_add(ret, "}");
+}
+
+/* --- what a switch said ------------------------------------------------------------------- */
+
+static void say_one(const struct told *told, size_t i, bool taken, const struct problem *problem)
+{
+	CLEANUP(text_done) struct text text = {0};
+	char id[24];
+	const char *params[] = {id, taken ? "true" : "false", NULL};
+
+	(void)text_format(id, sizeof(id), "%" PRId64, told->ids[i]);
+	if (!taken) {
+		json_begin_object(&text, NULL);
+		json_string(&text, "code", error_word(problem->code));
+		json_string(&text, "message", problem->message);
+		json_string(&text, "detail", problem->detail);
+		json_string(&text, "hint", problem->hint);
+		json_end_object(&text);
+		params[2] = text_get(&text);
+	}
+	say(told->mirrors, &mirrored_query, params);
+}
+
+static void say_all(const struct told *told, const struct switch_answer *heard)
+{
+	for (size_t i = 0; i < told->count; i++) {
+		const struct switch_mirror *row = &told->rows[i];
+		struct problem missing = {0};
+		bool taken = heard->rc == 0 && heard->results && heard->results[i] == EDIT_TAKEN;
+
+		(void)problem_set(&missing, E_CONFLICT, "mirror port %s is missing", row->target);
+		problem_detail(&missing, "the switch has no port %s, or none of %s", row->target,
+			       row->port);
+		problem_hint(&missing, "haasctl capture point names the port that mirrors go to");
+		say_one(told, i, taken, heard->rc ? heard->problem : &missing);
+	}
+}
+
+static void on_answer(void *context, const struct switch_answer *heard)
+{
+	struct told *told = context;
+	CLEANUP(text_done) struct text ids = {0};
+	char id[24];
+	const char *params[2] = {id, NULL};
+
+	told->asking = false;
+	(void)text_format(id, sizeof(id), "%" PRId64, told->switch_id);
+	if (heard->rc && told->count > 0)
+		log_problem(LOG_LEVEL_WARN, SUBJECT, heard->problem);
+	say_all(told, heard);
+	/* A switch that cannot have any has none. */
+	if (heard->rc == 0 || heard->rc == E_UNSUPPORTED) {
+		ids_text(told, heard->rc ? NULL : heard->results, &ids);
+		params[1] = heard->rc ? "{}" : text_get(&ids);
+		say(told->mirrors, &unmirrored_query, params);
+		(void)text_copy(told->known, sizeof(told->known), told->wanted);
+		told->next_ms = loop_now_ms(told->mirrors->loop) + SWEEP_MS;
+	} else {
+		told->known[0] = '\0';
+		told->next_ms = loop_now_ms(told->mirrors->loop) + AGAIN_MS;
+	}
+	mirrors_wake(told->mirrors);
+}
+
+/* --- telling it ---------------------------------------------------------------------------- */
+
+static void ask(struct told *told)
+{
+	const struct switch_request request = {
+		.op = SWITCH_MIRROR, .mirrors = told->rows, .mirror_count = told->count};
+	const struct switch_ask one = {.switch_id = told->switch_id,
+				       .request = &request,
+				       .priority = SWITCH_PRIORITY_PERSON,
+				       .deadline_ms = ASK_MS};
+
+	if (switch_queue_submit(told->mirrors->queue, &one, on_answer, told, NULL) != 0)
+		told->asking = false;
+}
+
+static void on_may_have(void *context, int rc, const PGresult *result,
+			const struct problem *problem)
+{
+	struct told *told = context;
+
+	on_row(NULL, rc, result, problem);
+	if (rc)
+		told->asking = false;
+	else
+		ask(told);
+}
+
+static void tell(struct told *told)
+{
+	CLEANUP(text_done) struct text ids = {0};
+	const char *params[1];
+
+	told->asking = true;
+	if (told->count == 0) {
+		ask(told);
+		return;
+	}
+	ids_text(told, NULL, &ids);
+	params[0] = text_get(&ids);
+	if (db_submit(told->mirrors->db, &may_have_query, params, on_may_have, told) != 0)
+		told->asking = false;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static struct told *find(struct mirrors *mirrors, int64_t switch_id)
+{
+	struct told *told = mirrors->told;
+
+	while (told && told->switch_id != switch_id)
+		told = told->next;
+	if (told)
+		return told;
+	told = calloc(1, sizeof(*told));
+	if (!told)
+		return NULL;
+	*told = (struct told){.next = mirrors->told, .mirrors = mirrors, .switch_id = switch_id};
+	mirrors->told = told;
+	return told;
+}
+
+static void add(struct told *told, const PGresult *result, int row)
+{
+	struct switch_mirror *mirror = &told->rows[told->count];
+	int64_t id = db_int(result, row, 1, 0);
+
+	memset(mirror, 0, sizeof(*mirror)); /* hashed as bytes */
+	if (!text_format(mirror->name, sizeof(mirror->name), SWITCH_MIRROR_PREFIX "%" PRId64, id) ||
+	    !text_copy(mirror->port, sizeof(mirror->port), db_text(result, row, 2, "")) ||
+	    !text_copy(mirror->target, sizeof(mirror->target), db_text(result, row, 3, "")))
+		return;
+	told->ids[told->count++] = id;
+}
+
+/* FNV-1a, of all that it shall have: two of them are told apart. */
+static void digest(const struct told *told, char *ret, size_t room)
+{
+	const uint8_t *bytes = (const uint8_t *)told->rows;
+	uint64_t hash = 14695981039346656037ULL;
+
+	for (size_t i = 0; i < told->count * sizeof(told->rows[0]); i++)
+		hash = (hash ^ bytes[i]) * 1099511628211ULL;
+	(void)text_format(ret, room, "%zu:%" PRIx64, told->count, hash);
+}
+
+/* The rows of one switch, from `row` on; returns the next one's first. */
+static int take_switch(struct mirrors *mirrors, const PGresult *result, int row)
+{
+	int64_t id = db_int(result, row, 0, 0);
+	struct told *told = find(mirrors, id);
+	bool idle = told && !told->asking;
+
+	if (idle)
+		told->count = 0;
+	for (; row < PQntuples(result) && db_int(result, row, 0, 0) == id; row++) {
+		if (idle && !db_is_null(result, row, 1) && told->count < SWITCH_MIRRORS_MAX)
+			add(told, result, row);
+	}
+	if (!idle)
+		return row;
+	digest(told, told->wanted, sizeof(told->wanted));
+	/* What differs is told at once, unless it failed just now. */
+	if ((told->known[0] && strcmp(told->wanted, told->known) != 0) ||
+	    loop_now_ms(mirrors->loop) >= told->next_ms)
+		tell(told);
+	return row;
+}
+
+static void on_sessions(void *context, int rc, const PGresult *result,
+			const struct problem *problem)
+{
+	struct mirrors *mirrors = context;
+
+	mirrors->reading = false;
+	on_row(NULL, rc, result, problem);
+	for (int row = 0; rc == 0 && row < PQntuples(result);)
+		row = take_switch(mirrors, result, row);
+}
+
+static void on_timer(void *context)
+{
+	struct mirrors *mirrors = context;
+
+	loop_timer_arm(mirrors->timer, LOOK_MS);
+	if (!mirrors->reading && mirrors->connected)
+		mirrors->reading =
+			db_submit(mirrors->db, &sessions_query, NULL, on_sessions, mirrors) == 0;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+void mirrors_db_state(struct mirrors *mirrors, bool connected)
+{
+	mirrors->connected = connected;
+	mirrors_wake(mirrors);
+}
+
+int mirrors_new(struct loop *loop, struct db *db, struct switch_queue *queue, struct mirrors **ret)
+{
+	struct mirrors *mirrors = calloc(1, sizeof(*mirrors));
+	int rc;
+
+	if (!mirrors)
+		return -ENOMEM;
+	*mirrors = (struct mirrors){.loop = loop, .db = db, .queue = queue};
+	rc = loop_timer_new(loop, on_timer, mirrors, &mirrors->timer);
+	if (rc)
+		free(mirrors);
+	else
+		*ret = mirrors;
+	return rc;
+}
+
+void mirrors_free(struct mirrors *mirrors)
+{
+	if (!mirrors)
+		return;
+	while (mirrors->told) {
+		struct told *told = mirrors->told;
+
+		mirrors->told = told->next;
+		free(told);
+	}
+	loop_timer_free(mirrors->timer);
+	free(mirrors);
+}

@@ -1,0 +1,527 @@
+/* haasctl capture: packets of a tenant, with its consent. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+
+#include "portal/cli/listing.h"
+
+#define POLL_MS 500
+
+static const struct output_column columns[] = {
+	NUMBER("id"),
+	COLUMN("tenant"),
+	COLUMN("node"),
+	COLUMN("peer"),
+	COLUMN("state"),
+	NUMBER("packets"),
+	TITLED_NUMBER("stored_bytes", "STORED"),
+	COLUMN("requester"),
+	COLUMN("consent_by"),
+	COLUMN("because"),
+	WIDE("switch"),
+	WIDE("port"),
+	WIDE("filter"),
+	WIDE_NUMBER("snap_length"),
+	WIDE_NUMBER("seconds"),
+	WIDE_NUMBER("dropped"),
+	WIDE("consent"),
+	WIDE("reason"),
+	WIDE("files"),
+	WIDE("created_at"),
+	WIDE("started_at"),
+	WIDE("ended_at"),
+	TITLED_WIDE("problem.message", "PROBLEM"),
+};
+
+static int capture_list(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+
+	text_add(&target, "/captures");
+	haasctl_query(&target, input, "--tenant", "tenant");
+	haasctl_query(&target, input, "--state", "state");
+	if (!command_option(input, "--all") && !command_option(input, "--state"))
+		text_addf(&target, "%cactive=true", strchr(text_get(&target), '?') ? '&' : '?');
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+}
+
+static int tell_one(const struct command_input *input, struct haasctl_reply *reply)
+{
+	int status = EXIT_OK;
+
+	if (!listing_json(input, reply->json)) {
+		json_t *rows = json_pack("[O]", reply->json);
+
+		status = listing_rows(input, rows, COLUMNS(columns));
+		json_decref(rows);
+	}
+	haasctl_reply_done(reply);
+	return status;
+}
+
+/* --- one, as it goes -------------------------------------------------------------------- */
+
+static int64_t number_of(const json_t *row, const char *name)
+{
+	return json_integer_value(json_object_get(row, name));
+}
+
+static void show_side(const json_t *tcp, const char *side, const char *arrow)
+{
+	const json_t *told = json_object_get(tcp, side);
+	static const struct {
+		const char *name, *word;
+	} counts[] = {{"retransmissions", "sent again"},
+		      {"out_of_order", "out of order"},
+		      {"duplicate_acks", "duplicate acks"},
+		      {"zero_windows", "windows closed"},
+		      {"resets", "resets"},
+		      {"unseen", "not seen by us"}};
+
+	printf("    %s %" PRId64 " segments, %" PRId64 " bytes", arrow, number_of(told, "segments"),
+	       number_of(told, "payload_bytes"));
+	for (size_t i = 0; i < COUNT_OF(counts); i++) {
+		if (number_of(told, counts[i].name) > 0)
+			printf(", %" PRId64 " %s", number_of(told, counts[i].name), counts[i].word);
+	}
+	if (number_of(told, "rtt_count") > 0)
+		printf(", rtt %.3f/%.3f/%.3f ms", (double)number_of(told, "rtt_least_us") / 1000,
+		       (double)number_of(told, "rtt_mean_us") / 1000,
+		       (double)number_of(told, "rtt_most_us") / 1000);
+	printf("\n");
+}
+
+static void show_conversations(const json_t *rows)
+{
+	size_t count = json_array_size(rows);
+
+	if (count > 0)
+		printf("conversations\n");
+	for (size_t i = 0; i < count; i++) {
+		const json_t *row = json_array_get(rows, i);
+		const json_t *tcp = json_object_get(row, "tcp");
+
+		printf("  %s ~ %s %s %s %" PRId64 " packets, %" PRId64 " + %" PRId64 " bytes\n",
+		       haasctl_word(row, "a"), haasctl_word(row, "b"),
+		       haasctl_word(row, "protocol"),
+		       haasctl_word(row, "application")[0] ? haasctl_word(row, "application") : "-",
+		       number_of(row, "packets"), number_of(row, "bytes_ab"),
+		       number_of(row, "bytes_ba"));
+		if (!tcp)
+			continue;
+		if (number_of(tcp, "handshake_us") > 0)
+			printf("    handshake %.3f ms\n",
+			       (double)number_of(tcp, "handshake_us") / 1000);
+		show_side(tcp, "ab", "->");
+		show_side(tcp, "ba", "<-");
+	}
+}
+
+static void show_applications(const json_t *rows)
+{
+	size_t count = json_array_size(rows);
+
+	if (count > 0)
+		printf("applications\n");
+	for (size_t i = 0; i < count; i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		printf("  %-20s %" PRId64 " conversations, %" PRId64 " packets, %" PRId64
+		       " bytes\n",
+		       haasctl_word(row, "application"), number_of(row, "conversations"),
+		       number_of(row, "packets"), number_of(row, "bytes"));
+	}
+}
+
+static int capture_show(void *context, const struct command_input *input)
+{
+	static const char *const order[] = {
+		"id",     "tenant",    "node",    "peer",       "state", "because", "packets",
+		"bytes",  "dropped",   "filter",  "switch",     "port",  "consent", "consent_by",
+		"reason", "requester", "problem", "created_at", NULL};
+	CLEANUP(text_done) struct text target = {0};
+	struct haasctl_reply reply = {0};
+	const json_t *result;
+	int status;
+
+	haasctl_path(&target, "/captures/", input->words[0], "");
+	status = haasctl_get(context, input, text_get(&target), &reply);
+	if (status != EXIT_OK || listing_json(input, reply.json)) {
+		haasctl_reply_done(&reply);
+		return status;
+	}
+	status = listing_show(context, input, text_get(&target),
+			      &(struct show){order, COLUMNS(columns)});
+	result = json_object_get(reply.json, "result");
+	if (status == EXIT_OK) {
+		show_applications(json_object_get(result, "applications"));
+		show_conversations(json_object_get(result, "conversations"));
+	}
+	haasctl_reply_done(&reply);
+	return status;
+}
+
+/* Lines as they come, until it is over. */
+static int capture_watch(void *context, const struct command_input *input)
+{
+	int status = EXIT_OK;
+	int64_t after = 0;
+
+	while (status == EXIT_OK) {
+		CLEANUP(text_done) struct text target = {0};
+		CLEANUP(text_done) struct text query = {0};
+		struct haasctl_reply reply = {0};
+		bool over;
+
+		haasctl_path(&target, "/captures/", input->words[0], "");
+		status = haasctl_get(context, input, text_get(&target), &reply);
+		if (status != EXIT_OK)
+			return status;
+		over = strcmp(haasctl_word(reply.json, "state"), "ended") == 0;
+		if (strcmp(haasctl_word(reply.json, "state"), "running") == 0) {
+			struct haasctl_reply live = {0};
+			const json_t *lines;
+
+			text_addf(&query, "/live?after=%" PRId64, after);
+			text_clear(&target);
+			haasctl_path(&target, "/captures/", input->words[0], text_get(&query));
+			if (haasctl_get(context, input, text_get(&target), &live) == EXIT_OK) {
+				lines = json_object_get(live.json, "lines");
+				for (size_t i = 0; i < json_array_size(lines); i++)
+					printf("%s\n", json_string_value(json_array_get(lines, i)));
+				after = number_of(live.json, "next");
+				(void)fflush(stdout);
+			}
+			haasctl_reply_done(&live);
+		}
+		haasctl_reply_done(&reply);
+		if (over)
+			return EXIT_OK;
+		if (!haasctl_sleep(context, POLL_MS))
+			status = EXIT_INTERRUPTED;
+	}
+	return status;
+}
+
+/* --- asking, agreeing, ending --------------------------------------------------------------- */
+
+static int add_numbers(const struct command_input *input, struct text *body)
+{
+	static const struct {
+		const char *option, *member;
+	} numbers[] = {{"--seconds", "seconds"}, {"--snap", "snap_length"}};
+	int64_t bytes = 0;
+	int status = EXIT_OK;
+
+	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+		const char *word = command_option(input, numbers[i].option);
+		char *end = NULL;
+		long long number = word ? strtoll(word, &end, 10) : 0;
+
+		if (word && (end == word || *end))
+			return haasctl_usage("%s %s is no number", numbers[i].option, word);
+		if (word)
+			json_int(body, numbers[i].member, number);
+	}
+	if (command_option(input, "--size"))
+		status = haasctl_size("--size", command_option(input, "--size"), &bytes);
+	if (bytes > 0)
+		json_int(body, "max_bytes", bytes);
+	return status;
+}
+
+static int capture_start(void *context, const struct command_input *input)
+{
+	static const char *const texts[][2] = {{"--node", "node"},
+					       {"--peer", "peer"},
+					       {"--filter", "filter"},
+					       {"--reason", "reason"}};
+	CLEANUP(text_done) struct text body = {0};
+	struct haasctl_reply reply = {0};
+	int status;
+
+	if (input->word_count == 0 && !command_option(input, "--node"))
+		return haasctl_usage("say what: a path like tenant:acme/vlan:1301/pair:n1~n2, or "
+				     "--node NODE");
+	json_begin_object(&body, NULL);
+	if (input->word_count > 0)
+		json_string(&body, "path", input->words[0]);
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		if (command_option(input, texts[i][0]))
+			json_string(&body, texts[i][1], command_option(input, texts[i][0]));
+	}
+	if (command_option(input, "--ring"))
+		json_bool(&body, "wrap", true);
+	status = add_numbers(input, &body);
+	json_end_object(&body);
+	if (status == EXIT_OK)
+		status = haasctl_post(context, input, "/captures", &body, &reply);
+	return status == EXIT_OK ? tell_one(input, &reply) : status;
+}
+
+static int act(void *context, const struct command_input *input, const char *action)
+{
+	struct tally tally = {0};
+
+	for (size_t i = 0; i < input->word_count; i++) {
+		CLEANUP(text_done) struct text target = {0};
+		CLEANUP(text_done) struct text body = {0};
+		struct haasctl_reply reply = {0};
+		int status;
+
+		haasctl_path(&target, "/captures/", input->words[i], "/actions");
+		json_begin_object(&body, NULL);
+		json_string(&body, "action", action);
+		json_end_object(&body);
+		status = haasctl_post(context, input, text_get(&target), &body, &reply);
+		if (status == EXIT_OK)
+			status = tell_one(input, &reply);
+		tally_add(&tally, status);
+	}
+	return tally_status(&tally);
+}
+
+static int capture_approve(void *context, const struct command_input *input)
+{
+	return act(context, input, "approve");
+}
+
+static int capture_stop(void *context, const struct command_input *input)
+{
+	return act(context, input, "stop");
+}
+
+static int capture_remove(void *context, const struct command_input *input)
+{
+	return act(context, input, "remove");
+}
+
+/* --- packets ---------------------------------------------------------------------------------- */
+
+struct download {
+	int fd;
+	size_t got; /* of this piece */
+	int rc;
+};
+
+static void on_piece(void *context, const void *data, size_t size)
+{
+	struct download *download = context;
+	const char *bytes = data;
+
+	download->got += size;
+	while (size > 0 && download->rc == 0) {
+		ssize_t wrote = write(download->fd, bytes, size);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0) {
+			download->rc = wrote < 0 ? -errno : -ENOSPC;
+			return;
+		}
+		bytes += wrote;
+		size -= (size_t)wrote;
+	}
+}
+
+static int read_pieces(void *context, const struct command_input *input, struct download *download)
+{
+	int64_t offset = 0;
+	int status = EXIT_OK;
+
+	do {
+		CLEANUP(text_done) struct text target = {0};
+		CLEANUP(text_done) struct text query = {0};
+		struct haasctl_reply reply = {0};
+
+		download->got = 0;
+		text_addf(&query, "/file?offset=%" PRId64, offset);
+		haasctl_path(&target, "/captures/", input->words[0], text_get(&query));
+		status = haasctl_call(context, input,
+				      &(struct haasctl_call){.method = "GET",
+							     .target = text_get(&target),
+							     .on_data = on_piece,
+							     .context = download},
+				      &reply);
+		haasctl_reply_done(&reply);
+		offset += (int64_t)download->got;
+	} while (status == EXIT_OK && download->rc == 0 && download->got > 0);
+	return status;
+}
+
+static int capture_download(void *context, const struct command_input *input)
+{
+	const char *path = input->word_count > 1 ? input->words[1] : NULL;
+	struct download download = {.fd = STDOUT_FILENO};
+	int status;
+
+	if (!path && isatty(STDOUT_FILENO))
+		return haasctl_usage(
+			"packets are no text: name a file, or pipe them to tcpdump -r -");
+	/* Others may not read it: they are a tenant's. */
+	if (path)
+		download.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (download.fd < 0)
+		return haasctl_cannot("write", path, -errno);
+	status = read_pieces(context, input, &download);
+	if (download.rc)
+		status = haasctl_cannot("write", path ? path : "packets", download.rc);
+	if (path && close(download.fd) != 0 && status == EXIT_OK)
+		status = haasctl_cannot("write", path, -errno);
+	if (path && status != EXIT_OK)
+		(void)unlink(path);
+	return status;
+}
+
+/* --- consent, mirror ports -----------------------------------------------------------------------
+ */
+
+static const struct output_column grant_columns[] = {
+	NUMBER("id"),         COLUMN("tenant"),     COLUMN("node"),  COLUMN("granted_by"),
+	COLUMN("created_at"), COLUMN("expires_at"), COLUMN("valid"),
+};
+
+static int capture_grants(void *context, const struct command_input *input)
+{
+	return listing_pages(context, input, "/capture-grants", 0, COLUMNS(grant_columns));
+}
+
+static int capture_grant(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text body = {0};
+	struct haasctl_reply reply = {0};
+	int status;
+
+	if (!command_option(input, "--until"))
+		return haasctl_usage("a grant ends: --until 2026-12-01T18:00:00Z");
+	json_begin_object(&body, NULL);
+	if (command_option(input, "--node"))
+		json_string(&body, "node", command_option(input, "--node"));
+	json_string(&body, "expires_at", command_option(input, "--until"));
+	json_end_object(&body);
+	status = haasctl_post(context, input, "/capture-grants", &body, &reply);
+	if (status == EXIT_OK && !listing_json(input, reply.json)) {
+		json_t *rows = json_pack("[O]", reply.json);
+
+		status = listing_rows(input, rows, COLUMNS(grant_columns));
+		json_decref(rows);
+	}
+	haasctl_reply_done(&reply);
+	return status;
+}
+
+static int capture_withdraw(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+
+	haasctl_path(&target, "/capture-grants/", input->words[0], "");
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
+}
+
+static const struct output_column point_columns[] = {
+	COLUMN("switch"), COLUMN("port"),    COLUMN("collector"), COLUMN("interface"),
+	COLUMN("kind"),   NUMBER("session"), COLUMN("there"),
+};
+
+static int capture_points(void *context, const struct command_input *input)
+{
+	return listing_pages(context, input, "/capture-points", 0, COLUMNS(point_columns));
+}
+
+static int capture_point(void *context, const struct command_input *input)
+{
+	static const char *const texts[][2] = {{"--port", "port"},
+					       {"--interface", "interface"},
+					       {"--collector", "collector"},
+					       {"--kind", "kind"}};
+	const char *session = command_option(input, "--session");
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+
+	haasctl_path(&target, "/capture-points/", input->words[0], "");
+	if (command_option(input, "--none"))
+		return haasctl_do(
+			context, input,
+			&(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
+	json_begin_object(&body, NULL);
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		if (command_option(input, texts[i][0]))
+			json_string(&body, texts[i][1], command_option(input, texts[i][0]));
+	}
+	if (session)
+		json_int(&body, "session", strtoll(session, NULL, 10));
+	json_end_object(&body);
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){.method = "PUT",
+						 .target = text_get(&target),
+						 .body = text_get(&body)});
+}
+
+static const struct option_row list_options[] = {
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
+	{"--state", 0, OPTION_VALUE, "STATE", "only in this state: waiting, running, ended ..."},
+	{"--all", 0, OPTION_FLAG, NULL, "also those that have ended"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+static const struct option_row start_options[] = {
+	{"--node", 0, OPTION_VALUE, "NODE", "what it sends and gets, instead of a path"},
+	{"--peer", 0, OPTION_VALUE, "NODE", "only what goes between the two"},
+	{"--filter", 0, OPTION_VALUE, "BPF", "as tcpdump has it: tcp port 443 and host 10.50.0.7"},
+	{"--seconds", 0, OPTION_VALUE, "N", "for so long (default 60)"},
+	{"--snap", 0, OPTION_VALUE, "N", "bytes of each frame that are kept (default 128)"},
+	{"--size", 0, OPTION_VALUE, "SIZE", "of its files, at most (default 64M)"},
+	{"--ring", 0, OPTION_FLAG, NULL, "when full, new packets take the place of the oldest"},
+	{"--reason", 0, OPTION_VALUE, "TEXT", "why; stands in the audit log"},
+};
+static const struct option_row grant_options[] = {
+	{"--until", 0, OPTION_VALUE, "TIME", "when it ends, within 30 days"},
+	{"--node", 0, OPTION_VALUE, "NODE", "only of this node (default all)"},
+};
+static const struct option_row limit_options[] = {
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
+static const struct option_row point_options[] = {
+	{"--port", 0, OPTION_VALUE, "PORT", "of the switch, where mirrored frames go out"},
+	{"--interface", 0, OPTION_VALUE, "NAME", "of the collector's host, where they come in"},
+	{"--collector", 0, OPTION_VALUE, "NAME", "which peregrine-captured (default main)"},
+	{"--kind", 0, OPTION_VALUE, "port|gre|erspan|vxlan", "how they come (default port)"},
+	{"--session", 0, OPTION_VALUE, "N", "GRE key, ERSPAN session or VNI (default any)"},
+	{"--none", 0, OPTION_FLAG, NULL, "it has no mirror port any more"},
+};
+
+static const struct command commands[] = {
+	{"capture", "start", "[PATH]", "ask for packets of a pair or a node",
+	 OPTIONS(start_options), 0, 1, capture_start},
+	{"capture", "list", "", "captures, newest first", OPTIONS(list_options), 0, 0,
+	 capture_list},
+	{"capture", "show", "CAPTURE", "one, with its TCP and applications", NO_OPTIONS, 1, 1,
+	 capture_show},
+	{"capture", "watch", "CAPTURE", "its packets as they come, a line each", NO_OPTIONS, 1, 1,
+	 capture_watch},
+	{"capture", "approve", "CAPTURE...", "agree to what somebody else asked for", NO_OPTIONS, 1,
+	 100, capture_approve},
+	{"capture", "stop", "CAPTURE...", "end it now", NO_OPTIONS, 1, 100, capture_stop},
+	{"capture", "download", "CAPTURE [FILE]", "its packets, as pcapng", NO_OPTIONS, 1, 2,
+	 capture_download},
+	{"capture", "remove", "CAPTURE...", "delete its packets", NO_OPTIONS, 1, 100,
+	 capture_remove},
+	{"capture", "grant", "", "as a tenant: consent to captures", OPTIONS(grant_options), 0, 0,
+	 capture_grant},
+	{"capture", "grants", "", "which consent there is", OPTIONS(limit_options), 0, 0,
+	 capture_grants},
+	{"capture", "withdraw", "GRANT", "as a tenant: consent no more", NO_OPTIONS, 1, 1,
+	 capture_withdraw},
+	{"capture", "point", "SWITCH", "where a switch's mirrors go", OPTIONS(point_options), 1, 1,
+	 capture_point},
+	{"capture", "points", "", "switches that have a mirror port", OPTIONS(limit_options), 0, 0,
+	 capture_points},
+};
+const struct command_group capture_group = {commands, COUNT_OF(commands)};

@@ -1,0 +1,304 @@
+/* /captures, /capture-grants, /capture-points: packets of a tenant, with its consent. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+#include "common/model/drill_path.h"
+
+#include "portal/server/capture_store.h"
+#include "portal/server/daemon_call.h"
+#include "portal/server/exchange.h"
+#include "portal/server/member_check.h"
+#include "portal/server/query_policy.h"
+#include "portal/server/word_table.h"
+
+#define COLLECTOR_MS 15000
+
+static const char *const action_words[] = {"approve", "stop", "remove", NULL};
+static const char *const state_words[] = {"waiting", "approved", "listening", "running",
+					  "ending",  "ended",    NULL};
+static const char *const kind_words[] = {"port", "gre", "erspan", "vxlan", NULL};
+
+/* clang-format off */
+static const struct member_row capture_members[] = {
+	{"path",        MEMBER_TEXT, 0, 1, DRILL_PATH_SIZE - 1, NULL},
+	{"node",        MEMBER_NAME, 0, 0, 0,                   NULL},
+	{"peer",        MEMBER_NAME, 0, 0, 0,                   NULL},
+	{"filter",      MEMBER_TEXT, 0, 0, 512,                 NULL},
+	{"snap_length", MEMBER_INT,  0, 14, 65535,              NULL},
+	{"seconds",     MEMBER_INT,  0, 1, 3600,                NULL},
+	{"max_bytes",   MEMBER_INT,  0, 1 << 20, INT64_C(1) << 34, NULL},
+	{"wrap",        MEMBER_BOOL, 0, 0, 0,                   NULL},
+	{"reason",      MEMBER_TEXT, 0, 0, 200,                 NULL},
+};
+static const struct member_row action_members[] = {
+	{"action", MEMBER_WORD, MEMBER_REQUIRED, 0, 0, action_words},
+};
+static const struct member_row grant_members[] = {
+	{"node",       MEMBER_NAME, 0,               0, 0,  NULL},
+	{"expires_at", MEMBER_TEXT, MEMBER_REQUIRED, 1, 40, NULL},
+};
+static const struct member_row point_members[] = {
+	{"port",      MEMBER_TEXT, MEMBER_REQUIRED, 1, 63,         NULL},
+	{"interface", MEMBER_TEXT, MEMBER_REQUIRED, 1, 15,         NULL},
+	{"collector", MEMBER_NAME, 0,               0, 0,          NULL},
+	{"kind",      MEMBER_WORD, 0,               0, 0,          kind_words},
+	{"session",   MEMBER_INT,  0,               0, UINT32_MAX, NULL},
+};
+/* clang-format on */
+
+static const char *text_of(const struct exchange *exchange, const char *name)
+{
+	return json_string_value(json_object_get(exchange->body, name));
+}
+
+/* --- asking for one --------------------------------------------------------------------- */
+
+/* A pair of the drill-down, or one of its flows: then that is the filter. */
+static int take_path(json_t *spec, const char *text, struct problem *problem)
+{
+	struct drill_path path;
+	char filter[2 * DRILL_NAME_SIZE + 64] = "";
+	int rc = drill_path_parse(text, &path, problem);
+
+	if (rc)
+		return rc;
+	if (path.level < DRILL_PAIR || path.nobody) {
+		(void)problem_set(problem, E_INVALID,
+				  "a capture is of a pair of nodes of a tenant");
+		problem_hint(problem, "a path like tenant:acme/vlan:1301/pair:n1~n2");
+		return E_INVALID;
+	}
+	if (path.level == DRILL_FLOW && path.flow.source[0])
+		(void)text_format(filter, sizeof(filter), "host %s and host %s", path.flow.source,
+				  path.flow.target);
+	if (filter[0] && path.flow.source_port && path.flow.target_port) {
+		char ports[64];
+
+		(void)text_format(ports, sizeof(ports), " and port %d and port %d",
+				  path.flow.source_port, path.flow.target_port);
+		strcat(filter, ports);
+	}
+	if (filter[0] && !json_object_get(spec, "filter"))
+		(void)json_object_set_new(spec, "filter", json_pack("s", filter));
+	(void)json_object_set_new(spec, "node", json_pack("s", path.a));
+	(void)json_object_set_new(spec, "peer", json_pack("s", path.b));
+	(void)json_object_set_new(spec, "tenant", json_pack("s", path.owner));
+	(void)json_object_del(spec, "path");
+	return 0;
+}
+
+static void check_capture(const struct exchange *exchange, struct error_list *errors)
+{
+	bool path = text_of(exchange, "path");
+
+	members_check(exchange->body, capture_members, COUNT_OF(capture_members), "", errors);
+	if (errors->count > 0)
+		return;
+	if (path == !!text_of(exchange, "node"))
+		error_list_pointer(errors, "/node", "either a node or a path is needed", NULL);
+	if (path && text_of(exchange, "peer"))
+		error_list_pointer(errors, "/peer", "the path names both ends", NULL);
+}
+
+static void capture_start(struct exchange *exchange)
+{
+	CLEANUP(json_decrefp) json_t *spec = NULL;
+	CLEANUP(freep) char *text = NULL;
+	struct problem problem = {0};
+	struct error_list errors = {0};
+	int rc = 0;
+
+	check_capture(exchange, &errors);
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return;
+	}
+	spec = json_copy(exchange->body);
+	if (spec && text_of(exchange, "path"))
+		rc = take_path(spec, text_of(exchange, "path"), &problem);
+	if (rc) {
+		exchange_problem(exchange, exchange_status_of(rc), &problem);
+		return;
+	}
+	text = spec ? json_dumps(spec, JSON_COMPACT) : NULL;
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&store_capture_start, {text, exchange->actor}},
+			       {&store_capture_started, {NULL}},
+		       },
+		       2);
+}
+
+static void capture_act(struct exchange *exchange)
+{
+	static const struct db_query *const stores[] = {&store_capture_approve, &store_capture_stop,
+							&store_capture_remove};
+	const char *id = exchange_arg(exchange, "{capture}");
+	const char *word = text_of(exchange, "action");
+	struct error_list errors = {0};
+
+	members_check(exchange->body, action_members, COUNT_OF(action_members), "", &errors);
+	for (size_t i = 0; errors.count == 0 && word && i < COUNT_OF(stores); i++) {
+		if (strcmp(action_words[i], word) != 0)
+			continue;
+		exchange_write(exchange,
+			       (const struct exchange_step[]){
+				       {stores[i], {id, exchange->actor}},
+				       {&store_capture_changed, {id}},
+			       },
+			       2);
+		return;
+	}
+	exchange_refuse(exchange, &errors);
+}
+
+/* --- packets, from its collector ------------------------------------------------------------ */
+
+static void hand_on_piece(struct exchange *exchange, const struct http_response *response)
+{
+	exchange_answer_as(exchange, "application/octet-stream",
+			   response->body ? response->body : "", response->size);
+}
+
+static void hand_on_lines(struct exchange *exchange, const struct http_response *response)
+{
+	exchange_answer(exchange, 200, response->body ? response->body : "{}");
+}
+
+static void ask_collector(struct exchange *exchange, const char *target,
+			  void (*answered)(struct exchange *, const struct http_response *))
+{
+	daemon_pass_on(exchange,
+		       &(struct daemon_ask){.daemon = "peregrine-captured",
+					    .socket = exchange->portal->conf->captured_socket,
+					    .timeout_ms = COLLECTOR_MS,
+					    .method = "GET",
+					    .target = target,
+					    .answered = answered});
+}
+
+static void on_may_read(struct exchange *exchange, const PGresult *result)
+{
+	char target[128];
+
+	if (!exchange->request)
+		return;
+	(void)text_format(target, sizeof(target),
+			  "/captures/%" PRId64 "/file?first=%" PRId64 "&offset=%s",
+			  db_int(result, 0, 1, 0), db_int(result, 0, 0, 0),
+			  exchange_arg(exchange, "?offset"));
+	ask_collector(exchange, target, hand_on_piece);
+}
+
+static void capture_file(struct exchange *exchange)
+{
+	const char *const params[] = {exchange_arg(exchange, "{capture}"),
+				      exchange_arg(exchange, "?offset"), exchange->actor};
+
+	exchange_query(exchange, &store_capture_read, params, on_may_read);
+}
+
+static void on_may_see(struct exchange *exchange, const PGresult *result)
+{
+	char target[128];
+
+	if (!exchange->request)
+		return;
+	if (PQntuples(result) == 0) {
+		exchange_not_found(exchange);
+		return;
+	}
+	(void)text_format(target, sizeof(target), "/captures/%" PRId64 "/live?after=%s",
+			  db_int(result, 0, 0, 0), exchange_arg(exchange, "?after"));
+	ask_collector(exchange, target, hand_on_lines);
+}
+
+static void capture_live(struct exchange *exchange)
+{
+	const char *const params[] = {exchange_arg(exchange, "{capture}")};
+
+	exchange_query(exchange, &store_capture_see, params, on_may_see);
+}
+
+/* --- consent, mirror ports ------------------------------------------------------------------- */
+
+static void grant_create(struct exchange *exchange)
+{
+	static const struct query_row row = {"expires_at", QUERY_TIME, 0, NULL, NULL, false, NULL};
+	CLEANUP(freep) char *expires = NULL;
+	struct error_list errors = {0};
+	struct problem problem = {0};
+
+	members_check(exchange->body, grant_members, COUNT_OF(grant_members), "", &errors);
+	if (errors.count == 0 &&
+	    query_check(&row, text_of(exchange, "expires_at"), &expires, &problem) != 0)
+		error_list_pointer(&errors, "/expires_at", "this is no time",
+				   "2026-12-31T23:00:00Z");
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return;
+	}
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&store_capture_grant_put,
+				{text_of(exchange, "node"), expires, exchange->actor}},
+			       {&store_capture_grant_made, {NULL}},
+		       },
+		       2);
+}
+
+static void point_put(struct exchange *exchange)
+{
+	const char *name = exchange_arg(exchange, "{switch}");
+	CLEANUP(freep) char *spec = NULL;
+	struct error_list errors = {0};
+
+	members_check(exchange->body, point_members, COUNT_OF(point_members), "", &errors);
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return;
+	}
+	spec = json_dumps(exchange->body, JSON_COMPACT);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&store_capture_point_put, {name, spec, exchange->actor}},
+			       {&store_capture_point_done, {name}},
+		       },
+		       2);
+}
+
+static const struct query_row list_query[] = {
+	QUERY_PAGE_ID,
+	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{"state", QUERY_WORD, 0, state_words, NULL, false, NULL},
+	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
+	{0},
+};
+static const struct query_row file_query[] = {{"offset", QUERY_OFFSET, 0, NULL, "0", false, NULL},
+					      {0}};
+static const struct query_row live_query[] = {{"after", QUERY_OFFSET, 0, NULL, "0", false, NULL},
+					      {0}};
+static const struct query_row grant_query[] = {QUERY_PAGE_ID, {0}};
+static const struct query_row point_query[] = {QUERY_PAGE_TEXT, {0}};
+
+/* clang-format off */
+const struct route capture_routes[] = {
+	{HTTP_GET, "/api/v1/captures", ROLE_TENANT, BODY_NONE, 0, exchange_read, list_query,
+	 &store_capture_list, {"?limit", "?cursor", "?tenant", "?state", "?active"}},
+	{HTTP_POST, "/api/v1/captures", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_start, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/captures/{capture}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_capture_get, {"{capture}"}},
+	{HTTP_POST, "/api/v1/captures/{capture}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_act, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/captures/{capture}/file", ROLE_TENANT, BODY_NONE, 0, capture_file, file_query, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/captures/{capture}/live", ROLE_TENANT, BODY_NONE, 0, capture_live, live_query, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/capture-grants", ROLE_TENANT, BODY_NONE, 0, exchange_read, grant_query, &store_capture_grants, {"?limit", "?cursor"}},
+	{HTTP_POST, "/api/v1/capture-grants", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, grant_create, NULL, NULL, {NULL}},
+	{HTTP_DELETE, "/api/v1/capture-grants/{grant}", ROLE_TENANT, BODY_NONE, 0, exchange_change, NULL, &store_capture_grant_withdraw, {"{grant}", "@actor"}},
+	{HTTP_GET, "/api/v1/capture-points", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, point_query, &store_capture_points, {"?limit", "?cursor"}},
+	{HTTP_PUT, "/api/v1/capture-points/{switch}", ROLE_OPERATOR, BODY_JSON, 0, point_put, NULL, NULL, {NULL}},
+	{HTTP_DELETE, "/api/v1/capture-points/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &store_capture_point_remove, {"{switch}", "@actor"}},
+	{.pattern = NULL},
+};
+/* clang-format on */

@@ -1,0 +1,98 @@
+select set_config('haas.scope', 'operator', false) \g /dev/null
+insert into tenant (name) values ('acme'), ('globex');
+insert into fabric (name, vlan_low, vlan_high, parking_vlan) values ('f1', 100, 199, 99);
+insert into switch (name) values ('leaf1'), ('leaf2');
+insert into switch_endpoint (switch_id, fabric_id, role, address) values (1, 1, 'leaf', '10.0.0.1'), (2, 1, 'leaf', '10.0.0.2');
+insert into node (name, state, tenant_id, dirty) values ('n1', 'active', 1, true), ('n2', 'active', 1, true), ('n3', 'active', 2, true), ('n4', 'free', null, false);
+insert into nic (mac, node_id, name) select ('52:54:00:00:00:0' || id)::macaddr, id, 'eth0' from node;
+create function started(p_spec jsonb, p_actor text) returns text language plpgsql as $$ begin perform capture_start(p_spec, p_actor); return 'ok'; end $$;
+create view told as select id, node, peer, state, wanted, consent, consent_by, because, mirrored, files from capture order by id;
+\echo what cannot be captured is said at once
+select started('{"node": "n9"}', 'user a');
+select started('{"node": "n4"}', 'user a');
+select started('{"node": "n1"}', 'user a');
+insert into nic_location (mac, switch_id, port, certainty, sources, since, seen_at) select ('52:54:00:00:00:0' || id)::macaddr, 1, 'p' || id, 90, '{fdb}', now(), now() from node;
+select started('{"node": "n1"}', 'user a');
+insert into capture_point (switch_id, port, interface) values (1, 'cap0', 'eth9');
+select started('{"node": "n1"}', 'user a');
+insert into port_observed (switch_id, name, if_index, admin_up, up, seen_at) values (1, 'cap0', 9, true, true, now());
+select started('{"node": "n1", "peer": "n3"}', 'user a');
+select started('{"node": "n1", "tenant": "globex"}', 'user a');
+\echo without a grant it waits for somebody else
+select started('{"node": "n1", "peer": "n2"}', 'user a');
+select started('{"node": "n1", "snap_length": 5}', 'user a');
+select capture_approve(1, 'user a');
+select capture_approve(1, 'user b');
+select capture_approve(1, 'user c');
+select * from told;
+select "order" from capture_work;
+\echo its process, its session, its time
+select capture_told(1, 'listening', null, null, null);
+select state, deadline between now() + interval '50 s' and now() + interval '70 s' as soon from capture;
+select switch_id, id, port, target from capture_session;
+update capture set mirrored = true;
+select capture_mirrored(1, true, null);
+select capture_told(1, 'running', null, null, '{"packets": 7}');
+update capture set deadline = now() - interval '1 s';
+select capture_sweep(), capture_sweep();
+select * from told;
+select count(id) from capture_session;
+select capture_told(1, 'ended', 'stopped', null, '{"packets": 9}');
+select state from capture;
+select capture_unmirrored(1, '{}');
+select * from told;
+\echo who reads it
+select capture_read(1, true, 'user c');
+select capture_read(1, true, 'user b');
+set haas.scope = 'tenant'; set haas.tenant = '2';
+select capture_read(1, true, 'user t');
+set haas.tenant = '1';
+select capture_read(1, false, 'user t');
+set haas.scope = 'operator';
+\echo a tenant grants its own packets, with an end; nobody grants himself
+select capture_grant_put(null, now() + interval '1 h', 'user b');
+set haas.scope = 'tenant'; set haas.tenant = '1';
+select capture_grant_put(null, now() + interval '1 year', 'user t');
+select capture_grant_put('n3', now() + interval '1 h', 'user t');
+select capture_grant_put('n1', now() + interval '1 h', 'user t');
+select started('{"node": "n3"}', 'user t');
+set haas.scope = 'operator';
+select started('{"node": "n2"}', 'user a');
+select started('{"node": "n1"}', 'user t');
+select started('{"node": "n1"}', 'user a');
+select * from told where id > 1;
+\echo withdrawn: it ends, whatever it was doing
+select capture_told(max(id), 'listening', null, null, null) from capture where consent = 'grant';
+select capture_grant_withdraw(1, 'user t');
+select capture_sweep() > 0;
+select * from told where consent = 'grant';
+\echo the node changes hands: it ends
+select capture_approve(min(id), 'user b') from capture where state = 'waiting' and node = 'n1';
+update node set tenant_id = 2 where name = 'n1';
+select capture_sweep() > 0;
+select node, state, because from capture where consent = 'approver' and id > 1;
+\echo its collector is gone: the session goes as well
+select capture_approve(max(id), 'user b') from capture where state = 'waiting';
+select capture_told(max(id), 'listening', null, null, null) from capture where state = 'approved';
+update capture set beat_at = now() - interval '1 min', mirrored = true where state = 'listening';
+select capture_sweep() > 0;
+select node, state, because, problem ->> 'message' as problem from capture where state = 'ending';
+select capture_unmirrored(1, '{}');
+select count(*) filter (where state <> 'ended') as open from capture;
+\echo what is written down of it
+select actor, kind, subject, message from event where kind like 'capture.%' and (detail ->> 'capture' = '1' or kind in ('capture.granted', 'capture.withdrawn')) and kind <> 'capture.granted' order by id;
+\echo daemons: no consent, no other rows
+set role peregrine_captured;
+update capture set state = 'approved';
+select capture_approve(1, 'x');
+select count(*) from node;
+reset role;
+set role peregrined;
+update capture set consent = 'tenant';
+select "order" from capture_work;
+reset role;
+set role portald;
+update capture set state = 'approved';
+select capture_told(1, 'running', null, null, null);
+set haas.scope = 'tenant'; set haas.tenant = '2';
+select count(*) from capture where node <> 'n3';
