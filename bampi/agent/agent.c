@@ -6,6 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/hex.h"
 #include "common/http/client.h"
 #include "common/io/log.h"
 #include "common/io/worker.h"
@@ -37,6 +38,7 @@ struct agent {
 	struct loop_timer *timer; /* poll or result: retry; working: next progress report */
 	struct http_call *call;   /* the one exchange that is out */
 	char authorization[256];
+	char seal[2 * SEAL_KEY_SIZE + 1]; /* "" = nothing can be sealed to us */
 	enum agent_state state;
 	unsigned attempt; /* retries of the present request so far */
 	struct task *task;
@@ -51,13 +53,14 @@ static void agent_enter(struct agent *agent, enum agent_state state);
 static int call(struct agent *agent, const char *method, const char *target, int64_t timeout_ms,
 		void (*on_done)(void *, int, const struct http_response *, const struct problem *))
 {
-	const struct http_header headers[] = {{"Authorization", agent->authorization}};
+	const struct http_header headers[] = {{"Authorization", agent->authorization},
+					      {"Haas-Seal-Key", agent->seal}};
 	bool has_body = agent->body.size > 0;
 	struct http_call_options options = {
 		.method = method,
 		.target = target,
 		.headers = headers,
-		.header_count = COUNT_OF(headers),
+		.header_count = agent->seal[0] ? 2 : 1,
 		.body = has_body ? text_get(&agent->body) : NULL,
 		.body_size = agent->body.size,
 		.timeout_ms = timeout_ms,
@@ -323,6 +326,8 @@ int agent_new(struct loop *loop, const struct agent_env *env, struct agent **ret
 	if (!text_format(agent->authorization, sizeof(agent->authorization), "Bearer %s",
 			 env->token))
 		return E_LIMIT;
+	if (env->seal)
+		hex_encode(seal_key_public_key(env->seal), SEAL_KEY_SIZE, agent->seal);
 	rc = http_client_new(loop, env->url, &agent->client);
 	if (rc)
 		return rc;

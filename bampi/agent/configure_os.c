@@ -2,13 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/hex.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
+#include "common/net/ipv4.h"
 
 #include "bampi/agent/os_mount.h"
 #include "bampi/agent/os_network.h"
@@ -259,6 +262,72 @@ static void haas_files(struct os_tree *tree, const struct os_settings *settings)
 	file(tree, "/etc/haas/user-data.pending", 0600, &content);
 }
 
+/* Debian's open-iscsi looks below /etc/iscsi, others below /var/lib/iscsi. */
+static void volume_files(struct os_tree *tree, const struct os_settings *settings)
+{
+	const char *base =
+		rooted_exists(tree->root_fd, "/var/lib/iscsi") ? "/var/lib/iscsi" : "/etc/iscsi";
+	char path[OS_ISCSI_SIZE + 64];
+	char address[IPV4_TEXT_SIZE];
+	struct text content = {0};
+
+	if (!settings->initiator)
+		return;
+	folder(tree, "/etc/iscsi", 0755);
+	os_initiator_text(settings, &content);
+	file(tree, "/etc/iscsi/initiatorname.iscsi", 0600, &content);
+	(void)text_format(path, sizeof(path), "%s/nodes", base);
+	folder(tree, path, 0700);
+	for (size_t i = 0; i < settings->volume_count; i++) {
+		const struct os_volume *volume = &settings->volumes[i];
+
+		(void)text_format(path, sizeof(path), "%s/nodes/%s", base, volume->target);
+		folder(tree, path, 0700);
+		(void)text_format(path, sizeof(path), "%s/nodes/%s/%s,%u,1", base, volume->target,
+				  ipv4_text(volume->portal, address), (unsigned)volume->port);
+		folder(tree, path, 0700);
+		(void)text_format(path, sizeof(path), "%s/nodes/%s/%s,%u,1/default", base,
+				  volume->target, address, (unsigned)volume->port);
+		text_clear(&content);
+		os_volume_text(volume, &content);
+		file(tree, path, 0600, &content);
+		if (content.data)
+			sodium_memzero(content.data, content.size);
+	}
+	text_done(&content);
+}
+
+int configure_os_open_secrets(const struct seal_key *key, struct os_settings *settings,
+			      struct problem *problem)
+{
+	for (size_t i = 0; i < settings->volume_count; i++) {
+		struct os_volume *volume = &settings->volumes[i];
+		uint8_t sealed[SEAL_SIZE_MAX];
+		size_t size = strlen(volume->sealed) / 2;
+		int rc = E_DENIED;
+
+		if (size > sizeof(sealed) || strlen(volume->sealed) % 2 ||
+		    hex_decode(volume->sealed, sealed, size) != 0)
+			rc = E_MALFORMED;
+		else if (key)
+			rc = seal_key_open(key, sealed, size, volume->secret,
+					   sizeof(volume->secret));
+		if (rc == 0 &&
+		    volume->secret[strspn(volume->secret, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLM"
+							  "NOPQRSTUVWXYZ0123456789-_")] != '\0')
+			rc = E_MALFORMED; /* it would not be one word of the record */
+		if (rc) {
+			(void)problem_set(problem, rc,
+					  "the secret of volume %s cannot be opened: %s",
+					  volume->target, error_text(rc));
+			problem_hint(problem,
+				     "the next attempt has one for this start of the agent");
+			return rc;
+		}
+	}
+	return 0;
+}
+
 /* The mount's own descriptor names a place only (O_PATH); syncfs wants one that is open. */
 static void flush(struct os_tree *tree)
 {
@@ -284,14 +353,22 @@ int configure_os_tree(int root_fd, const struct os_settings *settings, struct pr
 	network_files(&tree, settings);
 	access_files(&tree, settings);
 	haas_files(&tree, settings);
+	volume_files(&tree, settings);
 	if (!tree.rc)
 		flush(&tree);
 	return tree.rc;
 }
 
+static void settings_freep(struct os_settings **settings)
+{
+	if (*settings)
+		sodium_memzero(*settings, sizeof(**settings));
+	free(*settings);
+}
+
 int configure_os_run(struct task *task, struct text *data, struct problem *problem)
 {
-	CLEANUP(freep) struct os_settings *settings = calloc(1, sizeof(*settings));
+	CLEANUP(settings_freep) struct os_settings *settings = calloc(1, sizeof(*settings));
 	CLEANUP(closep) int root_fd = -1;
 	char partition[SYSFS_PATH_SIZE];
 	int rc;
@@ -299,6 +376,8 @@ int configure_os_run(struct task *task, struct text *data, struct problem *probl
 	if (!settings)
 		return -ENOMEM;
 	rc = os_settings_read(task->params, settings, problem);
+	if (!rc)
+		rc = configure_os_open_secrets(task->env->seal, settings, problem);
 	if (!rc)
 		rc = os_partition_find(task, settings->disk, settings->root_partition, partition,
 				       problem);
@@ -312,8 +391,9 @@ int configure_os_run(struct task *task, struct text *data, struct problem *probl
 		rc = configure_os_tree(root_fd, settings, problem);
 	if (rc)
 		return rc;
-	log_info(SUBJECT, "%s is %s now (nics=%zu keys=%zu)", partition, settings->hostname,
-		 settings->nic_count, json_array_size(settings->ssh_keys));
+	log_info(SUBJECT, "%s is %s now (nics=%zu keys=%zu volumes=%zu)", partition,
+		 settings->hostname, settings->nic_count, json_array_size(settings->ssh_keys),
+		 settings->volume_count);
 	text_add(data, "{}");
 	return 0;
 }

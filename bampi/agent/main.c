@@ -29,6 +29,9 @@ static int start(struct loop *loop, struct agent_env *env, struct agent **ret)
 	rc = neighbor_table_new(loop, &env->neighbors);
 	if (rc)
 		log_warn("agent", "no LLDP: %s", error_text(rc));
+	rc = seal_key_make(&env->seal);
+	if (rc)
+		log_warn("agent", "no key, so nobody can tell us a secret: %s", error_text(rc));
 	rc = agent_new(loop, env, ret);
 	if (rc)
 		return rc;
@@ -67,6 +70,7 @@ int main(int argc, char **argv)
 		loop_run(loop);
 	agent_free(agent);
 	neighbor_table_free(env.neighbors);
+	seal_key_free(env.seal);
 	loop_free(loop);
 	sodium_memzero(options.token, sizeof(options.token));
 	return rc ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -274,6 +274,78 @@ static const char *optional(struct json_reader *reader, const char *key)
 		       : json_get_string(reader, key, false);
 }
 
+/* RFC 3722: what stands in a file name and on a line of its own, and nothing else. */
+static bool is_iscsi_name(const char *name)
+{
+	return strncmp(name, "iqn.", 4) == 0 && strlen(name) < OS_ISCSI_SIZE &&
+	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.:-")] == '\0' &&
+	       !strstr(name, "..");
+}
+
+static bool is_word(const char *text, size_t limit)
+{
+	return is_line(text, limit) &&
+	       text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-_")] == '\0';
+}
+
+/* "100.96.0.1:3260" */
+static bool read_portal(const char *text, struct os_volume *volume)
+{
+	char address[IPV4_TEXT_SIZE];
+	const char *colon = strchr(text, ':');
+	size_t size = colon ? (size_t)(colon - text) : 0;
+	char *end = NULL;
+	long port;
+
+	if (!colon || size >= sizeof(address) || colon[1] < '1' || colon[1] > '9')
+		return false;
+	memcpy(address, text, size);
+	address[size] = '\0';
+	port = strtol(colon + 1, &end, 10);
+	if (*end || port > UINT16_MAX || ipv4_parse(address, &volume->portal))
+		return false;
+	volume->port = (uint16_t)port;
+	return true;
+}
+
+static int read_volume(const json_t *object, size_t index, struct os_volume *ret,
+		       struct problem *problem)
+{
+	struct json_reader reader = json_reader(object);
+	const char *portal = json_get_string(&reader, "portal", true);
+
+	ret->target = json_get_string(&reader, "target", true);
+	ret->user = json_get_string(&reader, "user", true);
+	ret->sealed = json_get_string(&reader, "sealed", true);
+	if (problem_is_set(&reader.problem)) {
+		*problem = reader.problem;
+		return problem->code;
+	}
+	if (!is_iscsi_name(ret->target) || !is_word(ret->user, 63) || !read_portal(portal, ret))
+		return problem_set(problem, E_MALFORMED,
+				   "iscsi.volumes[%zu] has no iSCSI name, user or portal", index);
+	return 0;
+}
+
+static int read_volumes(const json_t *params, struct os_settings *ret, struct problem *problem)
+{
+	const json_t *iscsi = json_object_get(params, "iscsi");
+	const json_t *volumes = json_object_get(iscsi, "volumes");
+	int rc = 0;
+
+	if (!iscsi || json_is_null(iscsi))
+		return 0;
+	ret->initiator = json_string_value(json_object_get(iscsi, "initiator"));
+	if (!ret->initiator || !is_iscsi_name(ret->initiator))
+		return problem_set(problem, E_MALFORMED, "iscsi.initiator is not an iSCSI name");
+	if (json_array_size(volumes) > OS_VOLUME_LIMIT)
+		return problem_set(problem, E_LIMIT, "more than %d volumes", OS_VOLUME_LIMIT);
+	for (size_t i = 0; rc == 0 && i < json_array_size(volumes); i++)
+		rc = read_volume(json_array_get(volumes, i), ret->volume_count++, &ret->volumes[i],
+				 problem);
+	return rc;
+}
+
 int os_settings_read(const json_t *params, struct os_settings *ret, struct problem *problem)
 {
 	struct json_reader reader = json_reader(params);
@@ -297,6 +369,8 @@ int os_settings_read(const json_t *params, struct os_settings *ret, struct probl
 	    (!is_line(ret->callback, CALLBACK_MAX) || strncmp(ret->callback, "http://", 7) != 0))
 		return problem_set(problem, E_MALFORMED, "callback is not an http:// URL");
 	rc = check_keys(ret->ssh_keys, problem);
+	if (rc == 0)
+		rc = read_volumes(params, ret, problem);
 	if (rc)
 		return rc;
 	return read_nics(params, ret, problem);
@@ -332,6 +406,32 @@ void os_link_text(const struct os_nic *nic, struct text *ret)
 void os_callback_text(const struct os_settings *settings, struct text *ret)
 {
 	text_addf(ret, "%s\n%s", settings->callback, settings->callback_console ? "console\n" : "");
+}
+
+void os_initiator_text(const struct os_settings *settings, struct text *ret)
+{
+	text_addf(ret, "InitiatorName=%s\n", settings->initiator);
+}
+
+/* What iscsiadm writes, of which it fills in the rest itself. */
+void os_volume_text(const struct os_volume *volume, struct text *ret)
+{
+	char address[IPV4_TEXT_SIZE];
+
+	(void)ipv4_text(volume->portal, address);
+	text_add(ret, "# BEGIN RECORD 2.0-873\n");
+	text_addf(ret, "node.name = %s\nnode.tpgt = 1\nnode.startup = automatic\n", volume->target);
+	text_add(ret, "node.leading_login = No\niface.iscsi_ifacename = default\n"
+		      "iface.transport_name = tcp\nnode.discovery_type = static\n");
+	text_addf(ret,
+		  "node.session.auth.authmethod = CHAP\nnode.session.auth.username = %s\n"
+		  "node.session.auth.password = %s\n",
+		  volume->user, volume->secret);
+	/* the switches and the storage may be a little later than the node */
+	text_add(ret, "node.session.initial_login_retry_max = 60\n");
+	text_addf(ret, "node.conn[0].address = %s\nnode.conn[0].port = %u\n", address,
+		  (unsigned)volume->port);
+	text_add(ret, "node.conn[0].startup = automatic\n# END RECORD\n");
 }
 
 void os_keys_text(const struct os_settings *settings, struct text *ret)

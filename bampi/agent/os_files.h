@@ -34,6 +34,19 @@ struct os_nic {
 	uint32_t gateway;
 };
 
+#define OS_VOLUME_LIMIT 64
+#define OS_ISCSI_SIZE   224 /* an iSCSI name has 223 (RFC 7143, 4.2.7.1) */
+#define OS_SECRET_SIZE  64
+
+/* A volume that the OS is to log in to at each start. */
+struct os_volume {
+	const char *target, *user;
+	uint32_t portal; /* host byte order */
+	uint16_t port;
+	const char *sealed;          /* hex; opened by configure_os_open_secrets */
+	char secret[OS_SECRET_SIZE]; /* wiped by configure_os_run */
+};
+
 struct os_settings {
 	const char *hostname; /* borrowed from the params, like all texts here */
 	struct os_nic nics[OS_NIC_LIMIT];
@@ -42,6 +55,9 @@ struct os_settings {
 	const char *user_data;  /* or NULL */
 	const char *callback;   /* or NULL */
 	bool callback_console;  /* on the serial console: its networks do not lead there */
+	const char *initiator;  /* the node's iSCSI name; NULL = no volumes */
+	struct os_volume volumes[OS_VOLUME_LIMIT];
+	size_t volume_count;
 	uint32_t root_partition;
 	const char *disk;
 };
@@ -56,4 +72,8 @@ void os_hosts_text(const struct os_settings *settings, struct text *ret);
 void os_link_text(const struct os_nic *nic, struct text *ret);
 /* /etc/haas/callback: the URL, and "console" on a second line. */
 void os_callback_text(const struct os_settings *settings, struct text *ret);
+/* /etc/iscsi/initiatorname.iscsi, and a node record of open-iscsi (iscsiadm(8)), with the secret.
+ */
+void os_initiator_text(const struct os_settings *settings, struct text *ret);
+void os_volume_text(const struct os_volume *volume, struct text *ret);
 void os_keys_text(const struct os_settings *settings, struct text *ret);

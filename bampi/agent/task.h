@@ -11,6 +11,7 @@
 #include "common/base/problem.h"
 #include "common/base/text.h"
 #include "common/http/json_reader.h"
+#include "common/io/seal_key.h"
 
 #define TASK_ID_SIZE 40
 
@@ -24,6 +25,7 @@ struct agent_env {
 	int64_t silence_ms; /* a server that sends no byte for so long is asked again */
 	bool sandbox;       /* tests: regular files may be disks, the power stays on */
 	struct neighbor_table *neighbors; /* LLDP; may be NULL */
+	struct seal_key *seal;            /* of this life of the program; may be NULL */
 };
 
 struct task_progress {

@@ -11,6 +11,7 @@
 #include "common/io/log.h"
 
 #include "bampi/storage/network_runner.h"
+#include "bampi/storage/volume_login.h"
 #include "bampi/storage/volume_runner_private.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -435,6 +436,26 @@ static void on_networks(void *context, int rc, const PGresult *result,
 		network_runner_take(runner->networks, &runner->claim, result);
 }
 
+static void on_logins_told(void *context, int rc, const PGresult *result,
+			   const struct problem *problem)
+{
+	(void)result;
+	if (rc == 0)
+		volume_runner_wake(context); /* what was made now is sealed next */
+	else if (rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+}
+
+static void on_logins(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct volume_runner *runner = context;
+
+	(void)problem; /* on_archives follows, and says the same */
+	if (rc == 0)
+		volume_logins_take(&runner->options, &runner->claim, result, on_logins_told,
+				   runner);
+}
+
 static void on_volumes(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	struct volume_runner *runner = context;
@@ -485,7 +506,7 @@ static void on_archives(void *context, int rc, const PGresult *result,
 
 static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
-	static const struct volume_work_fns fns = {on_networks, on_volumes, on_archives};
+	static const struct volume_work_fns fns = {on_networks, on_logins, on_volumes, on_archives};
 	struct volume_runner *runner = context;
 
 	if (rc && rc != E_UNAVAILABLE)

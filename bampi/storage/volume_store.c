@@ -28,6 +28,11 @@ static const struct db_query networks_query = {"storage_network_work",
 	"select id, name, vlan, address, length, portal, up, coalesce(problem ->> 'message', '') from haas.storage_network_work($1::bigint)", 1};
 static const struct db_query networks_told_query = {"storage_network_tell", "select haas.storage_network_tell($1::bigint, $2::bigint, $3::jsonb)", 3};
 
+static const struct db_query logins_query = {"volume_login_work",
+	"select volume, node, agent_key, encode(secret_sealed, 'hex'), secret_number from haas.volume_login_work($1::bigint)", 1};
+static const struct db_query secrets_made_query = {"volume_secret_make", "select haas.volume_secret_make($1::bigint, $2::bigint, $3::jsonb)", 3};
+static const struct db_query logins_put_query = {"volume_login_put", "select haas.volume_login_put($1::bigint, $2::bigint, $3::jsonb)", 3};
+
 /* $1 volume $2 storage $3 generation $4 state $5 kept_bytes $6 problem $7 kind of the event, or null $8 its message. Of the same problem again nothing is written. */
 static const struct db_query made_query = {"volume_made",
 	"with was as (select v.* from haas.volume v join haas.storage s on s.id = v.storage_id where v.id = $1::bigint and s.id = $2::bigint and s.generation = $3::bigint), "
@@ -127,6 +132,7 @@ int volume_store_work(struct db *db, const struct storage_claim *claim,
 	char id[24];
 	const char *params[] = {id};
 	const struct db_call calls[] = {{&networks_query, params, fns->on_networks, context},
+					{&logins_query, params, fns->on_logins, context},
 					{&volumes_query, params, fns->on_volumes, context},
 					{&archives_query, params, fns->on_archives, context}};
 
@@ -134,8 +140,9 @@ int volume_store_work(struct db *db, const struct storage_claim *claim,
 	return db_submit_all(db, calls, COUNT_OF(calls));
 }
 
-int storage_store_networks(struct db *db, const struct storage_claim *claim, const char *rows,
-			   db_result_fn fn, void *context)
+static int store_rows(struct db *db, const struct db_query *query,
+		      const struct storage_claim *claim, const char *rows, db_result_fn fn,
+		      void *context)
 {
 	char id[24];
 	char generation[24];
@@ -143,7 +150,25 @@ int storage_store_networks(struct db *db, const struct storage_claim *claim, con
 
 	number(id, claim->id);
 	number(generation, claim->generation);
-	return db_submit(db, &networks_told_query, params, fn, context);
+	return db_submit(db, query, params, fn, context);
+}
+
+int storage_store_networks(struct db *db, const struct storage_claim *claim, const char *rows,
+			   db_result_fn fn, void *context)
+{
+	return store_rows(db, &networks_told_query, claim, rows, fn, context);
+}
+
+int storage_store_secrets(struct db *db, const struct storage_claim *claim, const char *rows,
+			  db_result_fn fn, void *context)
+{
+	return store_rows(db, &secrets_made_query, claim, rows, fn, context);
+}
+
+int storage_store_logins(struct db *db, const struct storage_claim *claim, const char *rows,
+			 db_result_fn fn, void *context)
+{
+	return store_rows(db, &logins_put_query, claim, rows, fn, context);
 }
 
 /* [{"node", "address"}]; a node without an address cannot be let in, and is named. */

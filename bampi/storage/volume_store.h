@@ -60,7 +60,7 @@ MUST_USE int storage_store_claim(struct db *db, const struct storage_state *stat
 bool storage_claim_read(const PGresult *result, struct storage_claim *ret);
 /* All in one snapshot; the archives last. */
 struct volume_work_fns {
-	db_result_fn on_networks, on_volumes, on_archives;
+	db_result_fn on_networks, on_logins, on_volumes, on_archives;
 };
 MUST_USE int volume_store_work(struct db *db, const struct storage_claim *claim,
 			       const struct volume_work_fns *fns, void *context);
@@ -69,6 +69,12 @@ MUST_USE int storage_store_networks(struct db *db, const struct storage_claim *c
 				    const char *rows, db_result_fn fn, void *context);
 MUST_USE int volume_row_read(const PGresult *result, int row, struct volume_row *ret);
 MUST_USE int archive_row_read(const PGresult *result, int row, struct volume_row *ret);
+
+/* JSON: [{"volume", "number", "sealed"}], [{"volume", "node", "key", "number", "sealed"}]. */
+MUST_USE int storage_store_secrets(struct db *db, const struct storage_claim *claim,
+				   const char *rows, db_result_fn fn, void *context);
+MUST_USE int storage_store_logins(struct db *db, const struct storage_claim *claim,
+				  const char *rows, db_result_fn fn, void *context);
 
 /* What was done, or why not. */
 struct volume_done {

@@ -50,6 +50,25 @@ int seal_key_load(const struct seal_key_file *seal, struct seal_key **ret, struc
 	return 0;
 }
 
+int seal_key_make(struct seal_key **ret)
+{
+	struct seal_key *key;
+
+	if (sodium_init() < 0)
+		return -EIO;
+	key = sodium_malloc(sizeof(*key));
+	if (!key)
+		return -ENOMEM;
+	make_key(key->secret_key);
+	if (crypto_scalarmult_base(key->public_key, key->secret_key) != 0) {
+		sodium_free(key);
+		return -EIO;
+	}
+	(void)sodium_mprotect_readonly(key);
+	*ret = key;
+	return 0;
+}
+
 void seal_key_free(struct seal_key *key)
 {
 	sodium_free(key); /* wipes; NULL is fine */

@@ -370,12 +370,14 @@ returns table (id bigint, name text, tenant text, state text, absent boolean, si
 	       archive_bytes bigint, archive_digest text, pdci_id bigint, served_pdci_id bigint, initiators jsonb, secret_sealed bytea, secret_number bigint, served jsonb)
 stable language sql security definer set search_path = haas, pg_temp as $$
 	select v.id, v.name, t.name, v.state, v.wanted = 'absent', v.size_bytes, v.kept_bytes, v.archive_id, a.size_bytes, a.digest, v.pdci_id, v.served_pdci_id,
-	       case when v.wanted = 'present' and v.state = 'ready' and v.kept_bytes = v.size_bytes and p.wanted = 'present' and p.ready_at is not null
+	       case when v.wanted = 'present' and v.state = 'ready' and v.kept_bytes = v.size_bytes and p.wanted = 'present'
 			 and (n.id is null or n.storage_up_at is not null)
 			 and not exists (select from archive x where x.volume_id = v.id and x.state = 'archiving') then
 			(select jsonb_agg(jsonb_build_object('node', m.node, 'address', case when n.id is null then host(m.address) else
 				(select host(w.address) from node_network w where w.node_id = m.node_id and w.network_id = n.id) end) order by m.node)
-			 from pdci_node m where m.pdci_id = p.id and m.released_at is null and m.replace_asked_at is null) end,
+			 from pdci_node m where m.pdci_id = p.id and m.released_at is null and m.replace_asked_at is null
+			       -- its OS was told the secret and starts when its ports are its tenant's: before the PDCI is ready
+			       and (p.ready_at is not null or exists (select from node_place x where x.node_id = m.node_id and x.place = 'tenant'))) end,
 	       v.secret_sealed, v.secret_number, v.served
 	from volume v join storage s on s.id = v.storage_id join tenant t on t.id = v.tenant_id
 	left join archive a on a.id = v.archive_id left join pdci p on p.id = v.pdci_id
@@ -400,3 +402,87 @@ union all
 select null, l.node || '/' || l.disk, 'local', l.tenant_id, t.name, l.pdci_id, p.name, l.size_bytes, l.node, null, 'attached', false, null, null, null, null, null, null, null, null,
        null, null, null, null, null, jsonb_build_object('model', l.model, 'serial', l.serial, 'bus', l.bus)
 from local_disk l join tenant t on t.id = l.tenant_id join pdci p on p.id = l.pdci_id;
+
+-- --- what an installed OS is told of its volumes -----------------------------------------------------------------------------------------------
+
+-- The secret of a volume, sealed by its storage to the key of the agent that is about to write it into a node's OS; worth nothing to anybody else, nor to the agent of the next boot.
+create table volume_login (
+	volume_id bigint not null references volume on delete cascade,
+	node_id bigint not null references node on delete cascade,
+	agent_key text not null check (agent_key ~ '^[0-9a-f]{64}$'),
+	secret_number bigint not null,
+	sealed bytea not null check (length(sealed) <= 2048),
+	primary key (volume_id, node_id)
+);
+create index volume_login_node on volume_login (node_id);
+alter table volume_login enable row level security;   -- by the functions here only
+
+-- The key of the agent that a node has now; null: none, or one that tells no key.
+create function agent_seal_key(p_node bigint) returns text stable language sql security definer set search_path = haas, pg_temp as $$
+	select substring(o.detail from '; seal ([0-9a-f]{64})$') from boot_intent i join boot_observation o on o.node_id = i.node_id and o.kind = 'agent' and o.token = i.token
+	where i.node_id = p_node and i.target = 'agent'
+$$;
+
+-- Of a node that is being installed for a PDCI with volumes: {"initiator", "volumes": [{"volume", "storage", "heard", "target", "portal", "user", "sealed"}]}; null: there is nothing to
+-- tell, or no agent that could be told.
+create function node_volume_facts(p_node bigint) returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
+	select case when count(*) > 0 and k.key is not null then jsonb_build_object('initiator', min(s.iqn) || ':node.' || m.node,
+		'volumes', jsonb_agg(jsonb_build_object('volume', v.name, 'storage', s.name, 'heard', coalesce(s.seen_at > now() - interval '10 minutes', false),
+			'target', s.iqn || ':volume.' || v.id, 'user', format('v%s-%s', v.id, v.secret_number),
+			'portal', coalesce((select storage_portal(n.prefix, s.portal) from network n where n.pdci_id = v.pdci_id and n.storage_id = s.id and n.wanted = 'present'), s.portal),
+			'sealed', (select encode(l.sealed, 'hex') from volume_login l where l.volume_id = v.id and l.node_id = p_node and l.agent_key = k.key and l.secret_number = v.secret_number))
+			order by v.id)) end
+	from pdci_node m join volume v on v.pdci_id = m.pdci_id and v.wanted = 'present' join storage s on s.id = v.storage_id cross join (select agent_seal_key(p_node) as key) k
+	where m.node_id = p_node and m.released_at is null group by m.node, k.key
+$$;
+grant execute on function node_volume_facts(bigint) to bampid;
+
+-- For whom a storage is to seal. No secret_sealed: the volume has no secret that anybody knows yet; it is to make one (volume_secret_make).
+create function volume_login_work(p_storage bigint)
+returns table (volume bigint, node bigint, agent_key text, secret_sealed bytea, secret_number bigint) stable language sql security definer set search_path = haas, pg_temp as $$
+	select v.id, m.node_id, k.key, v.secret_sealed, v.secret_number
+	from volume v join storage s on s.id = v.storage_id join pdci_node m on m.pdci_id = v.pdci_id and m.released_at is null and m.replace_asked_at is null
+	join deployment d on d.node_id = m.node_id and d.due_at is not null and d.plan in ('install', 'reinstall') and d.state <> 'cancelling'
+	cross join lateral (select agent_seal_key(m.node_id) as key) k
+	where v.storage_id = p_storage and s.login = session_user and v.wanted = 'present' and k.key is not null
+	      and not exists (select from volume_login l where l.volume_id = v.id and l.node_id = m.node_id and l.agent_key = k.key and l.secret_number = v.secret_number)
+	order by v.id, m.node_id limit 256
+$$;
+grant execute on function volume_login_work(bigint) to bampi_stored;
+
+-- The secret of a volume that has none, of whom its tenant has not asked for one: known to the nodes that are installed, and to nobody else.
+create function volume_secret_make(p_storage bigint, p_generation bigint, p_rows jsonb)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	r record;
+begin
+	perform from storage where id = p_storage and generation = p_generation and login = session_user for share;
+	if not found then
+		return;
+	end if;
+	for r in update volume v set secret_sealed = decode(x.sealed, 'hex'), secret_number = v.secret_number + 1, version = v.version + 1
+		 from jsonb_to_recordset(p_rows) as x (volume bigint, number bigint, sealed text)
+		 where v.id = x.volume and v.storage_id = p_storage and v.secret_sealed is null and v.secret_number = x.number and v.pdci_id is not null
+		 returning v.id, v.name, v.tenant_id loop
+		perform event_add('bampi-stored', 'volume.secret', 'volume', r.name, r.tenant_id, 'made for the nodes that are installed', jsonb_build_object('volume', r.id));
+	end loop;
+end
+$$;
+grant execute on function volume_secret_make(bigint, bigint, jsonb) to bampi_stored;
+
+create function volume_login_put(p_storage bigint, p_generation bigint, p_rows jsonb)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	perform from storage where id = p_storage and generation = p_generation and login = session_user for share;
+	if not found then
+		return;
+	end if;
+	perform deployment_touch(array(select d.id from deployment d where d.due_at is not null and d.node_id in (select x.node from jsonb_to_recordset(p_rows) as x (node bigint))));
+	insert into volume_login (volume_id, node_id, agent_key, secret_number, sealed)
+	select v.id, n.id, x.key, x.number, decode(x.sealed, 'hex') from jsonb_to_recordset(p_rows) as x (volume bigint, node bigint, key text, number bigint, sealed text)
+	join volume v on v.id = x.volume and v.storage_id = p_storage and v.secret_number = x.number join node n on n.id = x.node
+	order by v.id, n.id on conflict (volume_id, node_id) do update set agent_key = excluded.agent_key, secret_number = excluded.secret_number, sealed = excluded.sealed;
+	perform pg_notify('deployment', '');
+end
+$$;
+grant execute on function volume_login_put(bigint, bigint, jsonb) to bampi_stored;

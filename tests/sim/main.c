@@ -150,6 +150,9 @@ static int command_run(int argc, char **argv)
 		return 2;
 	for (int i = 5; i < argc && i < 9; i++)
 		*times[i - 5] = strtoll(argv[i], NULL, 10);
+	nodes.folder = argv[3];
+	if (seal_key_make(&nodes.seal) != 0)
+		return 1;
 	nodes.count = (size_t)count;
 	nodes.rows = calloc(nodes.count, sizeof(*nodes.rows));
 	if (!nodes.rows)
@@ -158,6 +161,7 @@ static int command_run(int argc, char **argv)
 		nodes.rows[i].number = (int)i + 1;
 	status = run_nodes(argv[2], argv[3], &nodes);
 	free(nodes.rows);
+	seal_key_free(nodes.seal);
 	return status;
 }
 

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hex.h"
 #include "common/base/macros.h"
 #include "common/base/text.h"
+
+#include "tests/sim/sim_volume.h"
 
 static void clearp(PGresult **result)
 {
@@ -171,7 +174,7 @@ static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 	CLEANUP(clearp)
 	PGresult *result = query(
 		connection,
-		"select substr(n.name, 2), t.id, t.kind, t.token, t.params ->> 'callback', t.deployment_id from haas.agent_task t"
+		"select substr(n.name, 2), t.id, t.kind, t.token, t.params ->> 'callback', t.deployment_id, coalesce(t.params ->> 'iscsi', '') from haas.agent_task t"
 		" join haas.node n on n.id = t.node_id where t.state = 'queued' and n.name ~ '^s[0-9]+$' order by t.id",
 		NULL);
 	json_t *taken = json_array();
@@ -193,6 +196,9 @@ static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 				nonce ? nonce + 1 : "");
 		(void)json_array_append_new(taken,
 					    json_pack("{s:I}", "id", (json_int_t)node->task.id));
+		if (strcmp(node->task.kind, "configure_os") == 0)
+			(void)sim_volume_write(nodes->seal, nodes->folder, node->number,
+					       PQgetvalue(result, row, 6));
 		journal(nodes, node, "begins");
 		if (strcmp(node->task.kind, node->die) == 0) {
 			node->phase = SIM_STUCK;
@@ -266,29 +272,35 @@ int sim_rows_work(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 int sim_rows_write(PGconn *connection, struct sim_nodes *nodes)
 {
 	json_t *rows = json_array();
+	char key[2 * SEAL_KEY_SIZE + 1];
+	char asks[96];
 	int rc = 0;
 
+	hex_encode(seal_key_public_key(nodes->seal), SEAL_KEY_SIZE, key);
+	(void)text_format(asks, sizeof(asks), "asks for work; seal %s", key);
 	for (size_t i = 0; i < nodes->count; i++) {
 		struct sim_node_state *node = &nodes->rows[i];
 
 		for (int kind = 0; kind < SIM_SEEN_COUNT; kind++)
 			if (node->seen & 1U << kind && node->node_id != 0)
-				(void)json_array_append_new(rows,
-							    json_pack("{s:I, s:s, s:s}", "node_id",
-								      (json_int_t)node->node_id,
-								      "kind", sim_seen_words[kind],
-								      "token", node->token));
+				(void)json_array_append_new(
+					rows,
+					json_pack("{s:I, s:s, s:s, s:s}", "node_id",
+						  (json_int_t)node->node_id, "kind",
+						  sim_seen_words[kind], "token", node->token,
+						  "detail",
+						  kind == SIM_SEEN_AGENT ? asks : "simulated"));
 		node->seen = 0;
 	}
 	if (json_array_size(rows) > 0)
 		rc = run(
 			connection,
-			"with x as (select * from jsonb_to_recordset($1::jsonb) as x (node_id bigint, kind text, token text)),"
+			"with x as (select * from jsonb_to_recordset($1::jsonb) as x (node_id bigint, kind text, token text, detail text)),"
 			"touched as materialized (select haas.deployment_touch(array(select i.deployment_id from x"
 			"  join haas.boot_intent i on i.node_id = x.node_id where x.kind in ('script', 'agent', 'callback')))),"
 			"seen as (insert into haas.boot_observation as o (node_id, kind, at, token, detail, bytes)"
-			"  select x.node_id, x.kind, clock_timestamp(), x.token, 'simulated', 1 from touched, x order by x.node_id, x.kind"
-			"  on conflict (node_id, kind) do update set at = excluded.at, token = excluded.token) "
+			"  select x.node_id, x.kind, clock_timestamp(), x.token, x.detail, 1 from touched, x order by x.node_id, x.kind"
+			"  on conflict (node_id, kind) do update set at = excluded.at, token = excluded.token, detail = excluded.detail) "
 			"select pg_notify('deployment', '')",
 			rows);
 	json_decref(rows);

@@ -5,13 +5,17 @@
 #include <libpq-fe.h>
 #include <stddef.h>
 
+#include "common/io/seal_key.h"
+
 #include "tests/sim/sim_node.h"
 
 struct sim_nodes {
 	struct sim_node_state *rows;
 	size_t count;
 	struct sim_times times;
-	const char *journal; /* every task that an agent began is a line here */
+	const char *folder;
+	struct seal_key *seal; /* of all agents: what is told of volumes is sealed to it */
+	const char *journal;   /* every task that an agent began is a line here */
 };
 
 /* Node ids, states and boot intents. -1 when the connection is lost. */

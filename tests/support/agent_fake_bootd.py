@@ -47,6 +47,7 @@ class Bootd:
         self.chunk_delay = 0.0
         self.polls = 0
         self.bad_tokens = 0
+        self.seal_key = None     # of the agent that asked last, hex
         self.ignore_range = False
         self.next_id = 1
         self.lock = threading.Condition()
@@ -84,6 +85,7 @@ class Bootd:
                     if not self.allowed():
                         return
                     if self.path.startswith("/agent/v1/task?"):
+                        bootd.seal_key = self.headers.get("Haas-Seal-Key")
                         bootd.poll(self)
                     elif self.path in bootd.images:
                         bootd.image(self, bootd.images[self.path])

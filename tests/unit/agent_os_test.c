@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/hex.h"
 #include "common/base/text.h"
 #include "common/io/file.h"
 
@@ -340,6 +341,16 @@ static void test_bad_settings(void **state)
 		"{\"bonds\":[{\"name\":\"lo\",\"macs\":[\"52:54:00:00:00:07\"]}]}",
 		"{\"bonds\":[{\"name\":\"bond0\",\"macs\":[\"52:54:00:00:00:07\"]}]}",
 		"{\"bonds\":[{\"name\":\"bond0\",\"macs\":[\"52:54:00:00:00:09\",\"52:54:00:00:00:09\"]}]}",
+		"{\"iscsi\":{}}",
+		"{\"iscsi\":{\"initiator\":\"../x\"}}",
+		"{\"iscsi\":{\"initiator\":\"iqn.2026-11.a\\nInitiatorName=b\"}}",
+		"{\"iscsi\":{\"initiator\":\"iqn.a\",\"volumes\":[{}]}}",
+		"{\"iscsi\":{\"initiator\":\"iqn.a\",\"volumes\":[{\"target\":\"iqn.b/../..\",\"portal\":\"10.0.0.1:1\",\"user\":\"u\",\"sealed\":\"00\"}]}}",
+		"{\"iscsi\":{\"initiator\":\"iqn.a\",\"volumes\":[{\"target\":\"iqn..b\",\"portal\":\"10.0.0.1:1\",\"user\":\"u\",\"sealed\":\"00\"}]}}",
+		"{\"iscsi\":{\"initiator\":\"iqn.a\",\"volumes\":[{\"target\":\"iqn.b\",\"portal\":\"10.0.0.1\",\"user\":\"u\",\"sealed\":\"00\"}]}}",
+		"{\"iscsi\":{\"initiator\":\"iqn.a\",\"volumes\":[{\"target\":\"iqn.b\",\"portal\":\"10.0.0.1:65536\",\"user\":\"u\",\"sealed\":\"00\"}]}}",
+		"{\"iscsi\":{\"initiator\":\"iqn.a\",\"volumes\":[{\"target\":\"iqn.b\",\"portal\":\"10.0.0.1:1\",\"user\":\"u\\nnode.x = y\",\"sealed\":\"00\"}]}}",
+		"{\"iscsi\":{\"initiator\":\"iqn.a\",\"volumes\":[{\"target\":\"iqn.b\",\"portal\":\"10.0.0.1:1\",\"user\":\"u\"}]}}",
 		"{\"root_partition\":0}",
 		"{\"root_partition\":\"2\"}",
 	};
@@ -358,6 +369,67 @@ static void test_bad_settings(void **state)
 		json_decref(json);
 		json_decref(patch);
 	}
+}
+
+#define RECORD                                                                                 \
+	"# BEGIN RECORD 2.0-873\nnode.name = iqn.2026-11.x:volume.7\nnode.tpgt = 1\n"          \
+	"node.startup = automatic\nnode.leading_login = No\niface.iscsi_ifacename = default\n" \
+	"iface.transport_name = tcp\nnode.discovery_type = static\n"                           \
+	"node.session.auth.authmethod = CHAP\nnode.session.auth.username = v7-2\n"             \
+	"node.session.auth.password = 0123456789abcde_\n"                                      \
+	"node.session.initial_login_retry_max = 60\nnode.conn[0].address = 100.96.0.1\n"       \
+	"node.conn[0].port = 3260\nnode.conn[0].startup = automatic\n# END RECORD\n"
+
+/* A volume's secret is opened with the key of this life alone, and stands in files of root's. */
+static void test_volumes(void **state)
+{
+	static const char record[] = "/nodes/iqn.2026-11.x:volume.7/100.96.0.1,3260,1/default";
+	struct fixture *f = *state;
+	struct seal_key *key = NULL;
+	struct seal_key *other = NULL;
+	uint8_t sealed[SEAL_SIZE_MAX];
+	char hex[2 * SEAL_SIZE_MAX + 1];
+	char text[2048];
+	struct problem problem = {0};
+	char path[256];
+	size_t size = 0;
+
+	assert_int_equal(seal_key_make(&key), 0);
+	assert_int_equal(seal_key_make(&other), 0);
+	assert_int_equal(seal_key_seal(seal_key_public_key(key), "0123456789abcde_", sealed, &size),
+			 0);
+	hex_encode(sealed, size, hex);
+	(void)text_format(
+		text, sizeof(text),
+		"{\"hostname\":\"n7\",\"disk\":\"auto\",\"root_partition\":1,\"iscsi\":{\"initiator\":"
+		"\"iqn.2026-11.x:node.n7\",\"volumes\":[{\"target\":\"iqn.2026-11.x:volume.7\","
+		"\"portal\":\"100.96.0.1:3260\",\"user\":\"v7-2\",\"sealed\":\"%s\"}]}}",
+		hex);
+	configure(f, text);
+	assert_int_equal(configure_os_open_secrets(other, &f->settings, &problem), E_DENIED);
+	assert_int_equal(configure_os_open_secrets(NULL, &f->settings, &problem), E_DENIED);
+	assert_int_equal(configure_os_open_secrets(key, &f->settings, &problem), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(configure_os_tree(f->root_fd, &f->settings, &problem), 0);
+		assert_file(f, "/root/etc/iscsi/initiatorname.iscsi", 0600,
+			    "InitiatorName=iqn.2026-11.x:node.n7\n");
+		(void)text_format(path, sizeof(path), "/root/etc/iscsi%s", record);
+		assert_file(f, path, 0600, RECORD);
+	}
+	assert_int_equal(shell("mkdir -p %s/root/var/lib/iscsi", f->top), 0);
+	assert_int_equal(configure_os_tree(f->root_fd, &f->settings, &problem), 0);
+	(void)text_format(path, sizeof(path), "/root/var/lib/iscsi%s", record);
+	assert_file(f, path, 0600, RECORD);
+	/* what would begin another line of the record */
+	assert_int_equal(seal_key_seal(seal_key_public_key(key), "a\nnode.x = y", sealed, &size),
+			 0);
+	hex_encode(sealed, size, hex);
+	f->settings.volumes[0].sealed = hex;
+	assert_int_equal(configure_os_open_secrets(key, &f->settings, &problem), E_MALFORMED);
+	f->settings.volumes[0].sealed = "0";
+	assert_int_equal(configure_os_open_secrets(key, &f->settings, &problem), E_MALFORMED);
+	seal_key_free(key);
+	seal_key_free(other);
 }
 
 static void callback_may_be_on_the_console(void **state)
@@ -401,6 +473,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_trunk, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_unknown_nic, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_volumes, set_up, tear_down),
 		cmocka_unit_test(test_bad_settings),
 		cmocka_unit_test(callback_may_be_on_the_console),
 	};

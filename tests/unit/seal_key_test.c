@@ -166,14 +166,34 @@ static void first_starts_agree(void **state)
 	seal_key_free(mine);
 }
 
+/* Kept nowhere: two are different, and one opens what is sealed to it. */
+static void made_in_memory(void **state)
+{
+	struct seal_key *keys[2] = {NULL, NULL};
+	uint8_t sealed[SEAL_SIZE_MAX];
+	char opened[16];
+	size_t size = 0;
+
+	(void)state;
+	assert_int_equal(seal_key_make(&keys[0]), 0);
+	assert_int_equal(seal_key_make(&keys[1]), 0);
+	assert_memory_not_equal(seal_key_public_key(keys[0]), seal_key_public_key(keys[1]),
+				SEAL_KEY_SIZE);
+	assert_int_equal(seal_key_seal(seal_key_public_key(keys[0]), "secret", sealed, &size), 0);
+	assert_int_equal(seal_key_open(keys[1], sealed, size, opened, sizeof(opened)), E_DENIED);
+	assert_int_equal(seal_key_open(keys[0], sealed, size, opened, sizeof(opened)), 0);
+	assert_string_equal(opened, "secret");
+	seal_key_free(keys[0]);
+	seal_key_free(keys[1]);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	const struct CMUnitTest tests[] = {
-		TEST(sealed_and_opened),
-		TEST(another_key_opens_nothing),
-		TEST(key_file_is_private),
-		TEST(first_starts_agree),
+		TEST(sealed_and_opened),          TEST(another_key_opens_nothing),
+		TEST(key_file_is_private),        TEST(first_starts_agree),
+		cmocka_unit_test(made_in_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

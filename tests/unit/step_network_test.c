@@ -171,6 +171,65 @@ static void numbers_of_tagged_networks(void **state)
 	}
 }
 
+/* Volumes: told with secrets that are sealed for this agent; a storage that is heard of is waited
+ * for, one that is silent is not; whoever works already is left alone. */
+static void volumes_are_told(void **state)
+{
+	static const struct {
+		const char *what, *volumes;
+		enum task_state task;
+		enum verdict verdict;
+		const char *told; /* NULL = nothing is posted */
+		bool noted;
+	} cases[] = {
+		{"all sealed",
+		 "[{\"volume\":\"a\",\"storage\":\"s1\",\"heard\":true,\"target\":\"t\",\"portal\":\"p\",\"user\":\"u\",\"sealed\":\"00\"}]",
+		 TASK_STATE_COUNT, STEP_WAITING,
+		 "{\"initiator\": \"i\", \"volumes\": [{\"target\": \"t\", \"portal\": \"p\", \"user\": \"u\", "
+		 "\"sealed\": \"00\"}]}",
+		 false},
+		{"one is not",
+		 "[{\"volume\":\"a\",\"storage\":\"s1\",\"heard\":true,\"sealed\":null}]",
+		 TASK_STATE_COUNT, STEP_WAITING, NULL, false},
+		{"and never will be",
+		 "[{\"volume\":\"a\",\"storage\":\"s1\",\"heard\":false,\"sealed\":null}]",
+		 TASK_STATE_COUNT, STEP_WAITING, "{\"initiator\": \"i\", \"volumes\": []}", true},
+		{"the agent works",
+		 "[{\"volume\":\"a\",\"storage\":\"s1\",\"heard\":true,\"sealed\":null}]",
+		 TASK_TAKEN, STEP_WAITING, NULL, false},
+		{"the agent is done",
+		 "[{\"volume\":\"a\",\"storage\":\"s1\",\"heard\":true,\"sealed\":null}]",
+		 TASK_DONE, STEP_DONE, NULL, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct facts facts = test_facts(PLAN_INSTALL);
+		struct outcome outcome = {0};
+		json_t *list = json_loads(cases[i].volumes, 0, NULL);
+		json_t *volumes = json_pack("{s:s,s:o}", "initiator", "i", "volumes", list);
+
+		set_agent(&facts);
+		if (cases[i].task != TASK_STATE_COUNT)
+			set_task(&facts, "configure_os", TASK_CONFIGURE_OS, cases[i].task, NULL);
+		facts.volumes = volumes;
+		step_configure_os(&facts, NOW, &outcome);
+		if (outcome.verdict != cases[i].verdict ||
+		    (outcome.post != TASK_NONE) != (cases[i].told != NULL) ||
+		    (outcome.note[0] != '\0') != cases[i].noted)
+			fail_msg("%s: verdict %d, posted %d, '%s'", cases[i].what,
+				 (int)outcome.verdict, (int)outcome.post, outcome.note);
+		if (cases[i].told) {
+			char *told = json_dumps(json_object_get(outcome.post_params, "iscsi"), 0);
+
+			assert_string_equal(told, cases[i].told);
+			free(told);
+		}
+		json_decref(volumes);
+		outcome_done(&outcome);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +237,7 @@ int main(void)
 		cmocka_unit_test(the_end_parks),
 		cmocka_unit_test(numbers_of_tagged_networks),
 		cmocka_unit_test(the_console_is_a_witness),
+		cmocka_unit_test(volumes_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

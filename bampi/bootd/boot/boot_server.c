@@ -239,8 +239,21 @@ static void image(void *context, struct http_request *request)
 
 /* --- the agent --- */
 
+/* The agent's key of this boot: what is secret is sealed to it (docs/decision/0031). Anything that
+ * is no key is as if there was none. */
+static void say_agent(const struct http_request *request, char *ret, size_t room)
+{
+	const char *key = http_request_header(request, "Haas-Seal-Key");
+
+	if (key && strlen(key) == 64 && strspn(key, "0123456789abcdef") == 64)
+		(void)text_format(ret, room, "asks for work; seal %s", key);
+	else
+		(void)text_copy(ret, room, "asks for work");
+}
+
 static void task(void *context, struct http_request *request)
 {
+	char detail[96];
 	struct boot_server *server = context;
 	const struct inventory_node *node = node_of_token(server, request);
 	const char *asked = http_request_query(request, "wait");
@@ -253,8 +266,8 @@ static void task(void *context, struct http_request *request)
 		wait_s = (int)strtol(asked, NULL, 10);
 	if (wait_s > MAILBOX_WAIT_MAX_S)
 		wait_s = MAILBOX_WAIT_MAX_S;
-	observation_record(server->options->observations, node, OBSERVATION_AGENT, "asks for work",
-			   0);
+	say_agent(request, detail, sizeof(detail));
+	observation_record(server->options->observations, node, OBSERVATION_AGENT, detail, 0);
 	mailbox_poll(server->mailbox, request, node->intent.token, wait_s);
 }
 

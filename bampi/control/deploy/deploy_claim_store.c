@@ -66,6 +66,7 @@ static const struct db_query facts_query = {"deploy_facts",
 	"(select host(s.boot_server) from haas.lease l join haas.subnet s on s.id = l.subnet_id where l.mac = b.mac and l.state = 'bound' order by l.expires_at desc limit 1), "
 	"haas.node_place_facts(n.id), "
 	"case when c.plan in ('install', 'reinstall') and c.params ? 'packages' then haas.deployment_packages(c.params, c.tenant_id) end, "
+	"case when c.plan in ('install', 'reinstall') then haas.node_volume_facts(n.id) end, "
 	MS("clock_timestamp()") " "
 	"from unnest($1::bigint[], $2::bigint[]) k (id, generation) join haas.deployment c on c.id = k.id and c.generation = k.generation"
 	" join haas.node n on n.id = c.node_id"
@@ -83,7 +84,7 @@ enum column {
 	INTENT_TARGET, INTENT_DEPLOYMENT, INTENT_TOKEN, INTENT_NONCE,
 	SEEN,
 	A_ID, A_KIND, A_STATE, A_TOKEN, A_STEP, A_CREATED, A_UPDATED, A_RESULT, A_PROBLEM,
-	PROGRESS, ATTEMPTS, RESULTS, DRIVES, CERTIFIED, CHAIN_HEAD, BOOT_SERVER, PLACE, PACKAGES, NOW,
+	PROGRESS, ATTEMPTS, RESULTS, DRIVES, CERTIFIED, CHAIN_HEAD, BOOT_SERVER, PLACE, PACKAGES, VOLUMES, NOW,
 };
 
 static const struct db_query next_query = {"deploy_next",
@@ -473,6 +474,8 @@ int claimed_read(const PGresult *result, int row, unsigned http_port, struct cla
 		rc = read_results(result, row, &claimed);
 	if (rc == 0)
 		rc = read_json(result, row, PACKAGES, &claimed.packages);
+	if (rc == 0)
+		rc = read_json(result, row, VOLUMES, &claimed.volumes);
 	if (rc) {
 		claimed_done(&claimed);
 		ret->now_ms = db_int(result, row, NOW, 0);
@@ -482,6 +485,7 @@ int claimed_read(const PGresult *result, int row, unsigned http_port, struct cla
 	}
 	claimed.facts.deployment.params = claimed.params;
 	claimed.facts.packages = claimed.packages;
+	claimed.facts.volumes = claimed.volumes;
 	claimed.facts.task.result = claimed.result;
 	claimed.facts.results = claimed.results;
 	claimed.facts.image.manifest = claimed.manifest;
@@ -496,6 +500,7 @@ void claimed_done(struct claimed *claimed)
 	json_decref(claimed->result);
 	json_decref(claimed->results);
 	json_decref(claimed->packages);
+	json_decref(claimed->volumes);
 	free(claimed->manifest);
 	free(claimed->signature);
 	*claimed = (struct claimed){0};

@@ -148,6 +148,9 @@ struct facts {
 	/* Asked for, as they are now: [{"name", "version", "kind", "digest", "size_bytes",
 	 * "allowed"}] (deployment_packages of db/schema); NULL = none. */
 	const json_t *packages;
+	/* Shared volumes that the OS is to log in to, with secrets sealed to the agent
+	 * (node_volume_facts of db/schema); NULL = none, or nobody who could be told. */
+	const json_t *volumes;
 	int64_t progress_ms;          /* the last progress the agent told */
 	int attempts[PLAN_STEPS_MAX]; /* per step of the current plan: how often it was begun */
 	char tenant[64];              /* name; "" = the operator */

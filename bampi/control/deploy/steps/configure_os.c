@@ -1,4 +1,5 @@
 #include "common/base/error.h"
+#include "common/base/macros.h"
 #include "common/base/text.h"
 
 #include "bampi/control/deploy/steps/steps.h"
@@ -52,6 +53,41 @@ static bool name_vlans(const struct facts *facts, json_t *params)
 	return all;
 }
 
+/* The volumes as the agent is told them. A storage that is heard of is waited for until it sealed
+ * its secret: its name in *ret_waits. One that is silent holds up no install: its volume is left
+ * out, and said so in `note`. */
+static json_t *iscsi_of(const struct facts *facts, const char **ret_waits, char *note, size_t room)
+{
+	static const char *const told[] = {"target", "portal", "user", "sealed"};
+	const json_t *volumes = json_object_get(facts->volumes, "volumes");
+	json_t *list = json_array();
+	const json_t *volume;
+	size_t i;
+
+	*ret_waits = NULL;
+	json_array_foreach(volumes, i, volume)
+	{
+		json_t *row;
+
+		if (!json_is_string(json_object_get(volume, "sealed"))) {
+			if (json_is_true(json_object_get(volume, "heard")))
+				*ret_waits = text_of(volume, "storage");
+			else
+				(void)text_format(
+					note, room,
+					"its OS is not told of volume %s: storage %s is silent",
+					text_of(volume, "volume"), text_of(volume, "storage"));
+			continue;
+		}
+		row = json_object();
+		for (size_t j = 0; j < COUNT_OF(told); j++)
+			copy_member(row, volume, told[j]);
+		(void)json_array_append_new(list, row);
+	}
+	return json_pack("{s:s, s:o}", "initiator", text_of(facts->volumes, "initiator"), "volumes",
+			 list);
+}
+
 static json_t *params_of(const struct facts *facts)
 {
 	const char *hostname = text_of(facts->deployment.params, "hostname");
@@ -74,6 +110,31 @@ static json_t *params_of(const struct facts *facts)
 	return params;
 }
 
+/* Posts with the volumes, when all storages that are to be waited for have sealed their secrets. */
+static bool work_with_volumes(const struct facts *facts, int64_t now_ms, json_t *params,
+			      struct outcome *ret)
+{
+	const char *waits = NULL;
+	char note[sizeof(ret->note)] = "";
+	bool done;
+
+	(void)json_object_set_new(params, "iscsi", iscsi_of(facts, &waits, note, sizeof(note)));
+	done = agent_work(facts, now_ms, TASK_CONFIGURE_OS, params, ret);
+	if (ret->post != TASK_NONE && waits) {
+		json_decref(ret->post_params);
+		ret->post_params = NULL;
+		ret->post = TASK_NONE;
+		ret->drop_tasks = false;
+		outcome_wait(ret, now_ms + LOOK_MS, E_TIMEOUT,
+			     "storage %s has not sealed the secret of a volume for node %s", waits,
+			     facts->node.name);
+		problem_hint(&ret->problem, "is its bampi-stored running? haasctl storage list");
+	} else if (ret->post != TASK_NONE) {
+		(void)text_copy(ret->note, sizeof(ret->note), note);
+	}
+	return done;
+}
+
 void step_configure_os(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	json_t *params;
@@ -93,6 +154,8 @@ void step_configure_os(const struct facts *facts, int64_t now_ms, struct outcome
 		problem_hint(&ret->problem, "is peregrined running? haasctl network list");
 		return;
 	}
-	if (agent_work(facts, now_ms, TASK_CONFIGURE_OS, params, ret))
+	if (facts->volumes && !json_is_null(facts->volumes)
+		    ? work_with_volumes(facts, now_ms, params, ret)
+		    : agent_work(facts, now_ms, TASK_CONFIGURE_OS, params, ret))
 		outcome_finish(ret);
 }
