@@ -56,6 +56,7 @@ daemon_configs() {
 		image_keys = "$state/image-keys";
 		bampid_socket = "$state/run/bampid.sock";
 		peregrined_socket = "$state/run/peregrined.sock";
+		flowd_socket = "$state/run/peregrine-flowd.sock";
 		image_dir = "$state/images";
 	END
 	local name
