@@ -146,6 +146,7 @@ begin
 		union all
 		select w.nic, w.network_id, w.mode, w.address from node_network w join network n on n.id = w.network_id
 		where w.node_id = p_node and n.storage_id is not null and n.wanted = 'present'
+		      and exists (select from pdci_node m where m.pdci_id = n.pdci_id and m.node_id = p_node and m.released_at is null)
 		      and not exists (select from jsonb_to_recordset(p_networks) as x (network bigint) where x.network = w.network_id)
 	), counted as (
 		select r.*, exists (select from rows o join network n on n.id = o.network where o.nic = r.nic and n.storage_id is not null) as shared from rows r
@@ -169,6 +170,7 @@ declare
 	v_length integer := 28;
 	v_prefix cidr;
 	v_network bigint;
+	v_name text;
 	r record;
 begin
 	select * into s from storage where id = p_storage for no key update;
@@ -188,9 +190,12 @@ begin
 	if v_prefix is null or network_address(v_prefix, v_places - 1) is null then
 		raise exception 'storage % has no addresses left for % nodes in %', s.name, v_places, s.prefix using errcode = 'HA409', hint = 'haasctl storage set --prefix, or another storage';
 	end if;
+	-- The one of before may not be off all switches yet.
+	select x.name into v_name from generate_series(1, 10000) i, format('volumes-%s-%s%s', p_pdci, s.id, case when i > 1 then '-' || i else '' end) as x(name)
+	where not exists (select from network n where n.name = x.name) order by i limit 1;
 	insert into network (name, kind, tenant_id, prefix, pdci_id, storage_id)
-	values (format('volumes-%s-%s', p_pdci, s.id), 'tenant', p.tenant_id, v_prefix, p_pdci, s.id) returning id into v_network;
-	perform event_add(p_actor, 'network.created', 'network', format('volumes-%s-%s', p_pdci, s.id), p.tenant_id, 'to volumes on storage ' || s.name,
+	values (v_name, 'tenant', p.tenant_id, v_prefix, p_pdci, s.id) returning id into v_network;
+	perform event_add(p_actor, 'network.created', 'network', v_name, p.tenant_id, 'to volumes on storage ' || s.name,
 			  jsonb_build_object('network', v_network, 'pdci', p_pdci, 'storage', s.name));
 	perform set_config('haas.scope', 'operator', true);
 	for r in select m.node_id, m.slot, coalesce((select b.name from node_bond b where b.node_id = x.node_id and b.nic = x.name), x.name) as nic

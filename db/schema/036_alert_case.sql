@@ -95,6 +95,8 @@ begin
 			raise exception '% is no alert about traffic', r.key using errcode = 'HA422';
 		end if;
 		select * into a from alert where key = r.key and cleared_at is null for update;
+		-- Rows of an earlier alert of this key, sent once more: what has begun since is another.
+		continue when a.id is not null and a.raised_at > to_timestamp(r.raised_us / 1e6);
 		continue when a.id is null and (r.op = 'clear' or exists (select from alert o where o.key = r.key and o.raised_at = to_timestamp(r.raised_us / 1e6)));
 		if r.op = 'clear' then
 			update alert set cleared_at = greatest(raised_at, to_timestamp(r.at_us / 1e6)), message = r.message, detail = detail || coalesce(r.detail, '{}')

@@ -152,15 +152,17 @@ begin
 	if coalesce(p_spec ->> 'collector', host(v_old.collector)) is null then
 		raise exception 'where to is not said' using errcode = 'HA422', hint = 'the collector is an address at which peregrine-flowd listens';
 	end if;
-	insert into sampling (fabric_id, switch_id, enabled, collector, port, rate, header, poll_s)
-	values (v_fabric, v_switch, coalesce((p_spec ->> 'enabled')::boolean, true), coalesce((p_spec ->> 'collector')::inet, v_old.collector),
+	-- One series for all rows: which of two rules a switch has been given is told by the number alone.
+	lock table sampling in share row exclusive mode;
+	insert into sampling (version, fabric_id, switch_id, enabled, collector, port, rate, header, poll_s)
+	values (1 + coalesce((select max(version) from sampling), 0), v_fabric, v_switch, coalesce((p_spec ->> 'enabled')::boolean, true), coalesce((p_spec ->> 'collector')::inet, v_old.collector),
 		coalesce((p_spec ->> 'port')::integer, v_old.port, 6343), coalesce((p_spec ->> 'rate')::integer, v_old.rate, 0),
 		coalesce((p_spec ->> 'header')::integer, v_old.header, 128), coalesce((p_spec ->> 'poll_s')::integer, v_old.poll_s, 20))
 	on conflict do nothing;
 	if not found then
 		update sampling set enabled = coalesce((p_spec ->> 'enabled')::boolean, true), collector = coalesce((p_spec ->> 'collector')::inet, collector),
 			port = coalesce((p_spec ->> 'port')::integer, port), rate = coalesce((p_spec ->> 'rate')::integer, rate), header = coalesce((p_spec ->> 'header')::integer, header),
-			poll_s = coalesce((p_spec ->> 'poll_s')::integer, poll_s), version = version + 1, changed_at = now()
+			poll_s = coalesce((p_spec ->> 'poll_s')::integer, poll_s), version = 1 + (select max(o.version) from sampling o), changed_at = now()
 		where id = v_old.id;
 	end if;
 	perform event_add(p_actor, 'sampling.set', p_kind, p_name, null, 'sampling set', p_spec);

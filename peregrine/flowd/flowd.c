@@ -158,6 +158,7 @@ static int start_rollup(struct flowd *flowd)
 	const struct rollup_options options = {
 		.harvests = (unsigned)(conf->receivers + (conf->ipfix_port > 0) +
 				       (conf->netflow_port > 0)),
+		.samplers = (unsigned)conf->receivers,
 		.on_second = flowd_alerts_second,
 		.ring_seconds = (unsigned)conf->ring_seconds,
 		.ring_bytes = (size_t)conf->ring_bytes,

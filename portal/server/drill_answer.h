@@ -29,8 +29,9 @@ struct drill {
 	struct drill_window window;
 	char stored_from[32], stored_to[32];
 	char switch_id[24];
-	char *tenants; /* PostgreSQL's array; owned */
-	char *live;    /* the collector's answer; NULL = none; owned */
+	char *tenants;  /* PostgreSQL's array; owned */
+	char *live;     /* the collector's answer; NULL = none; owned */
+	bool in_memory; /* it has traffic there */
 	char absent[120];
 	struct text body; /* of the answer, while it is written into a case */
 };

@@ -178,7 +178,7 @@ static void on_joined(struct exchange *exchange, const PGresult *result)
 	window->nobodys = db_int(result, 0, JOINED_NOBODYS, 0);
 	window->lost = db_int(result, 0, JOINED_LOST, 0);
 	window->thinned = strtod(db_text(result, 0, JOINED_THINNED, "1"), NULL);
-	answer_path(exchange, window->memory > 0);
+	answer_path(exchange, drill->in_memory);
 }
 
 static void time_text(int64_t at_s, char ret[32])
@@ -194,6 +194,20 @@ static void time_text(int64_t at_s, char ret[32])
 static int64_t number_of(const json_t *answer, const char *key)
 {
 	return json_integer_value(json_object_get(answer, key));
+}
+
+/* Does memory have traffic of the place, and not only seconds in which there was none? */
+static bool has_traffic(const json_t *answer)
+{
+	const json_t *minute;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "minutes"), i, minute)
+	{
+		if (number_of(json_object_get(minute, "total"), "bytes") > 0)
+			return true;
+	}
+	return false;
 }
 
 /* Says what of the window is stored minutes; false: the answer is none. */
@@ -214,6 +228,7 @@ static bool join(struct drill *drill, const json_t *answer)
 	time_text(stored_to_s, drill->stored_to);
 	window->step = stored_from_s < stored_to_s ? 60 : 1;
 	window->asked = to_s - from_s;
+	drill->in_memory = has_traffic(answer);
 	window->buckets = (to_s + 59) / 60 - from_s / 60;
 	return true;
 }

@@ -52,7 +52,7 @@ struct rollup {
 	int64_t second_s;   /* being gathered; 0 = none */
 	int64_t last_s;     /* the last one that was begun */
 	unsigned harvests;  /* taken into it */
-	int64_t covered_us; /* by them, together */
+	int64_t covered_us; /* by those of samples, together */
 	bool told;
 	struct traffic_ring *ring;
 	struct bucket buckets[TRAFFIC_STEP_COUNT];
@@ -384,13 +384,13 @@ static void close_bucket(struct rollup *rollup, enum traffic_step step, bool par
 
 static void tell_second(struct rollup *rollup)
 {
-	unsigned receivers = rollup->options.harvests ? rollup->options.harvests : 1;
+	unsigned samplers = rollup->options.samplers ? rollup->options.samplers : 1;
 
 	if (rollup->told || !rollup->options.on_second)
 		return;
 	rollup->told = true;
 	rollup->options.on_second(rollup->context, rollup->second_s,
-				  (double)rollup->covered_us / 1e6 / receivers, live_set(rollup));
+				  (double)rollup->covered_us / 1e6 / samplers, live_set(rollup));
 }
 
 static void close_second(struct rollup *rollup)
@@ -536,7 +536,8 @@ void rollup_take(struct rollup *rollup, const struct harvest *harvest)
 		take_batch(rollup, harvest, batch, count, factors, at_us);
 	} while (count == BATCH);
 	free(factors);
-	rollup->covered_us += harvest->until_us - harvest->from_us;
+	if (harvest->of_samples)
+		rollup->covered_us += harvest->until_us - harvest->from_us;
 	if (++rollup->harvests == rollup->options.harvests)
 		tell_second(rollup);
 }

@@ -24,11 +24,12 @@ typedef void (*second_fn)(void *context, int64_t at_s, double seconds,
 			  const struct traffic_set *set);
 
 struct rollup_options {
-	unsigned harvests;            /* of a second: as many as there are receivers */
-	second_fn on_second;          /* may be NULL; the context is bucket_fn's */
-	unsigned ring_seconds;        /* 300 */
-	size_t ring_bytes;            /* of all of them */
-	struct traffic_limits kept;   /* of a second in the ring */
+	unsigned harvests;          /* of a second: as many as there are receivers */
+	unsigned samplers;          /* of these the ones of samples, which cover a second's time */
+	second_fn on_second;        /* may be NULL; the context is bucket_fn's */
+	unsigned ring_seconds;      /* 300 */
+	size_t ring_bytes;          /* of all of them */
+	struct traffic_limits kept; /* of a second in the ring */
 	struct traffic_limits bucket; /* of a minute; longer ones keep pairs, but no flows */
 	unsigned route_bits;          /* flows whose way is remembered: the receivers' tables */
 };

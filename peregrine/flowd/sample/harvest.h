@@ -49,6 +49,7 @@ struct receive_counts {
 };
 
 struct harvest {
+	bool of_samples;           /* of sFlow: the time it covers is that of its samples */
 	int64_t from_us, until_us; /* wall clock: samples carry no time of their own */
 	unsigned thin;             /* one of so many samples was used, for so many; 0 = each */
 	struct flow_table flows;

@@ -124,6 +124,8 @@ static uint8_t use_of(uint16_t element, uint16_t length)
 static int read_fields(struct wire_reader *body, bool nine, uint16_t scopes,
 		       struct ipfix_template *template)
 {
+	uint16_t kept = 0;
+
 	for (uint16_t i = 0; i < template->count; i++) {
 		uint16_t element = wire_u16(body);
 		uint16_t length = wire_u16(body);
@@ -134,12 +136,16 @@ static int read_fields(struct wire_reader *body, bool nine, uint16_t scopes,
 			wire_skip(body, 4);
 		if (body->bad)
 			return -EBADMSG;
-		template->fields[i].length = length;
-		template->fields[i].use = enterprise || variable || (nine && i < scopes)
-						  ? IPFIX_SKIP
-						  : use_of(element, length);
+		/* A record of very many nothings would cost as much as one of many bytes. */
+		if (length == 0)
+			continue;
+		template->fields[kept].length = length;
+		template->fields[kept++].use = enterprise || variable || (nine && i < scopes)
+						       ? IPFIX_SKIP
+						       : use_of(element, length);
 		template->shortest += variable ? 1 : length;
 	}
+	template->count = kept;
 	/* Records of nothing would never end a set. */
 	return template->shortest > 0 ? 1 : -EBADMSG;
 }

@@ -104,9 +104,11 @@ static uint64_t kernel_drops(int fd)
 	return info[SK_MEMINFO_DROPS];
 }
 
-/* How many of the next harvest's samples are used. */
+/* How many of the next harvest's samples are used; records of exporters are no samples. */
 static void choose_thin(struct receiver *receiver, const struct receive_counts *counts)
 {
+	if (receiver->exporters)
+		return;
 	const struct thin_facts facts = {
 		.samples = counts->samples - receiver->samples_told,
 		.kernel_drops = counts->kernel_drops - receiver->drops_told,
@@ -372,6 +374,8 @@ static int receiver_init(struct receiver *receiver, const struct receiver_option
 		rc = harvest_init(&receiver->harvests[1], options->table_bits);
 	if (rc)
 		return rc;
+	for (size_t i = 0; i < COUNT_OF(receiver->harvests); i++)
+		receiver->harvests[i].of_samples = !receiver->exporters;
 	receiver->harvests[0].from_us = clock_wall_us();
 	atomic_init(&receiver->spare, &receiver->harvests[1]);
 	receiver->held = held;
