@@ -69,6 +69,7 @@ create table capture (
 	created_at timestamptz not null default now(),
 	approved_at timestamptz, started_at timestamptz, deadline timestamptz, beat_at timestamptz, ended_at timestamptz,
 	constraint capture_has_consent check (state in ('waiting', 'ended') or (consent is not null and consent_by is not null)),
+	constraint capture_consent_is_another_s check (consent_by <> requester),
 	constraint capture_ends_without_session check (state <> 'ended' or not mirrored)
 );
 create index capture_open on capture (state) where state <> 'ended';
@@ -97,7 +98,7 @@ returns void language sql security definer set search_path = haas, pg_temp as $$
 	select pg_notify('capture', '');
 $$;
 
--- The tenant itself says so: an operator does it only while he sees as that tenant, and then not for a capture of his own (above).
+-- For the tenant: whoever is let in is an operator, and gives it while he sees as that tenant. It is then not for a capture of his own (above).
 create function capture_grant_put(p_node text, p_expires timestamptz, p_actor text)
 returns bigint language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
@@ -136,6 +137,45 @@ begin
 end
 $$;
 grant execute on function capture_grant_withdraw(bigint, text) to portald;
+
+-- --- switches ---------------------------------------------------------------------------------------------------------------------------
+
+-- What could not be taken back, or not be removed, afterwards: the row of the capture goes with its switch.
+create function capture_holds_switch() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_switch bigint := (to_jsonb(old) ->> tg_argv[0])::bigint;
+	v_id bigint;
+begin
+	select min(id) into v_id from capture where switch_id = v_switch and (state <> 'ended' or mirrored or files in ('kept', 'removing'));
+	if v_id is not null then
+		raise exception 'switch % has capture %', (select name from switch where id = v_switch), v_id using errcode = 'HA409',
+			detail = 'it is under way, or its packets are kept', hint = format('haasctl capture stop %1$s; haasctl capture remove %1$s', v_id);
+	end if;
+	return case when tg_op = 'DELETE' then old else new end;
+end
+$$;
+create trigger capture_holds_switch before delete on switch for each row execute function capture_holds_switch('id');
+create trigger capture_holds_release before delete on switch_endpoint for each row execute function capture_holds_switch('switch_id');
+create trigger capture_holds_managed before update of managed on switch_endpoint for each row when (old.managed and not new.managed)
+	execute function capture_holds_switch('switch_id');
+
+-- A session would pour packets of one node into the port of another. An aggregate is its ports.
+create function capture_point_check(p_switch bigint, p_port text)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_switch text := (select name from switch where id = p_switch);
+	v_ports text[] := array(select p_port union select name from port_observed where switch_id = p_switch and lag = p_port
+				union select lag from port_observed where switch_id = p_switch and name = p_port and lag <> '');
+	v_node text;
+begin
+	select d.name into v_node from unnest(v_ports) x (port) join node d on d.id = port_node(p_switch, x.port) order by d.name limit 1;
+	if found then
+		raise exception 'node % is behind port %:%', v_node, v_switch, p_port using errcode = 'HA409', hint = 'haasctl capture point names a port that leads to a collector';
+	elsif exists (select from attachment where switch_id = p_switch and port = any (v_ports)) then
+		raise exception 'port %:% is in a network', v_switch, p_port using errcode = 'HA409', hint = 'haasctl capture point names a port that leads to a collector';
+	end if;
+end
+$$;
 
 -- --- asked for by people ----------------------------------------------------------------------------------------------------------------
 
@@ -183,7 +223,10 @@ begin
 	if c.switch_id is null then
 		raise exception 'no switch port of node % is known', n.name using errcode = 'HA409', hint = 'haasctl nic locate ' || n.name;
 	end if;
-	select name into v_switch from switch where id = c.switch_id;
+	select s.name into v_switch from switch s join switch_endpoint e on e.switch_id = s.id where s.id = c.switch_id and e.managed for share of e;
+	if not found then
+		raise exception 'switch % is not managed', (select name from switch where id = c.switch_id) using errcode = 'HA409', hint = 'a capture needs a mirror session there';
+	end if;
 	select * into v_point from capture_point where switch_id = c.switch_id;
 	if not found then
 		raise exception 'switch % has no mirror port', v_switch using errcode = 'HA409',
@@ -196,7 +239,9 @@ begin
 	elsif (select count(*) from capture where switch_id = c.switch_id and state not in ('waiting', 'ended')) >= 16 then
 		raise exception 'switch % has 16 captures already', v_switch using errcode = 'HA409', hint = 'haasctl capture list shows them; haasctl capture stop ends one';
 	end if;
-	c.grant_id := case when is_operator() then capture_grant_for(n.tenant_id, n.name, coalesce(p.name, ''), p_actor) end;
+	perform capture_point_check(c.switch_id, v_point.port);
+	-- Nobody's own consent counts, as whoever he sees: who may use this server is an operator.
+	c.grant_id := capture_grant_for(n.tenant_id, n.name, coalesce(p.name, ''), p_actor);
 	insert into capture (tenant_id, node_id, peer_id, node, peer, macs, peer_macs, switch_id, port, collector, filter, snap_length, seconds, max_bytes, wrap, reason, requester,
 			     consent, consent_by, grant_id, state, approved_at)
 	select n.tenant_id, n.id, p.id, n.name, coalesce(p.name, ''), array(select mac from nic where node_id = n.id order by name limit 64),
@@ -204,11 +249,10 @@ begin
 	       coalesce((p_spec ->> 'snap_length')::integer, 128), coalesce((p_spec ->> 'seconds')::integer, 60), coalesce((p_spec ->> 'max_bytes')::bigint, 67108864),
 	       coalesce((p_spec ->> 'wrap')::boolean, false), coalesce(p_spec ->> 'reason', ''), p_actor, x.consent, x.by, c.grant_id,
 	       case when x.consent is null then 'waiting' else 'approved' end, case when x.consent is not null then now() end
-	from (select case when not is_operator() then 'tenant' when c.grant_id is not null then 'grant' end as consent,
-		     case when not is_operator() then p_actor else (select granted_by from capture_grant where id = c.grant_id) end as by) x
+	from (select case when c.grant_id is not null then 'grant' end as consent, (select granted_by from capture_grant where id = c.grant_id) as by) x
 	returning * into c;
 	perform capture_event(c, p_actor, 'requested', format('%s%s: %s', c.node, coalesce('~' || nullif(c.peer, ''), ''),
-							       case c.consent when 'tenant' then 'by the tenant itself' when 'grant' then 'the tenant has granted it' else 'waits for consent' end));
+							       case when c.consent = 'grant' then 'the tenant has granted it' else 'waits for consent' end));
 	return c.id;
 end
 $$;
@@ -226,7 +270,7 @@ begin
 end
 $$;
 
--- A second pair of eyes: another operator, or the tenant.
+-- A second pair of eyes: another operator, as himself or for the tenant.
 create function capture_approve(p_capture bigint, p_actor text)
 returns void language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
@@ -274,24 +318,58 @@ end
 $$;
 grant execute on function capture_remove(bigint, text) to portald;
 
--- Who may read packets: who asked, who consented, and the tenant, whose they are. p_first: a reading begins, which is an event.
-create function capture_read(p_capture bigint, p_first boolean, p_actor text)
+-- Who may read packets: who asked, when somebody else consented, and who consented; as whoever they see. p_first: a reading begins, which is an event.
+create function capture_seen(c capture, p_first boolean, p_actor text, p_kind text, p_message text)
 returns void language plpgsql security definer set search_path = haas, pg_temp as $$
-declare
-	c capture%rowtype := capture_lock(p_capture);
 begin
-	if is_operator() and p_actor <> c.requester and p_actor is distinct from c.consent_by then
-		raise exception 'capture % is not yours to read', c.id using errcode = 'HA403', hint = format('it was asked for by %s', c.requester);
-	elsif c.state <> 'ended' then
-		raise exception 'capture % is %', c.id, c.state using errcode = 'HA409', hint = 'haasctl capture stop ' || c.id;
-	elsif c.files <> 'kept' then
-		raise exception 'capture % has no packets', c.id using errcode = 'HA404', hint = 'haasctl capture show ' || c.id;
-	elsif p_first then
-		perform capture_event(c, p_actor, 'read', 'its packets are downloaded');
+	-- the first of this reader is one wherever he begins
+	if p_first or not exists (select from event where subject_kind = 'capture' and subject = c.id::text and kind = 'capture.' || p_kind and actor = p_actor) then
+		perform capture_event(c, p_actor, p_kind, p_message);
 	end if;
 end
 $$;
+
+create function capture_reader(p_capture bigint, p_actor text) returns capture language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	c capture%rowtype := capture_lock(p_capture);
+begin
+	if p_actor <> c.requester and p_actor is distinct from c.consent_by then
+		raise exception 'capture % is not yours to read', c.id using errcode = 'HA403', hint = format('it was asked for by %s', c.requester);
+	elsif c.consent_by is null and c.state <> 'ended' then
+		raise exception 'capture % waits for consent', c.id using errcode = 'HA409', hint = 'another operator approves it, or its tenant grants it';
+	end if;
+	return c;
+end
+$$;
+
+create function capture_read(p_capture bigint, p_first boolean, p_actor text)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	c capture%rowtype := capture_reader(p_capture, p_actor);
+begin
+	if c.state <> 'ended' then
+		raise exception 'capture % is %', c.id, c.state using errcode = 'HA409', hint = 'haasctl capture stop ' || c.id;
+	elsif c.files <> 'kept' or c.consent_by is null then
+		raise exception 'capture % has no packets', c.id using errcode = 'HA404', hint = 'haasctl capture show ' || c.id;
+	end if;
+	perform capture_seen(c, p_first, p_actor, 'read', 'its packets are downloaded');
+end
+$$;
 grant execute on function capture_read(bigint, boolean, text) to portald;
+
+-- Its last packets while it is under way.
+create function capture_watch(p_capture bigint, p_first boolean, p_actor text)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	c capture%rowtype := capture_reader(p_capture, p_actor);
+begin
+	if c.state = 'ended' then
+		raise exception 'capture % is %', c.id, c.state using errcode = 'HA409', hint = 'haasctl capture download ' || c.id;
+	end if;
+	perform capture_seen(c, p_first, p_actor, 'watched', 'its packets are followed');
+end
+$$;
+grant execute on function capture_watch(bigint, boolean, text) to portald;
 
 -- --- the daemons' side --------------------------------------------------------------------------------------------------------------------
 
@@ -364,7 +442,7 @@ declare
 	c capture%rowtype;
 begin
 	select * into c from capture where id = p_capture for update;
-	if not found then
+	if not found or c.state = 'waiting' then
 		return;
 	end if;
 	if p_state = 'removed' then
@@ -372,11 +450,14 @@ begin
 		return;
 	end if;
 	if c.state = 'ended' then
-		update capture set result = coalesce(p_result, result) where id = c.id and p_state = 'ended';
+		update capture set result = coalesce(p_result, result), files = case files when 'none' then 'removing' else files end where id = c.id and p_state = 'ended';
 		return;
 	end if;
-	update capture set beat_at = now(), result = coalesce(p_result, result), files = case when files = 'none' and p_state <> 'ended' then 'kept' else files end where id = c.id;
-	if p_state = 'listening' and c.state = 'approved' then
+	-- An end before anything was kept: a start that failed may have left its folder.
+	update capture set beat_at = now(), result = coalesce(p_result, result), files = case when files <> 'none' then files when p_state = 'ended' then 'removing' else 'kept' end
+	where id = c.id;
+	-- The line that said listening may be lost.
+	if p_state in ('listening', 'running') and c.state = 'approved' then
 		update capture set state = 'listening', deadline = now() + interval '60 seconds' where id = c.id;
 		perform pg_notify('capture', '');
 	elsif p_state = 'ended' then
@@ -449,6 +530,7 @@ begin
 	if exists (select from capture where switch_id = v_switch and state not in ('waiting', 'ended')) then
 		raise exception 'switch % has captures under way', p_switch using errcode = 'HA409', hint = 'haasctl capture list';
 	end if;
+	perform capture_point_check(v_switch, p_spec ->> 'port');
 	insert into capture_point (switch_id, port, interface, collector, kind, session)
 	values (v_switch, p_spec ->> 'port', p_spec ->> 'interface', coalesce(p_spec ->> 'collector', 'main'), coalesce(p_spec ->> 'kind', 'port'),
 		coalesce((p_spec ->> 'session')::bigint, 0))

@@ -99,10 +99,33 @@ static void tell_end(struct taken *one)
 	char number[24];
 	const char *const params[] = {number, "ended", one->because, one->problem, one->result};
 
-	if (one->process || one->telling || !db_connected(one->captured->db))
+	if (one->process || one->telling || one->beating || !db_connected(one->captured->db))
 		return;
 	(void)text_format(number, sizeof(number), "%" PRId64, one->id);
 	one->telling = db_submit(one->captured->db, &told_query, params, on_end_told, one) == 0;
+}
+
+static void on_beat_told(void *context, int rc, const PGresult *result,
+			 const struct problem *problem)
+{
+	struct taken *one = context;
+
+	on_told(NULL, rc, result, problem);
+	one->beating = false;
+	if (!one->process && one->captured->look)
+		loop_timer_arm(one->captured->look, 0);
+}
+
+/* One at a time: the next line says what this one would have said. */
+static void tell_beat(struct taken *one)
+{
+	char number[24];
+	const char *const params[] = {number, "running", NULL, NULL, one->result};
+
+	if (one->beating || !db_connected(one->captured->db))
+		return;
+	(void)text_format(number, sizeof(number), "%" PRId64, one->id);
+	one->beating = db_submit(one->captured->db, &told_query, params, on_beat_told, one) == 0;
 }
 
 /* --- what a process says ---------------------------------------------------------------- */
@@ -126,10 +149,10 @@ static const char *word_of(const json_t *line, const char *key)
 	return word ? word : "";
 }
 
-static void keep_end(struct taken *one, json_t *line)
+static void keep_end(struct taken *one, const json_t *line)
 {
 	static const char *const words[] = {"stopped", "deadline", "full", "failed"};
-	json_t *problem = json_object_get(line, "problem");
+	const json_t *problem = json_object_get(line, "problem");
 
 	(void)text_copy(one->because, sizeof(one->because), "failed");
 	for (size_t i = 0; i < COUNT_OF(words); i++) {
@@ -137,7 +160,28 @@ static void keep_end(struct taken *one, json_t *line)
 			(void)text_copy(one->because, sizeof(one->because), words[i]);
 	}
 	free(one->problem);
-	one->problem = problem ? json_dumps(problem, JSON_COMPACT) : NULL;
+	one->problem = json_is_object(problem) ? json_dumps(problem, JSON_COMPACT) : NULL;
+}
+
+/* Its result: the process has parsed tenants' bytes, so what others read as numbers are some. */
+static void keep_result(struct taken *one, json_t *line)
+{
+	static const char *const others[] = {"lines", "state", "because", "problem"};
+	static const char *const numbers[] = {"packets", "bytes", "stored_bytes", "dropped",
+					      "oldest_file"};
+
+	for (size_t i = 0; i < COUNT_OF(others); i++)
+		(void)json_object_del(line, others[i]);
+	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+		const json_t *number = json_object_get(line, numbers[i]);
+
+		if (!json_is_integer(number) || json_integer_value(number) < 0)
+			(void)json_object_del(line, numbers[i]);
+	}
+	if (json_integer_value(json_object_get(line, "oldest_file")) >= FILES_MOST)
+		(void)json_object_del(line, "oldest_file");
+	free(one->result);
+	one->result = json_object_size(line) > 0 ? json_dumps(line, JSON_COMPACT) : NULL;
 }
 
 static void heard(void *context, json_t *line)
@@ -157,15 +201,9 @@ static void heard(void *context, json_t *line)
 	}
 	if (ended)
 		keep_end(one, line);
-	/* The rest is its result. */
-	(void)json_object_del(line, "lines");
-	(void)json_object_del(line, "state");
-	(void)json_object_del(line, "because");
-	(void)json_object_del(line, "problem");
-	free(one->result);
-	one->result = json_object_size(line) > 0 ? json_dumps(line, JSON_COMPACT) : NULL;
+	keep_result(one, line);
 	if (!ended)
-		tell(one->captured, one->id, "running", NULL, NULL, one->result);
+		tell_beat(one);
 }
 
 static void over(void *context)
@@ -255,6 +293,10 @@ static void take_row(struct captured *captured, const PGresult *result, int row)
 	if (strcmp(db_text(result, row, 3, ""), "removing") == 0) {
 		if (!one)
 			remove_files(captured, id);
+		else if (one->process)
+			capture_process_stop(one->process);
+		else
+			tell_end(one);
 		return;
 	}
 	if (one && one->process) {

@@ -19,6 +19,7 @@ struct taken {
 	char because[16];
 	char *problem, *result; /* JSON of the end; owned */
 	bool telling;           /* the end is on its way to the database */
+	bool beating;           /* so is a beat; the end comes after it */
 	char lines[LIVE_LINES][LIVE_LINE_SIZE];
 	uint64_t line_count; /* of its life; the last LIVE_LINES are here */
 };

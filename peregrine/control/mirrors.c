@@ -121,6 +121,12 @@ static void say_all(const struct told *told, const struct switch_answer *heard)
 	}
 }
 
+/* Nothing is known of the switch then: what it mirrors, it goes on mirroring. */
+static bool not_heard(int rc)
+{
+	return rc == E_UNAVAILABLE || rc == E_TIMEOUT || rc == E_PROTOCOL;
+}
+
 static void on_answer(void *context, const struct switch_answer *heard)
 {
 	struct told *told = context;
@@ -132,7 +138,8 @@ static void on_answer(void *context, const struct switch_answer *heard)
 	(void)text_format(id, sizeof(id), "%" PRId64, told->switch_id);
 	if (heard->rc && told->count > 0)
 		log_problem(LOG_LEVEL_WARN, SUBJECT, heard->problem);
-	say_all(told, heard);
+	if (!not_heard(heard->rc))
+		say_all(told, heard);
 	/* A switch that cannot have any has none. */
 	if (heard->rc == 0 || heard->rc == E_UNSUPPORTED) {
 		ids_text(told, heard->rc ? NULL : heard->results, &ids);

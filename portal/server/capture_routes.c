@@ -201,16 +201,12 @@ static void capture_file(struct exchange *exchange)
 	exchange_query(exchange, &store_capture_read, params, on_may_read);
 }
 
-static void on_may_see(struct exchange *exchange, const PGresult *result)
+static void on_may_watch(struct exchange *exchange, const PGresult *result)
 {
 	char target[128];
 
 	if (!exchange->request)
 		return;
-	if (PQntuples(result) == 0) {
-		exchange_not_found(exchange);
-		return;
-	}
 	(void)text_format(target, sizeof(target), "/captures/%" PRId64 "/live?after=%s",
 			  db_int(result, 0, 0, 0), exchange_arg(exchange, "?after"));
 	ask_collector(exchange, target, hand_on_lines);
@@ -218,9 +214,10 @@ static void on_may_see(struct exchange *exchange, const PGresult *result)
 
 static void capture_live(struct exchange *exchange)
 {
-	const char *const params[] = {exchange_arg(exchange, "{capture}")};
+	const char *const params[] = {exchange_arg(exchange, "{capture}"),
+				      exchange_arg(exchange, "?after"), exchange->actor};
 
-	exchange_query(exchange, &store_capture_see, params, on_may_see);
+	exchange_query(exchange, &store_capture_watch, params, on_may_watch);
 }
 
 /* --- consent, mirror ports ------------------------------------------------------------------- */

@@ -38,7 +38,10 @@ const struct db_query store_capture_read = {
 	"capture_read",
 	"with may as materialized (select haas.capture_read($1::bigint, $2::bigint = 0, $3) as done) "
 	"select coalesce((c.result ->> 'oldest_file')::integer, 0), c.id from may, haas.capture c where may.done is not null and c.id = $1::bigint", 3};
-const struct db_query store_capture_see = {"capture_see", "select c.id from haas.capture c where c.id = $1::bigint", 1};
+const struct db_query store_capture_watch = {
+	"capture_watch",
+	"with may as materialized (select haas.capture_watch($1::bigint, $2::bigint = 0, $3) as done) "
+	"select c.id from may, haas.capture c where may.done is not null and c.id = $1::bigint", 3};
 
 /* g is capture_grant. */
 #define GRANT_ITEM                                                                                                                                 \

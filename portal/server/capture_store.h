@@ -13,7 +13,7 @@ extern const struct db_query store_capture_remove;
 extern const struct db_query store_capture_changed; /* id */
 extern const struct db_query
 	store_capture_read; /* id, offset, actor -> (oldest file, id): may he? */
-extern const struct db_query store_capture_see; /* id -> (id): is it his to see? */
+extern const struct db_query store_capture_watch; /* id, after, actor -> (id) */
 extern const struct db_query store_capture_grants;
 extern const struct db_query store_capture_grant_put; /* node, expires, actor; keeps the id */
 extern const struct db_query store_capture_grant_made;

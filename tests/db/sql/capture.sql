@@ -48,6 +48,7 @@ set haas.scope = 'tenant'; set haas.tenant = '2';
 select capture_read(1, true, 'user t');
 set haas.tenant = '1';
 select capture_read(1, false, 'user t');
+select capture_read(1, false, 'user a');
 set haas.scope = 'operator';
 \echo a tenant grants its own packets, with an end; nobody grants himself
 select capture_grant_put(null, now() + interval '1 h', 'user b');
@@ -79,6 +80,51 @@ select capture_sweep() > 0;
 select node, state, because, problem ->> 'message' as problem from capture where state = 'ending';
 select capture_unmirrored(1, '{}');
 select count(*) filter (where state <> 'ended') as open from capture;
+\echo nobody consents to himself, as whoever he sees
+set haas.scope = 'tenant'; set haas.tenant = '1';
+select capture_grant_put('n2', now() + interval '1 h', 'user s');
+select started('{"node": "n2", "seconds": 61}', 'user s');
+select started('{"node": "n2", "seconds": 62}', 'user a');
+select capture_watch(id, true, 'user s') from capture where seconds = 61;
+select capture_watch(id, true, 'user c') from capture where seconds = 62;
+select capture_watch(id, false, 'user a'), capture_watch(id, false, 'user a') from capture where seconds = 62;
+set haas.scope = 'operator';
+update capture set consent = 'tenant', consent_by = requester where seconds = 61;
+\echo a lost line; a process of what nobody agreed to
+select capture_told(id, 'running', null, null, '{"packets": 1}') from capture where seconds in (61, 62);
+select node, seconds, state, consent, consent_by, files, deadline is not null from capture where seconds in (61, 62) order by id;
+\echo its switch stays
+select switch_release('leaf1', 'user a');
+update switch_endpoint set managed = false where switch_id = 1;
+delete from switch where name = 'leaf1';
+delete from switch where name = 'leaf2';
+select capture_stop(id, 'user a') from capture where seconds in (61, 62);
+update capture set beat_at = now() - interval '1 min' where seconds = 62;
+select capture_sweep();
+\echo a start that failed: its folder goes, also when it was stopped before
+select started('{"node": "n2", "seconds": 63}', 'user a'), started('{"node": "n2", "seconds": 64}', 'user a');
+select capture_stop(id, 'user a') from capture where seconds = 64;
+select capture_told(id, 'ended', 'failed', null, null) from capture where seconds in (63, 64);
+select seconds, state, because, files from capture where seconds in (63, 64) order by id;
+select count(*) from capture_work;
+select capture_told(id, 'removed', null, null, null) from capture where seconds in (63, 64);
+select seconds, state, files from capture where seconds > 60 order by id;
+\echo a mirror port has no node and no network
+select capture_point_put('leaf1', '{"port": "p2", "interface": "eth9"}', 'user a');
+insert into port_observed (switch_id, name, if_index, admin_up, up, seen_at, lag) values (1, 'p2', 2, true, true, now(), 'lag1');
+select capture_point_put('leaf1', '{"port": "lag1", "interface": "eth9"}', 'user a');
+select network_create('red', 'tenant', 'acme', null, null, 'user a') > 0;
+insert into attachment (switch_id, port, network_id, mode) select 1, 'cap0', id, 'access' from network where name = 'red';
+select capture_point_put('leaf1', '{"port": "cap0", "interface": "eth9"}', 'user a');
+select started('{"node": "n2"}', 'user a');
+delete from attachment;
+\echo packets are kept: the switch stays
+update switch_endpoint set managed = false where switch_id = 1;
+update capture set files = 'removed';
+update switch_endpoint set managed = false where switch_id = 1;
+select started('{"node": "n2"}', 'user a');
+update switch_endpoint set managed = true where switch_id = 1;
+select actor, kind from event where kind = 'capture.watched';
 \echo what is written down of it
 select actor, kind, subject, message from event where kind like 'capture.%' and (detail ->> 'capture' = '1' or kind in ('capture.granted', 'capture.withdrawn')) and kind <> 'capture.granted' order by id;
 \echo daemons: no consent, no other rows
