@@ -27,21 +27,32 @@ static int ask(const struct storage_place *place, const struct tgt_request *requ
 	return E_PROTOCOL;
 }
 
+/* Everything of one mode as tgtd writes it; `text` is the caller's to free. */
+static int show_all(const struct storage_place *place, enum tgt_mode mode, const char *what,
+		    char **ret_text, size_t *ret_size, struct problem *problem)
+{
+	const struct tgt_request request = {
+		.mode = mode, .op = TGT_SHOW, .target = -1, .unit = UINT64_MAX, .text = ""};
+	struct tgt_answer answer = {0};
+	int rc = tgt_ask(place->control, &request, &answer, ret_text, problem);
+
+	*ret_size = answer.size;
+	if (rc || answer.status == TGT_OK)
+		return rc;
+	return problem_set(problem, E_PROTOCOL, "tgtd does not tell its %s: %s", what,
+			   tgt_status_text(answer.status));
+}
+
 static int tgt_look(const struct storage_place *place, struct storage_view *ret,
 		    struct problem *problem)
 {
-	const struct tgt_request request = {
-		.mode = TGT_TARGET, .op = TGT_SHOW, .target = -1, .unit = UINT64_MAX, .text = ""};
-	struct tgt_answer answer = {0};
 	CLEANUP(freep) char *text = NULL;
-	int rc = tgt_ask(place->control, &request, &answer, &text, problem);
+	size_t size;
+	int rc = show_all(place, TGT_TARGET, "targets", &text, &size, problem);
 
 	if (rc)
 		return rc;
-	if (answer.status != TGT_OK)
-		return problem_set(problem, E_PROTOCOL, "tgtd does not tell its targets: %s",
-				   tgt_status_text(answer.status));
-	rc = tgt_list_decode(text, answer.size, ret);
+	rc = tgt_list_decode(text, size, ret);
 	return rc ? problem_set(problem, rc, "the list of tgtd cannot be read: %s", error_text(rc))
 		  : 0;
 }
@@ -205,18 +216,13 @@ static int tgt_open(const struct storage_place *place, const struct storage_targ
 static int tgt_portals(const struct storage_place *place, struct storage_portals *ret,
 		       struct problem *problem)
 {
-	const struct tgt_request request = {
-		.mode = TGT_PORTAL, .op = TGT_SHOW, .target = -1, .unit = UINT64_MAX, .text = ""};
-	struct tgt_answer answer = {0};
 	CLEANUP(freep) char *text = NULL;
-	int rc = tgt_ask(place->control, &request, &answer, &text, problem);
+	size_t size;
+	int rc = show_all(place, TGT_PORTAL, "portals", &text, &size, problem);
 
 	if (rc)
 		return rc;
-	if (answer.status != TGT_OK)
-		return problem_set(problem, E_PROTOCOL, "tgtd does not tell its portals: %s",
-				   tgt_status_text(answer.status));
-	rc = tgt_portals_decode(text, answer.size, ret);
+	rc = tgt_portals_decode(text, size, ret);
 	return rc ? problem_set(problem, rc, "the portals of tgtd cannot be read: %s",
 				error_text(rc))
 		  : 0;
