@@ -251,14 +251,10 @@ static void point_put(struct exchange *exchange)
 {
 	const char *name = exchange_arg(exchange, "{switch}");
 	CLEANUP(freep) char *spec = NULL;
-	struct error_list errors = {0};
 
-	members_check(exchange->body, point_members, COUNT_OF(point_members), "", &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	spec = exchange_checked_body(exchange, point_members, COUNT_OF(point_members));
+	if (!spec)
 		return;
-	}
-	spec = json_dumps(exchange->body, JSON_COMPACT);
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
 			       {&store_capture_point_put, {name, spec, exchange->actor}},

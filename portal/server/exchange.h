@@ -18,6 +18,8 @@
 #define KEY_SIZE       129
 #define EXCHANGE_STEPS 8
 
+struct member_row;
+
 /* A statement of a write: prepared, params borrowed until exchange_write has returned. */
 struct exchange_step {
 	const struct db_query *query;
@@ -75,6 +77,9 @@ void exchange_query(struct exchange *exchange, const struct db_query *query,
 /* One transaction: the claim of the Idempotency-Key, the steps, the stored answer. The last step's
  * row is the answer (STORE_ANSWER). */
 void exchange_write(struct exchange *exchange, const struct exchange_step steps[], size_t count);
+/* The body as text, for a statement that takes all of it: owned by the caller. NULL when its
+ * members are not what `rows` say: then it is refused, and that is the answer. */
+char *exchange_checked_body(struct exchange *exchange, const struct member_row *rows, size_t count);
 /* Value of a "{name}" of the path or "?name" of the query, as in route.args. NULL = absent. */
 const char *exchange_arg(const struct exchange *exchange, const char *arg);
 /* All of route.args. */

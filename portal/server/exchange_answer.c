@@ -6,6 +6,7 @@
 #include "common/base/json_text.h"
 
 #include "portal/server/exchange.h"
+#include "portal/server/member_check.h"
 
 /* Words of "code", for programs. */
 static const struct {
@@ -125,6 +126,25 @@ void exchange_refuse(struct exchange *exchange, struct error_list *errors)
 	problem_hint(&problem, "see errors; openapi.yaml says what is allowed");
 	answer_problem(exchange, 422, &problem, &errors->json);
 	error_list_done(errors);
+}
+
+char *exchange_checked_body(struct exchange *exchange, const struct member_row *rows, size_t count)
+{
+	struct error_list errors = {0};
+	struct problem problem = {0};
+	char *text;
+
+	members_check(exchange->body, rows, count, "", &errors);
+	if (errors.count > 0) {
+		exchange_refuse(exchange, &errors);
+		return NULL;
+	}
+	text = json_dumps(exchange->body, JSON_COMPACT);
+	if (!text) {
+		(void)problem_set(&problem, -ENOMEM, "no memory for the request");
+		exchange_problem(exchange, 500, &problem);
+	}
+	return text;
 }
 
 /* "node n9 does not exist": the first {name} of the pattern is the kind, its value the name. */

@@ -19,14 +19,10 @@ static const struct member_row setting_members[] = {
 static void set(struct exchange *exchange, const char *kind, const char *name)
 {
 	CLEANUP(freep) char *spec = NULL;
-	struct error_list errors = {0};
 
-	members_check(exchange->body, setting_members, COUNT_OF(setting_members), "", &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	spec = exchange_checked_body(exchange, setting_members, COUNT_OF(setting_members));
+	if (!spec)
 		return;
-	}
-	spec = json_dumps(exchange->body, JSON_COMPACT);
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
 			       {&store_sampling_set, {kind, name, spec, exchange->actor}},

@@ -278,14 +278,10 @@ static void storage_put(struct exchange *exchange)
 {
 	const char *name = exchange_arg(exchange, "{storage}");
 	CLEANUP(freep) char *spec = NULL;
-	struct error_list errors = {0};
 
-	members_check(exchange->body, storage_members, COUNT_OF(storage_members), "", &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	spec = exchange_checked_body(exchange, storage_members, COUNT_OF(storage_members));
+	if (!spec)
 		return;
-	}
-	spec = json_dumps(exchange->body, JSON_COMPACT);
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
 			       {&store_storage_put, {name, spec, exchange->actor}},
