@@ -56,3 +56,21 @@ reset role;
 select count(*) from traffic_share where at > now() - interval '1 hour';
 select traffic_partitions_turn(now() + interval '3 days') > 0 as turned;
 select count(*) as left from traffic_share;
+\echo counters of SNMP: peregrined writes them by COPY, flowd reads them, of people only operators; their partitions go with the rest
+select traffic_partitions_turn(now()) \g /dev/null
+set role peregrined;
+copy traffic_60_counter (at, switch_id, port, seconds, in_bytes, in_errors, up) from stdin;
+now	1	p1	60	1000	3	t
+\.
+delete from traffic_60_counter;
+reset role;
+set role peregrine_flowd;
+select port, seconds, in_bytes, in_errors, out_bytes is null as no_out from traffic_60_counter;
+set role portald;
+select count(*) from traffic_60_counter;
+select count(*) from port_counter;
+select set_config('haas.scope', 'tenant', false) \g /dev/null
+select count(*) from port_counter;
+reset role;
+select traffic_partitions_turn(now() + interval '6 days') > 0 as turned;
+select count(*) as left from traffic_60_counter;
