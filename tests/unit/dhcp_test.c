@@ -331,7 +331,7 @@ static void decision_table(void **state)
 	for (size_t i = 0; i < COUNT_OF(decisions); i++) {
 		struct inventory_subnet subnet = {.prefix = {0x0a000000U, 24}};
 		struct lease bound = {
-			.address = decisions[i].bound, .committed = true, .sure_until = 100};
+			.address = decisions[i].bound, .committed = true, .sure_until = 101};
 		uint32_t claimed =
 			decisions[i].ciaddr ? decisions[i].ciaddr : decisions[i].requested;
 		bool stranger = decisions[i].reserved_only && !decisions[i].known;

@@ -58,7 +58,7 @@ static bool is_bound(const struct dhcp_facts *facts, uint32_t address)
  * because its address is given to nobody else. */
 static bool may_confirm(const struct dhcp_facts *facts, uint32_t address)
 {
-	return is_bound(facts, address) && (facts->now_s <= facts->choice.bound->sure_until ||
+	return is_bound(facts, address) && (facts->now_s < facts->choice.bound->sure_until ||
 					    (facts->known && !facts->database));
 }
 

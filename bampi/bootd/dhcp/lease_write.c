@@ -11,6 +11,7 @@
 #include "common/io/log.h"
 #include "common/net/ipv4.h"
 
+#include "bampi/bootd/dhcp/address_policy.h"
 #include "bampi/bootd/dhcp/lease_store_private.h"
 
 #define TRIES_MAX 5 /* of a batch, when it met another server's the wrong way round */
@@ -27,8 +28,9 @@ static const struct db_query spend_query = {
 	"lease_spend",
 	"delete from haas.lease l using unnest($1::inet[], $2::macaddr[], $3::macaddr[], $4::int[]) w (address, mac, taker, inherits), haas.subnet s "
 	"where l.address = w.address and l.mac = w.mac and s.id = l.subnet_id and (l.state = 'released' and l.mac = w.taker "
-	"or w.inherits = 1 or l.expires_at + case when l.state = 'bound' then s.lease_s else 0 end * interval '1 s' <= now())",
+	"or w.inherits = 1 or l.expires_at + (2 + case when l.state = 'bound' then s.lease_s else 0 end) * interval '1 s' <= now())",
 	4};
+_Static_assert(CLOCK_SKEW_S == 2, "lease_spend waits for as long");
 static const struct db_query leave_query = {
 	"lease_leave",
 	"update haas.lease l set state = 'released', bound_at = now(), "
@@ -221,7 +223,7 @@ static void found(struct lease_store *store, struct lease *lease)
 {
 	lease->committed = true;
 	lease->dirty = true;
-	if (lease->sure_until >= clock_wall_us() / 1000000)
+	if (clock_wall_us() / 1000000 < lease->sure_until)
 		committed(store, lease);
 	else
 		once_more(store, lease);
