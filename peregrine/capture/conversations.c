@@ -342,6 +342,39 @@ static void write_row(const struct conversation *row, struct text *out)
 	json_end_object(out);
 }
 
+/* Of all TCP together, by what both sides sent. */
+static void write_tcp(const struct conversations *conversations, struct text *out)
+{
+	struct tcp_side sum = {0};
+
+	for (size_t i = 0; i < conversations->count; i++) {
+		const struct conversation *row = &conversations->rows[i];
+
+		for (size_t side = 0; side < 2 && row->protocol == PROTOCOL_TCP; side++) {
+			const struct tcp_side *one = &row->tcp.sides[side];
+
+			sum.segments += one->segments;
+			sum.bytes += one->bytes;
+			sum.retransmissions += one->retransmissions;
+			sum.retransmitted_bytes += one->retransmitted_bytes;
+			sum.out_of_order += one->out_of_order;
+			sum.duplicate_acks += one->duplicate_acks;
+			sum.zero_windows += one->zero_windows;
+			sum.resets += one->resets;
+			sum.unseen += one->unseen;
+			if (one->rtt.count == 0)
+				continue;
+			if (sum.rtt.count == 0 || one->rtt.least_us < sum.rtt.least_us)
+				sum.rtt.least_us = one->rtt.least_us;
+			if (one->rtt.most_us > sum.rtt.most_us)
+				sum.rtt.most_us = one->rtt.most_us;
+			sum.rtt.count += one->rtt.count;
+			sum.rtt.sum_us += one->rtt.sum_us;
+		}
+	}
+	write_side(&sum, "tcp", out);
+}
+
 static void write_applications(const struct conversations *conversations, struct text *out)
 {
 	struct {
@@ -393,5 +426,6 @@ void conversations_write(const struct conversations *conversations, size_t most,
 	json_end_array(out);
 	json_int(out, "conversation_count", (int64_t)conversations->count);
 	json_int(out, "untracked_packets", (int64_t)conversations->untracked);
+	write_tcp(conversations, out);
 	write_applications(conversations, out);
 }

@@ -19,7 +19,7 @@ LEAKS_LEFT_TO_SANITIZER
 
 #define SUBJECT "captured"
 
-enum { LOOK_MS = 1000, FILES_MOST = 16 };
+enum { LOOK_MS = 1000, KEEP_LOOKS = 10, FILES_MOST = 16 };
 
 static const char *const channels[] = {"capture", NULL};
 
@@ -27,6 +27,8 @@ static const char *const channels[] = {"capture", NULL};
 static const struct db_query work_query = {"capture_work",
 	"with swept as materialized (select haas.capture_sweep() as moved) select w.id, w.state, w.wanted, w.files, w.\"order\"::text"
 	" from swept left join haas.capture_work w on w.collector = $1 where swept.moved is not null and w.id is not null order by w.id", 1};
+static const struct db_query keep_query = {"capture_keep",
+	"select haas.capture_keep($1, $2::integer, $3::bigint, $4::bigint)", 4};
 static const struct db_query told_query = {"capture_told",
 	"select haas.capture_told($1::bigint, $2, $3, $4::jsonb, $5::jsonb)", 5};
 /* clang-format on */
@@ -349,12 +351,37 @@ static void on_work(void *context, int rc, const PGresult *result, const struct 
 	stop_others(captured, result);
 }
 
+static void on_kept(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	on_told(context, rc, result, problem);
+	if (rc == 0 && db_int(result, 0, 0, 0) > 0)
+		log_info(SUBJECT, "%" PRId64 " captures are too old: their packets are deleted",
+			 db_int(result, 0, 0, 0));
+}
+
+/* How much it keeps, and what of it is too old. */
+static void keep(struct captured *captured)
+{
+	const struct captured_conf *conf = captured->conf;
+	char numbers[3][24];
+	const char *const params[] = {conf->name, numbers[0], numbers[1], numbers[2]};
+
+	(void)text_format(numbers[0], sizeof(numbers[0]), "%" PRId64, conf->keep_days);
+	(void)text_format(numbers[1], sizeof(numbers[1]), "%" PRId64, conf->keep_bytes);
+	(void)text_format(numbers[2], sizeof(numbers[2]), "%" PRId64, conf->tenant_bytes);
+	if (db_submit(captured->db, &keep_query, params, on_kept, captured) == 0)
+		captured->until_keep = KEEP_LOOKS;
+}
+
 static void look(void *context)
 {
 	struct captured *captured = context;
 	const char *const params[] = {captured->conf->name};
 
 	loop_timer_arm(captured->look, LOOK_MS);
+	if (db_connected(captured->db) &&
+	    (captured->until_keep == 0 || --captured->until_keep == 0))
+		keep(captured);
 	if (!captured->reading && db_connected(captured->db))
 		captured->reading =
 			db_submit(captured->db, &work_query, params, on_work, captured) == 0;
@@ -376,6 +403,7 @@ static void on_db_state(void *context, bool connected)
 		log_info(SUBJECT, "PostgreSQL is there");
 	else
 		log_warn(SUBJECT, "PostgreSQL is away: captures go on until their time is over");
+	captured->until_keep = 0;
 	if (connected && captured->look)
 		loop_timer_arm(captured->look, 0);
 }

@@ -21,6 +21,7 @@ struct captured_conf {
 	char *program;
 	char *capture_user;
 	int64_t limit;
+	int64_t keep_days, keep_bytes, tenant_bytes;
 };
 
 extern const struct conf_row captured_conf_rows[];

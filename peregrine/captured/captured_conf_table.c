@@ -18,6 +18,9 @@ const struct conf_row captured_conf_rows[] = {
 	{"capture_dir", CONF_STRING, AT(capture_dir), "/var/lib/haas/captures", 0, 0, NULL, NULL, "where packets are kept, a folder for each capture"},
 	{"program", CONF_STRING, AT(program), "/usr/bin/peregrine-capture", 0, 0, NULL, NULL, "started for each capture"},
 	{"capture_user", CONF_STRING, AT(capture_user), "haas-capture", 0, 0, NULL, NULL, "that such a process becomes before it looks at a packet; empty = stay"},
+	{"keep.days", CONF_INT, AT(keep_days), "30", 1, 3650, NULL, "d", "packets are deleted so long after their capture ended"},
+	{"keep.bytes", CONF_INT, AT(keep_bytes), "107374182400", 1048576, INT64_MAX, NULL, "B", "of all packets; a capture that could pass it is refused"},
+	{"keep.tenant_bytes", CONF_INT, AT(tenant_bytes), "21474836480", 1048576, INT64_MAX, NULL, "B", "of the packets of one tenant"},
 	{"limit", CONF_INT, AT(limit), "16", 1, 256, NULL, "captures", "at the same time"},
 };
 /* clang-format on */

@@ -31,6 +31,7 @@ struct captured {
 	struct http_server *server;
 	struct loop_timer *look;
 	bool reading;
+	unsigned until_keep; /* looks: what is too old goes then */
 	struct taken *taken;
 };
 

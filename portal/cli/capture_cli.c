@@ -34,6 +34,7 @@ static const struct output_column columns[] = {
 	WIDE("consent"),
 	WIDE("reason"),
 	WIDE("files"),
+	WIDE_NUMBER("case"),
 	WIDE("created_at"),
 	WIDE("started_at"),
 	WIDE("ended_at"),
@@ -143,9 +144,9 @@ static void show_applications(const json_t *rows)
 static int capture_show(void *context, const struct command_input *input)
 {
 	static const char *const order[] = {
-		"id",     "tenant",    "node",    "peer",       "state", "because", "packets",
-		"bytes",  "dropped",   "filter",  "switch",     "port",  "consent", "consent_by",
-		"reason", "requester", "problem", "created_at", NULL};
+		"id",         "tenant",  "node",      "peer",    "state",      "because", "packets",
+		"bytes",      "dropped", "case",      "filter",  "switch",     "port",    "consent",
+		"consent_by", "reason",  "requester", "problem", "created_at", NULL};
 	CLEANUP(text_done) struct text target = {0};
 	struct haasctl_reply reply = {0};
 	const json_t *result;

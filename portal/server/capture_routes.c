@@ -126,7 +126,8 @@ static void capture_start(struct exchange *exchange)
 	text = spec ? json_dumps(spec, JSON_COMPACT) : NULL;
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_capture_start, {text, exchange->actor}},
+			       {&store_capture_start,
+				{text, exchange_arg(exchange, "?case"), exchange->actor}},
 			       {&store_capture_started, {NULL}},
 		       },
 		       2);
@@ -270,6 +271,8 @@ static const struct query_row list_query[] = {
 	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
 	{0},
 };
+static const struct query_row start_query[] = {
+	{"case", QUERY_ID, 0, NULL, NULL, false, "X-Haas-Case"}, {0}};
 static const struct query_row file_query[] = {{"offset", QUERY_OFFSET, 0, NULL, "0", false, NULL},
 					      {0}};
 static const struct query_row live_query[] = {{"after", QUERY_OFFSET, 0, NULL, "0", false, NULL},
@@ -281,7 +284,7 @@ static const struct query_row point_query[] = {QUERY_PAGE_TEXT, {0}};
 const struct route capture_routes[] = {
 	{HTTP_GET, "/api/v1/captures", ROLE_TENANT, BODY_NONE, 0, exchange_read, list_query,
 	 &store_capture_list, {"?limit", "?cursor", "?tenant", "?state", "?active"}},
-	{HTTP_POST, "/api/v1/captures", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_start, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/captures", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_start, start_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/captures/{capture}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_capture_get, {"{capture}"}},
 	{HTTP_POST, "/api/v1/captures/{capture}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_act, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/captures/{capture}/file", ROLE_TENANT, BODY_NONE, 0, capture_file, file_query, NULL, {NULL}},

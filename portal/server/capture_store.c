@@ -13,7 +13,7 @@
 	"'consent_by', c.consent_by, 'state', c.state, 'because', c.because, 'problem', case when haas.is_operator() then c.problem else c.problem - 'detail' end, " \
 	"'files', c.files, 'packets', coalesce((c.result ->> 'packets')::bigint, 0), 'bytes', coalesce((c.result ->> 'bytes')::bigint, 0), "         \
 	"'stored_bytes', coalesce((c.result ->> 'stored_bytes')::bigint, 0), 'dropped', coalesce((c.result ->> 'dropped')::bigint, 0), "             \
-	"'created_at', c.created_at, 'approved_at', c.approved_at, 'started_at', c.started_at, 'deadline', c.deadline, 'ended_at', c.ended_at)"
+	"'case', case when haas.is_operator() then c.case_id end, 'created_at', c.created_at, 'approved_at', c.approved_at, 'started_at', c.started_at, 'deadline', c.deadline, 'ended_at', c.ended_at)"
 #define CAPTURE_WHOLE CAPTURE_ITEM " || jsonb_build_object('result', c.result)"
 
 const struct db_query store_capture_list = {
@@ -25,7 +25,7 @@ const struct db_query store_capture_list = {
 	5};
 const struct db_query store_capture_get = {"capture_get", "select (" CAPTURE_WHOLE ")::text from haas.capture c where c.id = $1::bigint", 1};
 const struct db_query store_capture_start = {
-	"capture_start", "select set_config('haas.result', haas.capture_start($1::jsonb, $2)::text, true)", 2};
+	"capture_start", "select set_config('haas.result', haas.capture_ask($1::jsonb, $2::bigint, $3)::text, true)", 3};
 #define CHANGED(status, id)                                                                                                                        \
 	STORE_ANSWER("select " status " as status, '/api/v1/captures/' || c.id as location, null::bigint as version, " CAPTURE_WHOLE               \
 		     " as body from haas.capture c where c.id = " id)

@@ -443,6 +443,7 @@ static void the_table_is_bounded(void **state)
 	conversations_write(table, 1, &out);
 	assert_non_null(strstr(text_get(&out), "\"conversation_count\":1024"));
 	assert_non_null(strstr(text_get(&out), "\"untracked_packets\":10"));
+	assert_non_null(strstr(text_get(&out), "\"tcp\":{\"segments\":1024,\"payload_bytes\":0,"));
 	/* They are all silent for more than a minute: there is room again, and they are found. */
 	for (int i = 0; i < 3; i++)
 		conversations_take(table, frame, sizeof(frame), 60, 70000000, line);
