@@ -12,22 +12,13 @@
 
 #include "bampi/storage/network_runner.h"
 #include "bampi/storage/volume_login.h"
+#include "bampi/storage/volume_rest.h"
 #include "bampi/storage/volume_runner_private.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
 #define SUBJECT     "storage"
 #define PROGRESS_MS 1000
-
-/* What failed rests; of one row at a time the last is remembered. */
-struct resting {
-	struct resting *next;
-	int64_t id;
-	bool archive;
-	unsigned failures;
-	int64_t until_ms;
-	bool kept; /* its row was in the last work */
-};
 
 /* What is known of the world outside of the database, read by a worker. */
 struct look {
@@ -48,7 +39,7 @@ struct volume_runner {
 	bool claimed, told_unclaimed, told_away;
 	struct network_runner *networks;
 	struct volume_job *jobs;
-	struct resting *resting;
+	struct volume_rests *rests;
 	/* of the last work, for what may be swept and what nobody wants */
 	int64_t *volumes, *archives;
 	size_t volume_count, archive_count;
@@ -93,36 +84,9 @@ static void job_end(struct volume_job *job)
 	job_free(job);
 }
 
-static struct resting *resting_find(const struct volume_runner *runner, bool archive, int64_t id)
+static struct volume_key key_of(const struct volume_row *row)
 {
-	struct resting *resting = runner->resting;
-
-	while (resting && (resting->id != id || resting->archive != archive))
-		resting = resting->next;
-	return resting;
-}
-
-static void rest(struct volume_runner *runner, const struct volume_row *row, bool failed)
-{
-	struct resting *resting = resting_find(runner, row->archive, row->id);
-
-	if (!failed) {
-		if (resting) {
-			resting->failures = 0;
-			resting->until_ms = 0;
-		}
-		return;
-	}
-	if (!resting) {
-		resting = calloc(1, sizeof(*resting));
-		if (!resting)
-			return;
-		*resting = (struct resting){
-			.next = runner->resting, .id = row->id, .archive = row->archive};
-		runner->resting = resting;
-	}
-	resting->failures++;
-	resting->until_ms = loop_now_ms(runner->loop) + volume_retry_ms(resting->failures);
+	return (struct volume_key){row->id, row->archive};
 }
 
 static void on_told(void *context, int rc, const PGresult *result, const struct problem *problem)
@@ -170,7 +134,7 @@ static void on_worked(void *context)
 			    job->done.action == ACTION_EXPEL || job->done.action == ACTION_CLOSE;
 	/* Told when it is seen that nobody of them is there any more. */
 	job->silent |= !failed && job->done.action == ACTION_EXPEL;
-	rest(runner, &job->row, failed);
+	volume_rests_note(runner->rests, key_of(&job->row), failed, loop_now_ms(runner->loop));
 	if (failed)
 		log_problem(LOG_LEVEL_WARN, subject, &job->done.problem);
 	else if (job->done.action != ACTION_TELL_OPEN && job->done.action != ACTION_TELL_CLOSED)
@@ -266,15 +230,6 @@ static const struct storage_target *open_target(const struct volume_runner *runn
 	return NULL;
 }
 
-static bool rests(const struct volume_runner *runner, const struct volume_row *row)
-{
-	struct resting *resting = resting_find(runner, row->archive, row->id);
-
-	if (resting)
-		resting->kept = true;
-	return resting && resting->until_ms > loop_now_ms(runner->loop);
-}
-
 /* Something long that nobody wants any more ends soon. */
 static bool under_way(const struct volume_runner *runner, const struct volume_row *row)
 {
@@ -283,6 +238,15 @@ static bool under_way(const struct volume_runner *runner, const struct volume_ro
 	if (job && row->absent && job->done.action != ACTION_DESTROY)
 		atomic_store(&job->progress.stop, true);
 	return job != NULL;
+}
+
+/* The book is asked of each row in a pass, also of one that is tried again just now: its failures
+ * are counted on. */
+static bool is_free(const struct volume_runner *runner, const struct volume_row *row)
+{
+	bool rests = volume_rests_has(runner->rests, key_of(row), loop_now_ms(runner->loop));
+
+	return !under_way(runner, row) && !rests;
 }
 
 static void start_volume(struct volume_runner *runner, struct volume_row *row,
@@ -317,7 +281,7 @@ static void decide_volume(struct volume_runner *runner, struct volume_row *row)
 	enum volume_action action;
 
 	target_of(runner, row, &wanted);
-	if (under_way(runner, row) || rests(runner, row))
+	if (!is_free(runner, row))
 		return;
 	action = volume_decide(&(struct volume_facts){
 		.state = row->state,
@@ -339,7 +303,7 @@ static void decide_archive(struct volume_runner *runner, struct volume_row *row)
 	enum volume_action action;
 	struct volume_job *job;
 
-	if (under_way(runner, row) || rests(runner, row))
+	if (!is_free(runner, row))
 		return;
 	action = archive_decide(&(struct archive_facts){
 		.state = row->archive_state,
@@ -392,23 +356,6 @@ static bool keep_erased(void *context, bool archive, int64_t id)
 			return true;
 	}
 	return false;
-}
-
-static void forget_rested(struct volume_runner *runner)
-{
-	struct resting **link = &runner->resting;
-
-	while (*link) {
-		struct resting *resting = *link;
-
-		if (resting->kept) {
-			resting->kept = false;
-			link = &resting->next;
-		} else {
-			*link = resting->next;
-			free(resting);
-		}
-	}
 }
 
 static int remember(int64_t **ids, size_t *count, const PGresult *result)
@@ -498,7 +445,7 @@ static void on_archives(void *context, int rc, const PGresult *result,
 			volume_row_done(&row);
 		}
 		if (!runner->outdated)
-			forget_rested(runner);
+			volume_rests_sweep(runner->rests);
 		runner->listed = true;
 	}
 	end_pass(runner);
@@ -651,7 +598,9 @@ int volume_runner_new(struct loop *loop, const struct volume_runner_options *opt
 		return -ENOMEM;
 	runner->options = *options;
 	runner->loop = loop;
-	rc = loop_timer_new(loop, pass, runner, &runner->timer);
+	rc = volume_rests_new(&runner->rests);
+	if (rc == 0)
+		rc = loop_timer_new(loop, pass, runner, &runner->timer);
 	if (rc == 0)
 		rc = loop_timer_new(loop, tell_progress, runner, &runner->progress_timer);
 	if (rc == 0)
@@ -681,12 +630,7 @@ void volume_runner_free(struct volume_runner *runner)
 		return;
 	while (runner->jobs)
 		job_end(runner->jobs);
-	while (runner->resting) {
-		struct resting *next = runner->resting->next;
-
-		free(runner->resting);
-		runner->resting = next;
-	}
+	volume_rests_free(runner->rests);
 	storage_view_done(&runner->look.view);
 	network_runner_free(runner->networks);
 	free(runner->volumes);

@@ -1,0 +1,96 @@
+#include "bampi/storage/volume_rest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bampi/storage/volume_policy.h"
+
+struct rest {
+	struct rest *next;
+	struct volume_key key;
+	unsigned failures;
+	int64_t until_ms;
+	bool asked;
+};
+
+struct volume_rests {
+	struct rest *first;
+};
+
+int volume_rests_new(struct volume_rests **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+static void drop(struct rest **link)
+{
+	struct rest *rest = *link;
+
+	*link = rest->next;
+	free(rest);
+}
+
+void volume_rests_free(struct volume_rests *rests)
+{
+	while (rests && rests->first)
+		drop(&rests->first);
+	free(rests);
+}
+
+static struct rest *find(const struct volume_rests *rests, struct volume_key key)
+{
+	struct rest *rest = rests->first;
+
+	while (rest && (rest->key.id != key.id || rest->key.archive != key.archive))
+		rest = rest->next;
+	return rest;
+}
+
+static struct rest *add(struct volume_rests *rests, struct volume_key key)
+{
+	struct rest *rest = calloc(1, sizeof(*rest));
+
+	if (!rest)
+		return NULL;
+	rest->key = key;
+	rest->next = rests->first;
+	rests->first = rest;
+	return rest;
+}
+
+void volume_rests_note(struct volume_rests *rests, struct volume_key key, bool failed,
+		       int64_t now_ms)
+{
+	struct rest *rest = find(rests, key);
+
+	if (!rest && failed)
+		rest = add(rests, key);
+	if (!rest)
+		return;
+	rest->failures = failed ? rest->failures + 1 : 0;
+	rest->until_ms = failed ? now_ms + volume_retry_ms(rest->failures) : 0;
+}
+
+bool volume_rests_has(struct volume_rests *rests, struct volume_key key, int64_t now_ms)
+{
+	struct rest *rest = find(rests, key);
+
+	if (rest)
+		rest->asked = true;
+	return rest && rest->until_ms > now_ms;
+}
+
+void volume_rests_sweep(struct volume_rests *rests)
+{
+	struct rest **link = &rests->first;
+
+	while (*link) {
+		if ((*link)->asked) {
+			(*link)->asked = false;
+			link = &(*link)->next;
+		} else {
+			drop(link);
+		}
+	}
+}
