@@ -14,12 +14,7 @@ written_disk_is_the_image() { # DEPLOYMENT
 	daemon_signal bampid CONT
 }
 
-# A file of the root file system on the node's disk. debugfs takes the partition's place as an offset.
-disk_file() { # PATH
-	local start
-	start=$(sfdisk -J "$HAAS_DIR/node/n1/disk.raw" 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["partitiontable"]["partitions"][1]["start"])')
-	debugfs -R "cat $1" "$HAAS_DIR/node/n1/disk.raw?offset=$((start * 512))" 2>/dev/null
-}
+disk_file() { node_file n1 "$1"; } # PATH
 
 installed_os_is_ours() {
 	local nonce

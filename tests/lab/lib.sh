@@ -38,6 +38,12 @@ node_digest() { # NODE [BYTES]: BLAKE2b-256 of the disk, or of its first BYTES
 	head -c "${2:-$(stat -c %s "$disk")}" "$disk" | b2sum -l 256 | cut -d' ' -f1
 }
 
+node_file() { # NODE PATH: a file of the root file system on its disk; debugfs takes the partition's place as an offset
+	local disk=$HAAS_DIR/node/$1/disk.raw start
+	start=$(sfdisk -J "$disk" 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["partitiontable"]["partitions"][1]["start"])')
+	debugfs -R "cat $2" "$disk?offset=$((start * 512))" 2>/dev/null
+}
+
 node_mac() { # NODE
 	# shellcheck disable=SC1091
 	(. "$HAAS_DIR/node/$1/node.env" && echo "$MAC")

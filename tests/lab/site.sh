@@ -41,13 +41,13 @@ site_agent() {
 	agent=$folder/bin/bampi-agent
 }
 
-# The demo image, its signature and the ramdisk that trusts the key: nothing in them belongs to one site, so they are made once. Sets
-# `manifest`.
+# The demo image (or `site_recipe`), its signature and the ramdisk that trusts the key: nothing in them belongs to one site, so they are
+# made once. Sets `manifest`.
 site_shared() {
 	mkdir -p "$shared"
 	exec 8>"$shared/lock"
 	flock 8
-	manifest=$(quietly "$shared/image.log" "$top/trainer_image/builder/build" demo --out "$shared/image" && tail -n 1 "$shared/image.log")
+	manifest=$(quietly "$shared/image.log" "$top/trainer_image/builder/build" "${site_recipe:-demo}" --out "$shared/image" && tail -n 1 "$shared/image.log")
 	[ -s "$shared/image.key" ] || "$bin/haasctl" image keygen "$shared/image.key" >/dev/null
 	"$bin/haasctl" image sign --key "$shared/image.key" "$manifest" >/dev/null
 	site_agent

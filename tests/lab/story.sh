@@ -46,6 +46,7 @@ story_show() {
 	sql "select to_char(at, 'HH24:MI:SS.MS'), kind, subject, message, detail -> 'problem' from event order by id desc limit 50" | tac | cut -c1-300
 	echo "-- chassis.log"
 	grep -h ' set \| start ' "$dir"/rack/node/*/chassis.log | tail -n 20
+	! declare -F story_show_more >/dev/null || story_show_more
 	site_logs 15
 	[ ! -s "$dir/rack/lab.env" ] || wire_show
 }

@@ -20,3 +20,22 @@ own_switch() { # NODE: Open vSwitch in its namespace, for bonds and tags; the ke
 os_vsctl() { ovs-vsctl --db="unix:$dir/os/$1/db.sock" "${@:2}"; }
 
 os_pids() { inside+=("$(cat "$dir/os/$1/vswitchd.pid")" "$(cat "$dir/os/$1/ovsdb.pid")"); }
+
+field() { # PDCI NODE NETWORK MEMBER, of its NIC there
+	haasctl pdci show "$1" -o json | python3 -c 'import json, sys
+rows = [n for d in json.load(sys.stdin)["nodes"] if d["node"] == sys.argv[1] and not d["released_at"] for n in d["nics"] if n["network"] == sys.argv[2]]
+print(rows[0][sys.argv[3]])' "$2" "$3" "$4"
+}
+os_up() { # PDCI NODE: what its installed OS would do: front untagged
+	own_switch "$2"
+	os_pids "$2"
+	os_vsctl "$2" add-br br0 -- set bridge br0 datapath_type=netdev fail-mode=standalone -- add-port br0 eth0
+	at "$2" ip addr add "$(field "$1" "$2" front address)/24" dev br0
+	at "$2" ip link set dev br0 up
+	at "$2" ip link set dev lo up
+}
+os_tagged() { # NODE INTERFACE VLAN ADDRESS/LENGTH
+	os_vsctl "$1" --may-exist add-port br0 "$2" "tag=$3" -- set interface "$2" type=internal
+	at "$1" ip addr replace "$4" dev "$2"
+	at "$1" ip link set dev "$2" up
+}
