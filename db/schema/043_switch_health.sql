@@ -90,3 +90,235 @@ create table switch_health (
 );
 grant select, insert, update, delete on switch_health to peregrined;
 grant select on switch_health to portald;
+
+-- --- the way between two nodes ------------------------------------------------------------------------------------------------------------
+
+grant select on vni_binding to portald;
+
+-- Is the number in a list like '100-103,200'?
+create function vlan_listed(p_text text, p_vlan integer)
+returns boolean immutable strict language sql as $$
+	select exists (select from unnest(string_to_array(nullif(p_text, ''), ',')) x
+		       where p_vlan between split_part(x, '-', 1)::integer and coalesce(nullif(split_part(x, '-', 2), ''), split_part(x, '-', 1))::integer)
+$$;
+
+-- Whether a port towards another switch carries the VLAN, as it was last seen; what was read back since it was seen counts before it.
+create function port_carries(p_switch bigint, p_port text, p_vlan integer)
+returns boolean stable language plpgsql set search_path = haas, pg_temp as $$
+begin
+	return (select coalesce((select case when u.applied_at > o.seen_at or o.trunk is null then vlan_listed(u.tagged, p_vlan)
+				     else o.native_vlan is not distinct from p_vlan or o.trunk and vlan_listed(o.tagged_vlans, p_vlan) end
+			 from (select) one left join port_observed o on o.switch_id = p_switch and o.name = p_port
+			 left join uplink_applied u on u.switch_id = p_switch and u.port = p_port), false));
+end
+$$;
+
+-- What keeps a VLAN from passing one end of a cable; null = nothing.
+create function port_fault(p_switch bigint, p_port text, p_vlan integer)
+returns text stable language plpgsql set search_path = haas, pg_temp as $$
+begin
+	return (select case when o.name is null then 'is not there any more' when not o.up then 'has no link'
+		    when not port_carries(p_switch, p_port, p_vlan) then 'does not carry VLAN ' || p_vlan
+			|| case when not exists (select from uplink_applied u where u.switch_id = p_switch and u.port = p_port) then ', and is being changed' else '' end
+	       end
+	from (select) one left join port_observed o on o.switch_id = p_switch and o.name = p_port);
+end
+$$;
+
+-- What keeps a VLAN from passing a link, in words; {} = nothing does.
+create function link_faults(l link, p_vlan integer)
+returns text[] stable language plpgsql set search_path = haas, pg_temp as $$
+begin
+	return (select array_remove(array[
+		case l.state when 'gone' then 'the link is gone' when 'conflict' then 'its two ends name different links' end,
+		(select s.name || ':' || l.a_port || ' ' || port_fault(l.a_switch, l.a_port, p_vlan) from switch s where s.id = l.a_switch),
+		(select s.name || ':' || l.b_port || ' ' || port_fault(l.b_switch, l.b_port, p_vlan) from switch s where s.id = l.b_switch)], null));
+end
+$$;
+
+-- From one switch to another over links that the VLAN passes, or, unless p_whole, over whatever cables there are: fewest links, then fewest faults. A tree has one way. Rows in
+-- order; `turned`: from its end b to its end a. No row: there is none.
+create function fabric_way(p_vlan integer, p_from bigint, p_to bigint, p_whole boolean)
+returns table (place integer, link_id bigint, turned boolean) stable language plpgsql set search_path = haas, pg_temp as $$
+declare
+	v_reached jsonb := jsonb_build_object(p_from, jsonb_build_object('faults', 0));
+	v_front bigint[] := array[p_from];
+	v_next bigint[];
+	v_at bigint := p_to;
+	v_step jsonb;
+	v_hops integer := 0;
+	r record;
+begin
+	while v_front <> '{}' and not v_reached ? p_to::text and v_hops < 16 loop
+		v_hops := v_hops + 1;
+		v_next := '{}';
+		for r in
+			select distinct on (x.far) x.far, x.near, x.id, x.turned, x.faults
+			from (select y.far, y.near, (y.l).id, y.turned, (v_reached -> y.near::text ->> 'faults')::integer + cardinality(link_faults(y.l, p_vlan)) as faults
+			      from (select l.b_switch as far, l.a_switch as near, l, false as turned from link l where l.a_switch = any (v_front)
+				    union all select l.a_switch, l.b_switch, l, true from link l where l.b_switch = any (v_front)) y
+			      where not v_reached ? y.far::text
+				    -- members are shown with their aggregate
+				    and not exists (select from port_observed o where o.lag <> '' and ((o.switch_id, o.name) = ((y.l).a_switch, (y.l).a_port)
+										       or (o.switch_id, o.name) = ((y.l).b_switch, (y.l).b_port)))) x
+			where not p_whole or x.faults = 0
+			order by x.far, x.faults, x.id
+		loop
+			v_reached := v_reached || jsonb_build_object(r.far, jsonb_build_object('faults', r.faults, 'link', r.id, 'turned', r.turned, 'near', r.near));
+			v_next := v_next || r.far;
+		end loop;
+		v_front := v_next;
+	end loop;
+	while v_at <> p_from and v_reached ? v_at::text loop
+		v_step := v_reached -> v_at::text;
+		place := v_hops; link_id := (v_step ->> 'link')::bigint; turned := (v_step ->> 'turned')::boolean;
+		return next;
+		v_hops := v_hops - 1;
+		v_at := (v_step ->> 'near')::bigint;
+	end loop;
+end
+$$;
+
+-- One link of a way as it is drawn; its first end is the one that is nearer to where it begins.
+create function path_link(l link, p_turned boolean, p_vlan integer)
+returns jsonb stable language plpgsql set search_path = haas, pg_temp as $$
+begin
+	return (select jsonb_build_object(
+		'kind', 'link', 'a', case when p_turned then e.b else e.a end, 'b', case when p_turned then e.a else e.b end,
+		'state', l.state, 'certainty', l.certainty, 'up', coalesce(pa.up and pb.up, false), 'speed_bps', nullif(least(nullif(pa.speed_bps, 0), nullif(pb.speed_bps, 0)), 0),
+		'members', (select coalesce(jsonb_agg(jsonb_build_object('a', case when p_turned then m.b_port else m.a_port end, 'b', case when p_turned then m.a_port else m.b_port end,
+									 'state', m.state, 'up', m.a_up and m.b_up) order by m.a_port), '[]')
+			    from (select c.a_port, x.up as a_up, c.b_port, y.up as b_up, c.state from link c join port_observed x on x.switch_id = c.a_switch and x.name = c.a_port
+				  join port_observed y on y.switch_id = c.b_switch and y.name = c.b_port
+				  where c.a_switch = l.a_switch and c.b_switch = l.b_switch and x.lag = l.a_port and y.lag = l.b_port
+				  union all select c.b_port, x.up, c.a_port, y.up, c.state from link c join port_observed x on x.switch_id = c.b_switch and x.name = c.b_port
+				  join port_observed y on y.switch_id = c.a_switch and y.name = c.a_port
+				  where c.b_switch = l.a_switch and c.a_switch = l.b_switch and x.lag = l.a_port and y.lag = l.b_port) m),
+		'faults', to_jsonb(link_faults(l, p_vlan)))
+	from (select jsonb_build_object('switch', sa.name, 'port', l.a_port) as a, jsonb_build_object('switch', sb.name, 'port', l.b_port) as b
+	      from switch sa, switch sb where sa.id = l.a_switch and sb.id = l.b_switch) e
+	left join port_observed pa on pa.switch_id = l.a_switch and pa.name = l.a_port
+	left join port_observed pb on pb.switch_id = l.b_switch and pb.name = l.b_port);
+end
+$$;
+
+-- Where a node's NICs, or a bond of them, meet the networks of its tenant: a row per network and place.
+create function node_joins(p_node bigint)
+returns table (network_id bigint, switch_id bigint, port text, nics text[], drawn jsonb) stable language plpgsql set search_path = haas, pg_temp as $$
+#variable_conflict use_column
+begin
+	return query select a.network_id, p.switch_id, p.carrier, array_agg(distinct p.nic),
+	       jsonb_build_object('kind', 'cable', 'a', jsonb_build_object('node', min(d.name), 'nics', jsonb_agg(distinct p.nic)),
+				  'b', jsonb_build_object('switch', min(s.name), 'port', p.carrier), 'mode', min(a.mode),
+				  'state', case when bool_or(p.conflict is not null) then 'conflict' when bool_and(l.mac is not null) then 'found' else 'planned' end,
+				  'certainty', coalesce(min(l.certainty), 0), 'up', coalesce(bool_or(o.up), false), 'speed_bps', nullif(max(c.speed_bps), 0),
+				  'members', case when bool_or(p.carrier <> p.port) then jsonb_agg(distinct jsonb_build_object('b', p.port, 'up', coalesce(o.up, false))) else '[]' end,
+				  'faults', to_jsonb(array_remove(array[
+					min(case when p.conflict is null then null when is_operator() then p.conflict else 'its cable was found elsewhere than planned' end),
+					min((select s.name || ':' || p.port || ' is parked' || case when is_operator() then ': ' || b.message else '' end
+					     from port_block b where b.switch_id = p.switch_id and b.port = p.port)),
+					case when not coalesce(bool_or(o.up), false) then min(s.name) || ':' || p.carrier || ' has no link' end,
+					case when not coalesce(bool_and(i.applied_version = i.wanted_version), false)
+					     then min(s.name) || ':' || p.carrier || ' is not set up yet'
+						  || case when is_operator() then coalesce(': ' || min(i.problem ->> 'message'), '') else '' end end], null)))
+	from node d cross join lateral node_ports(d.id) p join switch s on s.id = p.switch_id
+	join attachment a on a.switch_id = p.switch_id and a.port in (p.port, p.carrier)
+	left join port_intent i on i.switch_id = a.switch_id and i.port = a.port
+	left join port_observed o on o.switch_id = p.switch_id and o.name = p.port
+	left join port_observed c on c.switch_id = p.switch_id and c.name = p.carrier
+	left join nic x on x.node_id = d.id and x.name = p.nic left join nic_location l on l.mac = x.mac and l.switch_id = p.switch_id and l.port in (p.port, p.carrier)
+	where d.id = p_node group by a.network_id, p.switch_id, p.carrier;
+end
+$$;
+
+-- The cable of a node as it is passed at the far end of a way.
+create function path_turned(p_hop jsonb)
+returns jsonb immutable language sql as $$
+	select p_hop || jsonb_build_object('a', p_hop -> 'b', 'b', p_hop -> 'a',
+		'members', (select coalesce(jsonb_agg(m - 'b' || jsonb_build_object('a', m -> 'b')), '[]') from jsonb_array_elements(p_hop -> 'members') m))
+$$;
+
+-- Whose answers are old: switches of a way that do not answer.
+create function path_notes(p_hops jsonb)
+returns jsonb stable language plpgsql set search_path = haas, pg_temp as $$
+begin
+	return (select coalesce(jsonb_agg(s.name || ' does not answer: it is drawn as it was last seen' order by s.name), '[]')
+	from switch s join switch_observed o on o.switch_id = s.id
+	where not o.reachable and s.name in (select e ->> 'switch' from jsonb_array_elements(p_hops) h, lateral (values (h -> 'a'), (h -> 'b')) v (e)));
+end
+$$;
+
+-- The way of one network between two places. Where it is cut a tenant sees no links: those that are there are not of its tree.
+create function network_way(p_network network, p_a jsonb, p_from bigint, p_b jsonb, p_to bigint)
+returns jsonb stable language plpgsql set search_path = haas, pg_temp as $$
+declare
+	v_fabric bigint := (select fabric_id from switch_endpoint where switch_id = p_from);
+	v_vlan integer := (select vlan from network_vlan v where v.fabric_id = v_fabric and v.network_id = p_network.id and v.state = 'used');
+	v_links jsonb := '[]';
+	v_hops jsonb;
+	v_problem text;
+begin
+	if v_vlan is null then
+		v_problem := format('network %s has no VLAN there yet', p_network.name);
+	elsif v_fabric is distinct from (select fabric_id from switch_endpoint where switch_id = p_to) then
+		v_problem := format('%s and %s are of different fabrics, which no VLAN joins', p_a #>> '{b,switch}', p_b #>> '{b,switch}');
+	elsif p_from <> p_to then
+		select coalesce(jsonb_agg(path_link(l, w.turned, v_vlan) order by w.place), '[]') into v_links from fabric_way(v_vlan, p_from, p_to, true) w join link l on l.id = w.link_id;
+		if v_links = '[]' and is_operator() then
+			select coalesce(jsonb_agg(path_link(l, w.turned, v_vlan) order by w.place), '[]') into v_links from fabric_way(v_vlan, p_from, p_to, false) w join link l on l.id = w.link_id;
+		end if;
+		if v_links = '[]' then
+			v_problem := format('cut between %s and %s', p_a #>> '{b,switch}', p_b #>> '{b,switch}') || case when is_operator() then ': no cable leads there' else '' end;
+		end if;
+	end if;
+	v_hops := jsonb_build_array(p_a) || v_links || jsonb_build_array(path_turned(p_b));
+	if v_problem is null then
+		select format('cut at %s - %s: %s', coalesce(h #>> '{a,node}', (h #>> '{a,switch}') || ':' || (h #>> '{a,port}')),
+			      coalesce(h #>> '{b,node}', (h #>> '{b,switch}') || ':' || (h #>> '{b,port}')), h #>> '{faults,0}')
+		into v_problem from jsonb_array_elements(v_hops) with ordinality x (h, n) where h -> 'faults' <> '[]' order by n limit 1;
+	end if;
+	return jsonb_build_object('network', p_network.name, 'fabric', (select name from fabric where id = v_fabric), 'vlan', v_vlan,
+		'vni', (select vni from vni_binding where network_id = p_network.id and valid_to is null limit 1),
+		'state', case when v_problem is null then 'whole' else 'cut' end, 'problem', v_problem, 'hops', v_hops, 'notes', path_notes(v_hops));
+end
+$$;
+
+-- All ways between two nodes of a tenant, in each network that they share, from each place of the one to each of the other. A tenant is told of nothing that is not its own.
+create function network_path(p_tenant text, p_a text, p_b text, p_network text)
+returns jsonb stable language plpgsql set search_path = haas, pg_temp as $$
+declare
+	v_tenant bigint := (select id from tenant where name = p_tenant);
+	v_nodes bigint[];
+	v_name text;
+	v_paths jsonb;
+begin
+	if v_tenant is null then
+		raise exception 'tenant % does not exist', p_tenant using errcode = 'HA404', hint = 'haasctl tenant list shows the tenants';
+	elsif p_a = p_b then
+		raise exception 'the two nodes are one' using errcode = 'HA422', hint = 'name two nodes of the tenant';
+	end if;
+	foreach v_name in array array[p_a, p_b] loop
+		v_nodes := v_nodes || (select id from node where name = v_name and tenant_id = v_tenant);
+		if v_nodes[array_upper(v_nodes, 1)] is null then
+			raise exception 'tenant % has no node %', p_tenant, v_name using errcode = 'HA404', hint = 'haasctl node list --tenant shows its nodes';
+		end if;
+	end loop;
+	if p_network is not null and not exists (select from network n where n.tenant_id = v_tenant and n.name = p_network) then
+		raise exception 'tenant % has no network %', p_tenant, p_network using errcode = 'HA404', hint = 'haasctl network list shows the networks';
+	end if;
+	select jsonb_agg(network_way(n, a.drawn, a.switch_id, b.drawn, b.switch_id) order by n.name, a.switch_id, a.port, b.switch_id, b.port) into v_paths
+	from (select x.* from node_joins(v_nodes[1]) x) a join (select x.* from node_joins(v_nodes[2]) x) b using (network_id)
+	join network n on n.id = network_id
+	where n.tenant_id = v_tenant and (p_network is null or n.name = p_network);
+	if v_paths is null then
+		raise exception 'nodes % and % share no network of %', p_a, p_b, p_tenant using errcode = 'HA409', hint = 'haasctl network show says which nodes and ports are in it',
+			detail = (select string_agg(format('%s is in %s', d.name, coalesce((select string_agg(distinct n.name, ', ') from node_joins(d.id) j join network n on n.id = j.network_id
+									      where n.tenant_id = v_tenant), 'none of its networks')), '; ' order by d.name = p_b)
+				  from node d where d.id = any (v_nodes));
+	end if;
+	return jsonb_build_object('tenant', p_tenant, 'a', p_a, 'b', p_b, 'paths', v_paths);
+end
+$$;
+grant execute on function vlan_listed(text, integer), port_carries(bigint, text, integer), port_fault(bigint, text, integer), link_faults(link, integer),
+	fabric_way(integer, bigint, bigint, boolean), path_link(link, boolean, integer), node_joins(bigint), path_turned(jsonb), path_notes(jsonb),
+	network_way(network, jsonb, bigint, jsonb, bigint), network_path(text, text, text, text) to portald;

@@ -319,11 +319,18 @@ static const struct option_row node_options[] = {
 	{"--none", 0, OPTION_FLAG, NULL, "take the node out of all networks"},
 };
 
+static const struct option_row path_options[] = {
+	{"--network", 0, OPTION_VALUE, "NETWORK", "only in this one of those that both are in"},
+};
+
 static const struct command commands[] = {
 	{"network", "list", "", "networks with their VLANs", OPTIONS(list_options), 0, 0,
 	 network_list},
 	{"network", "show", "NETWORK", "one network with its ports and nodes", OPTIONS(one_options),
 	 1, 1, network_show},
+	{"network", "path", "TENANT NODE NODE",
+	 "draw the links between two nodes of a tenant; fails where one is cut",
+	 OPTIONS(path_options), 3, 3, haasctl_network_path},
 	{"network", "create", "NAME", "make a network", OPTIONS(create_options), 1, 1,
 	 network_create},
 	{"network", "delete", "NETWORK...", "return networks that nothing is in",
