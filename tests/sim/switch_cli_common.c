@@ -11,7 +11,7 @@ struct cli_port *cli_port_at(const struct cli_session *session, unsigned number)
 const char *cli_port_text(const struct cli_session *session, unsigned number, bool is_long,
 			  char ret[CLI_NAME_SIZE])
 {
-	return cli_port_name(&session->device->family->naming, number, is_long, ret);
+	return cli_port_print(&session->device->family->naming, number, is_long, ret);
 }
 
 void cli_nothing(struct cli_call *call)

@@ -106,8 +106,8 @@ bool cli_ports_parse(const struct cli_port_naming *naming, unsigned count, const
 	return true;
 }
 
-const char *cli_port_name(const struct cli_port_naming *naming, unsigned number, bool is_long,
-			  char ret[CLI_NAME_SIZE])
+const char *cli_port_print(const struct cli_port_naming *naming, unsigned number, bool is_long,
+			   char ret[CLI_NAME_SIZE])
 {
 	const char *format = is_long ? naming->format_long : naming->format;
 	const char *hole = strstr(format, "%s");

@@ -82,5 +82,5 @@ unsigned cli_port_parse(const struct cli_port_naming *naming, unsigned count, co
 bool cli_ports_parse(const struct cli_port_naming *naming, unsigned count, const char *text,
 		     struct cli_ports *ret);
 /* In `ret` the printed name. */
-const char *cli_port_name(const struct cli_port_naming *naming, unsigned number, bool is_long,
-			  char ret[CLI_NAME_SIZE]);
+const char *cli_port_print(const struct cli_port_naming *naming, unsigned number, bool is_long,
+			   char ret[CLI_NAME_SIZE]);

@@ -249,7 +249,7 @@ static bool open_session(struct connection *connection)
 	int rc;
 
 	(void)pthread_mutex_lock(&server->lock);
-	rc = connection->wants_netconf ? netconf_session_new(server->netconf, &connection->netconf)
+	rc = connection->wants_netconf ? netconf_talk_new(server->netconf, &connection->netconf)
 				       : cli_session_new(server->device, &connection->session);
 	if (rc == 0 && connection->session)
 		connection->session->width = connection->width;
@@ -313,7 +313,7 @@ static void *run_connection(void *context)
 	free(connection->command);
 	(void)pthread_mutex_lock(&server->lock);
 	cli_session_free(connection->session);
-	netconf_session_free(connection->netconf);
+	netconf_talk_free(connection->netconf);
 	connection->is_done = true;
 	(void)pthread_mutex_unlock(&server->lock);
 	return NULL;

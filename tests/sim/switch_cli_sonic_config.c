@@ -12,7 +12,7 @@ static const char *const link_words[] = {
 const char *sonic_port_name(const struct cli_session *session, unsigned number,
 			    char ret[CLI_NAME_SIZE])
 {
-	return cli_port_name(&session->device->family->naming, number, false, ret);
+	return cli_port_print(&session->device->family->naming, number, false, ret);
 }
 
 unsigned sonic_port_find(const struct cli_session *session, const char *name)

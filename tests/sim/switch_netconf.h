@@ -85,8 +85,8 @@ void netconf_device_done(struct netconf_device *at);
 /* Commits that were not confirmed, reboots. */
 void netconf_device_refresh(struct netconf_device *at);
 
-MUST_USE int netconf_session_new(struct netconf_device *at, struct netconf_session **ret);
-void netconf_session_free(struct netconf_session *session);
+MUST_USE int netconf_talk_new(struct netconf_device *at, struct netconf_session **ret);
+void netconf_talk_free(struct netconf_session *session);
 void netconf_session_feed(struct netconf_session *session, const void *bytes, size_t size);
 bool netconf_session_has_message(const struct netconf_session *session);
 /* One message at most; true when there is more to do at once. What to send is in `out`. */
@@ -121,10 +121,10 @@ bool netconf_edit(const struct netconf_model *model, xmlNode *data, const xmlNod
 const xmlNode *netconf_child(const xmlNode *node, const char *path); /* "a/b"; NULL: none */
 const xmlNode *netconf_next(const xmlNode *node);                    /* of the same name */
 /* Of an element without children, spaces taken off; "" for NULL. */
-const char *netconf_text(const xmlNode *node, char ret[NETCONF_TEXT]);
+const char *netconf_text_of(const xmlNode *node, char ret[NETCONF_TEXT]);
 const char *netconf_leaf(const xmlNode *node, const char *path, char ret[NETCONF_TEXT]);
 bool netconf_is(const xmlNode *node, const char *name);
-void netconf_escape(struct text *out, const char *value);
+void netconf_quote(struct text *out, const char *value);
 /* <name>value</name>, escaped. */
 void netconf_add(struct text *out, const char *name, const char *value);
 void netconf_addu(struct text *out, const char *name, unsigned value);

@@ -291,7 +291,7 @@ static void leave_deleted(const struct netconf_device *at, const struct cli_conf
 	for (xmlNode *row = rows; row; row = (xmlNode *)(uintptr_t)netconf_next(row)) {
 		xmlNode *pvid = (xmlNode *)(uintptr_t)netconf_child(row, "PVID");
 		char text[NETCONF_TEXT];
-		unsigned vid = (unsigned)strtoul(netconf_text(pvid, text), NULL, 10);
+		unsigned vid = (unsigned)strtoul(netconf_text_of(pvid, text), NULL, 10);
 
 		if (pvid && vlan_set_has(&before->vlans, vid) && !vlan_set_has(&fresh->vlans, vid))
 			xmlNodeSetContent(pvid, (const xmlChar *)"1");

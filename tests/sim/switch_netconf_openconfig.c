@@ -200,7 +200,7 @@ static bool read_list(const xmlNode *node, struct cli_port *port, struct netconf
 		uint16_t low;
 		uint16_t high;
 
-		(void)netconf_text(node, text);
+		(void)netconf_text_of(node, text);
 		dots = strstr(text, "..");
 		if (dots)
 			*dots = '\0';

@@ -24,7 +24,7 @@ void netconf_write_error(struct text *out, const struct netconf_error *error)
 	if (error->path[0])
 		netconf_add(out, "error-path", error->path);
 	text_add(out, "<error-message xml:lang=\"en\">");
-	netconf_escape(out, error->message);
+	netconf_quote(out, error->message);
 	text_add(out, "</error-message>");
 	if (strcmp(error->tag, "lock-denied") == 0)
 		text_addf(out, "<error-info><session-id>%u</session-id></error-info>",
@@ -429,7 +429,7 @@ void netconf_answer(struct netconf_session *session, const xmlNode *rpc, struct 
 	}
 	text_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<rpc-reply xmlns=\"" NETCONF_BASE
 		      "\" message-id=\"");
-	netconf_escape(out, id ? (const char *)id : "");
+	netconf_quote(out, id ? (const char *)id : "");
 	text_add(out, "\">");
 	if (!good)
 		netconf_write_error(out, &error);

@@ -131,7 +131,7 @@ static bool hears_hello(struct netconf_session *session, const xmlNode *root)
 	if (!netconf_is(root, "hello"))
 		return false;
 	for (; capability; capability = netconf_next(capability)) {
-		(void)netconf_text(capability, text);
+		(void)netconf_text_of(capability, text);
 		good = good || strncmp(text, "urn:ietf:params:netconf:base:1.", 31) == 0;
 		session->is_chunked = session->is_chunked || strcmp(text, GREET) == 0;
 	}
@@ -173,7 +173,7 @@ static void hear(struct netconf_session *session, const struct text *message)
 
 /* --- from hello to the end ------------------------------------------------- */
 
-int netconf_session_new(struct netconf_device *at, struct netconf_session **ret)
+int netconf_talk_new(struct netconf_device *at, struct netconf_session **ret)
 {
 	struct netconf_session *session = calloc(1, sizeof(*session));
 
@@ -189,7 +189,7 @@ int netconf_session_new(struct netconf_device *at, struct netconf_session **ret)
 	return 0;
 }
 
-void netconf_session_free(struct netconf_session *session)
+void netconf_talk_free(struct netconf_session *session)
 {
 	if (!session)
 		return;

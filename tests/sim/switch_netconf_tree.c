@@ -54,7 +54,7 @@ const xmlNode *netconf_next(const xmlNode *node)
 	return named(node->next, (const char *)node->name, strlen((const char *)node->name));
 }
 
-const char *netconf_text(const xmlNode *node, char ret[NETCONF_TEXT])
+const char *netconf_text_of(const xmlNode *node, char ret[NETCONF_TEXT])
 {
 	xmlChar *content = node ? xmlNodeGetContent(node) : NULL;
 	const char *text = content ? (const char *)content : "";
@@ -71,10 +71,10 @@ const char *netconf_text(const xmlNode *node, char ret[NETCONF_TEXT])
 
 const char *netconf_leaf(const xmlNode *node, const char *path, char ret[NETCONF_TEXT])
 {
-	return netconf_text(netconf_child(node, path), ret);
+	return netconf_text_of(netconf_child(node, path), ret);
 }
 
-void netconf_escape(struct text *out, const char *value)
+void netconf_quote(struct text *out, const char *value)
 {
 	for (; *value; value++) {
 		switch (*value) {
@@ -90,7 +90,7 @@ void netconf_escape(struct text *out, const char *value)
 void netconf_add(struct text *out, const char *name, const char *value)
 {
 	text_addf(out, "<%s>", name);
-	netconf_escape(out, value);
+	netconf_quote(out, value);
 	text_addf(out, "</%s>", name);
 }
 
@@ -136,7 +136,7 @@ static bool is_content_match(const xmlNode *filter)
 {
 	char text[NETCONF_TEXT];
 
-	return !has_elements(filter) && netconf_text(filter, text)[0];
+	return !has_elements(filter) && netconf_text_of(filter, text)[0];
 }
 
 static xmlNode *match_in(xmlNode *data, const xmlNode *filter)
@@ -146,7 +146,7 @@ static xmlNode *match_in(xmlNode *data, const xmlNode *filter)
 
 	for (xmlNode *child = data->children; child; child = child->next) {
 		if (child->type == XML_ELEMENT_NODE && same_name(filter, child) &&
-		    strcmp(netconf_text(child, is), netconf_text(filter, want)) == 0)
+		    strcmp(netconf_text_of(child, is), netconf_text_of(filter, want)) == 0)
 			return child;
 	}
 	return NULL;
@@ -381,7 +381,7 @@ static xmlNode *instance(xmlNode *parent, const xmlNode *node, const struct foun
 		if (row->is_list && !same_keys(child, node, row))
 			continue;
 		if (row->is_leaf_list &&
-		    strcmp(netconf_text(child, left), netconf_text(node, right)) != 0)
+		    strcmp(netconf_text_of(child, left), netconf_text_of(node, right)) != 0)
 			continue;
 		return child;
 	}

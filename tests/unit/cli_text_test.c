@@ -456,7 +456,7 @@ static void test_port_plans(void **state)
 		 "interface 1/1/2 / no routing / vlan trunk native 120 / exit"},
 		{"aoscx_config", "1/1/2", "trunk 0 130",
 		 "interface 1/1/2 / no routing / no vlan trunk allowed 110,120 / "
-		 "vlan trunk native 1 / vlan trunk allowed 130 / exit"},
+		 "vlan trunk allowed 130 / vlan trunk native 1 / exit"},
 		{"aoscx_config", "1/1/2", "access 130",
 		 "interface 1/1/2 / no routing / vlan access 130 / exit"},
 		{"comware_config", "GE1/0/2", "trunk 0 120-121,200",

@@ -24,7 +24,7 @@ struct world {
 	struct open_batch open[OPEN_MAX];
 	size_t open_count;
 	uint64_t number;
-	unsigned states, begun, beside, waited, staged, undone;
+	unsigned states, begun, beside, waited, staged, undone, ways;
 };
 
 static bool may_have(const struct random_fabric *f, uint32_t port, unsigned vlan)
@@ -40,15 +40,17 @@ static void look_at_parked(const struct world *world)
 	unsigned seen[RF_SWITCHES] = {0};
 
 	for (uint32_t p = 0; p < world->f.model.port_count; p++) {
-		unsigned native = world->f.room[p].native;
+		struct vlan_set all = port_vlans_all(&world->f.room[p]);
 		unsigned *at = &seen[world->f.ports[p].at];
 
-		if (!model_vlan_is_parking(&world->f.model, native))
-			continue;
-		if (*at & 1U << native)
-			fail_msg("seed %llu: two ports in parking VLAN %u",
-				 (unsigned long long)world->number, native);
-		*at |= 1U << native;
+		for (unsigned v = PARKING_LOW; v <= world->f.model.parking_high; v++) {
+			if (!vlan_set_has(&all, v))
+				continue;
+			if (*at & 1U << v)
+				fail_msg("seed %llu: two ports in parking VLAN %u",
+					 (unsigned long long)world->number, v);
+			*at |= 1U << v;
+		}
 	}
 }
 
@@ -85,6 +87,8 @@ static void world_make(struct world *world, uint64_t seed)
 	rf_make(&world->f, seed);
 	world->f.model.parking = PARKING_LOW;
 	world->f.model.parking_high = RF_PARKING - 1;
+	for (uint32_t s = 0; s < world->f.model.switch_count; s++)
+		world->f.switches[s].enters_first = (seed + s) % 3 == 0;
 	for (uint32_t p = 0; p < world->f.model.port_count; p++) {
 		const struct fabric_port *port = &world->f.ports[p];
 
@@ -107,9 +111,32 @@ static void set_port(struct world *world, uint32_t port, const struct port_vlans
 		fail_msg("seed %llu: a port gets a VLAN that its switch has not",
 			 (unsigned long long)world->number);
 	world->f.room[port] = *vlans;
-	if (model_vlan_is_parking(&world->f.model, vlans->native))
-		world->had[port][vlans->native] = true;
+	for (unsigned v = PARKING_LOW; v <= world->f.model.parking_high; v++)
+		world->had[port][v] |= vlan_set_has(&all, v);
 	look(world);
+}
+
+/* In the old and the new one, on a switch that does so: then one of them is nobody's. */
+static struct port_vlans half_entered(struct world *world, uint32_t port,
+				      const struct port_vlans *before,
+				      const struct port_vlans *after)
+{
+	struct vlan_set old = port_vlans_all(before);
+	struct vlan_set new = port_vlans_all(after);
+	struct port_vlans half = {.trunk = true, .tagged = vlan_set_union(&old, &new)};
+
+	half.native = before->native && rf_random(&world->f, 2) ? before->native : after->native;
+	vlan_set_remove(&half.tagged, half.native);
+	for (unsigned v = PARKING_LOW; v <= world->f.model.parking_high; v++) {
+		world->ways += world->f.ports[port].member_count > 0 && vlan_set_has(&new, v) &&
+			       !vlan_set_has(&old, v);
+		vlan_set_remove(&old, v);
+		vlan_set_remove(&new, v);
+	}
+	if (!vlan_set_within(&old, &new) && !vlan_set_within(&new, &old))
+		fail_msg("seed %llu: a port is in VLANs of two networks",
+			 (unsigned long long)world->number);
+	return half;
 }
 
 static struct port_vlans half_done(struct world *world, uint32_t port,
@@ -118,7 +145,10 @@ static struct port_vlans half_done(struct world *world, uint32_t port,
 	struct port_vlans half = *before;
 	struct vlan_set may = port_vlans_all(after);
 
-	/* Edge ports lose first; uplinks may as well have gained already. */
+	if (world->f.ports[port].role == PORT_EDGE &&
+	    world->f.switches[world->f.ports[port].at].enters_first)
+		return half_entered(world, port, before, after);
+	/* Other edge ports lose first; uplinks may as well have gained already. */
 	if (world->f.ports[port].role != PORT_EDGE && rf_random(&world->f, 2) &&
 	    before->native == after->native) {
 		half.tagged = vlan_set_union(&before->tagged, &after->tagged);
@@ -390,6 +420,7 @@ static void changes_side_by_side_keep_tenants_apart(void **unused)
 	unsigned waited = 0;
 	unsigned staged = 0;
 	unsigned undone = 0;
+	unsigned ways = 0;
 
 	(void)unused;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -404,18 +435,71 @@ static void changes_side_by_side_keep_tenants_apart(void **unused)
 		waited += world.waited;
 		staged += world.staged;
 		undone += world.undone;
+		ways += world.ways;
 	}
-	print_message("%u batches, %u begun beside others, %u waited, %u by stages, %u undone; %u "
-		      "states\n",
-		      begun, beside, waited, staged, undone, states);
+	print_message("%u batches, %u begun beside others, %u waited, %u by stages, %u undone, %u "
+		      "times to a parking VLAN where ports enter first; %u states\n",
+		      begun, beside, waited, staged, undone, ways, states);
 	assert_true(beside > SEEDS / 2 && waited > SEEDS && staged > SEEDS / 100 &&
-		    undone > SEEDS / 5);
+		    undone > SEEDS / 5 && ways > SEEDS / 3);
+}
+
+/* Two nodes of two tenants change places, and there is one number for free ports: they go one after
+ * the other, so that they do not meet in it. */
+static void one_at_a_time_by_a_number_that_is_shared(void **unused)
+{
+	struct fabric_switch at = {.name = "s", .port_count = 3, .enters_first = true};
+	struct fabric_port ports[3];
+	struct fabric_network networks[] = {{1, 1, "a", 10}, {2, 2, "b", 11}};
+	struct fabric_member members[] = {{1, MEMBER_ACCESS}, {0, MEMBER_ACCESS}};
+	const struct fabric_model model = {.vlan_low = 10,
+					   .vlan_high = 19,
+					   .parking = 2,
+					   .parking_high = 2,
+					   .switches = &at,
+					   .switch_count = 1,
+					   .ports = ports,
+					   .port_count = 3,
+					   .members = members,
+					   .member_count = 2,
+					   .networks = networks,
+					   .network_count = 2};
+	struct port_vlans room[] = {{.native = 10}, {.native = 11}, {.native = 2}};
+	port_state observed[] = {&room[0], &room[1], &room[2]};
+
+	(void)unused;
+	for (uint32_t p = 0; p < 3; p++)
+		ports[p] = (struct fabric_port){.name = "p",
+						.role = PORT_EDGE,
+						.carrier = p,
+						.peer = MODEL_NONE,
+						.first_member = p,
+						.member_count = p < 2};
+	vlan_set_add(&at.vlans, 2);
+	vlan_set_add_range(&at.vlans, 10, 11);
+	for (uint32_t p = 0; p < 2; p++) {
+		struct wanted wanted;
+		struct plan plan;
+
+		assert_int_equal(wanted_compute(&model, observed, &wanted), 0);
+		assert_int_equal(plan_make(&model, observed, &wanted, observed, &plan), 0);
+		assert_int_equal(plan.count, 2);
+		assert_int_equal(plan.edits[0].stage, STAGE_CUT);
+		assert_int_equal(plan.edits[0].port, p);
+		assert_int_equal(plan.edits[0].edit.after.native, 2);
+		assert_int_equal(plan.edits[1].port, p);
+		room[p] = plan.edits[1].edit.after;
+		plan_done(&plan);
+		wanted_done(&wanted);
+	}
+	assert_true(room[0].native == 11 && room[1].native == 10);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changes_side_by_side_keep_tenants_apart),
+		cmocka_unit_test(one_at_a_time_by_a_number_that_is_shared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

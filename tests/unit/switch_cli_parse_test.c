@@ -123,12 +123,12 @@ static void names_of_ports_round_trip(void **state)
 		const struct cli_port_naming *names = &families[i].naming;
 		char name[CLI_NAME_SIZE];
 
-		assert_string_equal(cli_port_name(names, 1, false, name), families[i].first);
-		assert_string_equal(cli_port_name(names, 7, false, name), families[i].seventh);
+		assert_string_equal(cli_port_print(names, 1, false, name), families[i].first);
+		assert_string_equal(cli_port_print(names, 7, false, name), families[i].seventh);
 		for (unsigned port = 1; port <= 48; port++) {
 			size_t used = 0;
 
-			(void)cli_port_name(names, port, false, name);
+			(void)cli_port_print(names, port, false, name);
 			assert_int_equal(cli_port_parse(names, 48, name, &used), port);
 			assert_int_equal(used, strlen(name));
 			assert_int_equal(cli_port_parse(names, port - 1, name, &used), 0);

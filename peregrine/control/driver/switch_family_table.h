@@ -3,6 +3,7 @@
  * it was proven. Adding a family is adding a row (and the dialect rows it points to). */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,10 +27,14 @@ struct switch_family {
 	const struct netconf_dialect *netconf;
 	uint16_t vlan_low, vlan_high; /* that it can carry */
 	const char *reserved;         /* VLANs never to be touched, "1,1002-1005" */
-	uint16_t max_vlans;           /* at once */
-	uint8_t max_sessions;         /* configuration sessions at once */
-	uint32_t timeout_ms;          /* of one round trip */
-	uint32_t change_timeout_ms;   /* of one SWITCH_CHANGE */
+	/* An edit that takes a port out of one VLAN and puts it into another has it in both for a
+	 * moment: it does not let go of the last VLAN before it has another one. Who plans edits
+	 * goes by way of a VLAN of nobody's then (reconcile/diff_policy.h). */
+	bool enters_first;
+	uint16_t max_vlans;         /* at once */
+	uint8_t max_sessions;       /* configuration sessions at once */
+	uint32_t timeout_ms;        /* of one round trip */
+	uint32_t change_timeout_ms; /* of one SWITCH_CHANGE */
 	enum family_proof proof;
 };
 

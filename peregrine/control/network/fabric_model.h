@@ -22,6 +22,7 @@ struct fabric_switch {
 	const char *name;
 	bool spine;
 	bool held;             /* not to be changed now: unreachable, not read yet, not managed */
+	bool enters_first;     /* switch_family.enters_first */
 	struct vlan_set vlans; /* that exist on it */
 	struct vlan_set reserved; /* never to be used there (switch_family.reserved, range) */
 	struct vlan_set moving;   /* that ports of it are in as long as a change is under way */

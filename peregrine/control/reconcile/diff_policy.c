@@ -13,6 +13,8 @@ struct differ {
 	const port_state *applied; /* may be NULL */
 	struct vlan_set ours;
 	struct vlan_set moving; /* VLANs whose old and new uplinks together hold a circle */
+	uint16_t *ways;         /* per port: the parking VLAN by way of which it goes; 0 = none */
+	struct vlan_set *way_vlans; /* per switch: all of these */
 	struct plan plan;
 	size_t room;
 };
@@ -22,6 +24,12 @@ static bool may_change(const struct differ *differ, uint32_t port)
 	const struct fabric_port *p = &differ->model->ports[port];
 
 	return !p->held && !differ->model->switches[p->at].held;
+}
+
+static bool is_to_change(const struct differ *differ, uint32_t port)
+{
+	return differ->observed[port] && may_change(differ, port) &&
+	       !port_vlans_equal(differ->observed[port], differ->wanted->ports[port]);
 }
 
 static int add(struct differ *differ, const struct plan_edit *edit)
@@ -92,7 +100,9 @@ static int create_vlans(struct differ *differ)
 {
 	for (uint32_t s = 0; s < differ->model->switch_count; s++) {
 		const struct fabric_switch *at = &differ->model->switches[s];
-		struct vlan_set missing = vlan_set_minus(&differ->wanted->vlans[s], &at->vlans);
+		struct vlan_set need =
+			vlan_set_union(&differ->wanted->vlans[s], &differ->way_vlans[s]);
+		struct vlan_set missing = vlan_set_minus(&need, &at->vlans);
 		int rc = at->held ? 0 : add_vlans(differ, STAGE_CREATE, s, &missing);
 
 		if (rc)
@@ -208,6 +218,91 @@ static int find_circles(struct differ *differ)
 	return ever && parent ? 0 : -ENOMEM;
 }
 
+/* --- ways by nobody's VLAN ------------------------------------------- */
+
+/* Does it lose a VLAN that somebody may be in and gain another one, on a switch that would have it
+ * in both? */
+static bool crosses(const struct differ *differ, uint32_t port)
+{
+	struct vlan_set have = port_vlans_all(differ->observed[port]);
+	struct vlan_set want = port_vlans_all(differ->wanted->ports[port]);
+	struct vlan_set parking = {0};
+	struct vlan_set lost;
+	struct vlan_set gained;
+
+	if (!differ->model->switches[differ->model->ports[port].at].enters_first)
+		return false;
+	vlan_set_add(&parking, differ->model->parking);
+	vlan_set_add_range(&parking, differ->model->parking, differ->model->parking_high);
+	have = vlan_set_minus(&have, &parking);
+	want = vlan_set_minus(&want, &parking);
+	lost = vlan_set_minus(&have, &want);
+	gained = vlan_set_minus(&want, &have);
+	return !vlan_set_is_empty(&lost) && !vlan_set_is_empty(&gained);
+}
+
+/* The first parking number that none of `taken` is; 0 = there is none. */
+static uint16_t first_parking(const struct differ *differ, const struct fabric_switch *at,
+			      const struct vlan_set *taken)
+{
+	unsigned high = differ->model->parking_high;
+
+	for (unsigned v = differ->model->parking; v && (v <= high || v == differ->model->parking);
+	     v++) {
+		if (!vlan_set_has(taken, v) && !vlan_set_has(&at->reserved, v))
+			return (uint16_t)v;
+	}
+	return 0;
+}
+
+/* Two on their way at once never share a number. With free ports they share one when no number is
+ * left; a port for which there is none at all waits for the next plan. */
+static void choose_ways_of(struct differ *differ, uint32_t s)
+{
+	const struct fabric_switch *at = &differ->model->switches[s];
+	struct vlan_set resting = {0};
+	uint32_t end = at->first_port + at->port_count;
+
+	for (uint32_t p = at->first_port; p < end; p++) {
+		struct vlan_set all = {0};
+
+		if (differ->observed[p])
+			all = port_vlans_all(differ->observed[p]);
+		resting = vlan_set_union(&resting, &all);
+		if (differ->wanted->ports[p])
+			all = port_vlans_all(differ->wanted->ports[p]);
+		resting = vlan_set_union(&resting, &all);
+	}
+	for (uint32_t p = at->first_port; p < end; p++) {
+		struct vlan_set moving = vlan_set_union(&at->moving, &differ->way_vlans[s]);
+		struct vlan_set taken = vlan_set_union(&moving, &resting);
+
+		if (differ->model->ports[p].role != PORT_EDGE || !is_to_change(differ, p) ||
+		    !crosses(differ, p))
+			continue;
+		differ->ways[p] = first_parking(differ, at, &taken);
+		if (!differ->ways[p])
+			differ->ways[p] = first_parking(differ, at, &moving);
+		if (differ->ways[p])
+			vlan_set_add(&differ->way_vlans[s], differ->ways[p]);
+	}
+}
+
+static int choose_ways(struct differ *differ)
+{
+	const struct fabric_model *model = differ->model;
+
+	differ->ways = calloc(model->port_count + (size_t)1, sizeof(*differ->ways));
+	differ->way_vlans = calloc(model->switch_count + (size_t)1, sizeof(*differ->way_vlans));
+	if (!differ->ways || !differ->way_vlans)
+		return -ENOMEM;
+	for (uint32_t s = 0; s < model->switch_count; s++) {
+		if (model->switches[s].enters_first)
+			choose_ways_of(differ, s);
+	}
+	return 0;
+}
+
 /* --- ports ----------------------------------------------------------- */
 
 /* What of `have` is also in `want`, as a membership. */
@@ -235,8 +330,27 @@ static bool is_within(const struct port_vlans *have, const struct port_vlans *ma
 	return port_vlans_equal(&part, have);
 }
 
+/* What both have, and the way's VLAN where they differ in the native one. */
+static int diff_on_its_way(struct differ *differ, uint32_t port)
+{
+	port_state have = differ->observed[port];
+	port_state want = differ->wanted->ports[port];
+	struct port_vlans step = common_part(have, want);
+	port_state next;
+	int rc;
+
+	if (have->native != want->native)
+		step.native = differ->ways[port];
+	step.trunk = !vlan_set_is_empty(&step.tagged);
+	next = state_pool_add(&differ->plan.pool, &step, want);
+	if (!next)
+		return -ENOMEM;
+	rc = add_port(differ, STAGE_CUT, port, have, next);
+	return rc ? rc : add_port(differ, STAGE_ATTACH, port, next, want);
+}
+
 /* An edge port is one edit. When what is on it now belongs to nobody there, or it only loses, that
- * comes first. */
+ * comes first. Where the switch would have it in both, it is two. */
 static int diff_edge(struct differ *differ, uint32_t port)
 {
 	port_state have = differ->observed[port];
@@ -244,6 +358,8 @@ static int diff_edge(struct differ *differ, uint32_t port)
 	port_state applied = differ->applied ? differ->applied[port] : NULL;
 	bool parked = !want->trunk && model_vlan_is_parking(differ->model, want->native);
 
+	if (crosses(differ, port))
+		return differ->ways[port] ? diff_on_its_way(differ, port) : 0;
 	if (parked || is_within(want, have) || !(is_within(have, want) || is_within(have, applied)))
 		return add_port(differ, STAGE_CUT, port, have, want);
 	return add_port(differ, STAGE_ATTACH, port, have, want);
@@ -299,8 +415,7 @@ static int diff_ports(struct differ *differ)
 		enum port_role role = differ->model->ports[p].role;
 		int rc = 0;
 
-		if (!differ->observed[p] || !may_change(differ, p) ||
-		    port_vlans_equal(differ->observed[p], differ->wanted->ports[p]))
+		if (!is_to_change(differ, p))
 			continue;
 		rc = role == PORT_UPLINK || role == PORT_FORMER ? diff_uplink(differ, p)
 								: diff_edge(differ, p);
@@ -339,14 +454,18 @@ int plan_make(const struct fabric_model *model, const port_state observed[],
 				.wanted = wanted,
 				.applied = applied,
 				.ours = model_our_vlans(model)};
-	int rc = create_vlans(&differ);
+	int rc = choose_ways(&differ);
 
+	if (rc == 0)
+		rc = create_vlans(&differ);
 	if (rc == 0)
 		rc = find_circles(&differ);
 	if (rc == 0)
 		rc = diff_ports(&differ);
 	if (rc == 0)
 		rc = delete_vlans(&differ);
+	free(differ.ways);
+	free(differ.way_vlans);
 	if (rc) {
 		plan_done(&differ.plan);
 		return rc;

@@ -5,9 +5,12 @@
  *   cut     what may not be there: strangers and tags on edge ports, our VLANs on links that are
  *           gone, a native VLAN of ours on an uplink, and trees that would close a circle with
  *           their old way
- *   attach  edge ports become what they are meant to be (the driver removes, then adds), uplinks
- *           get more
+ *   attach  edge ports become what they are meant to be, uplinks get more
  *   trim    uplinks lose what nobody needs any more, then VLANs that no port is in are deleted
+ *
+ * A port of a node is one edit, but for switches that have it in the old and the new VLAN for a
+ * moment (fabric_switch.enters_first): there it is cut to what both have and a parking VLAN in
+ * which nobody else is on its way, and attached from there.
  *
  * Stages are barriers for the fabric; inside one no switch waits for another, because a number is
  * one network's everywhere and no uplink translates one. isolation_policy proves each stage. */

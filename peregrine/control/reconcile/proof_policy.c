@@ -105,6 +105,18 @@ static int prove_any_order(struct prover *prover, const bool chosen[], struct vl
 	return rc;
 }
 
+/* What an edit leaves behind. A port of a node that is parked, as it is on its way from one network
+ * to another, is nowhere: nothing to be found fault with. NULL: no memory. */
+static port_state state_left(struct prover *prover, const struct plan_edit *edit)
+{
+	const struct fabric_model *model = prover->ground->model;
+	struct port_vlans left = *edit->after;
+
+	if (!edit_is_uplink(model, edit) && model_vlan_is_parking(model, left.native))
+		left.native = 0;
+	return state_pool_add(&prover->pool, &left, edit->after);
+}
+
 /* Nothing that a stage leaves behind may be worse than what is there now. */
 static int prove_stages(struct prover *prover, const bool others[])
 {
@@ -122,9 +134,12 @@ static int prove_stages(struct prover *prover, const bool others[])
 		for (size_t i = 0; i < ground->plan->count; i++) {
 			const struct plan_edit *edit = &ground->plan->edits[i];
 
-			if (edit->stage == (enum plan_stage)stage && edit->port != MODEL_NONE &&
-			    prover->proof->staged[prover->proof->parts.of[i]])
-				state[edit->port] = edit->after;
+			if (edit->stage != (enum plan_stage)stage || edit->port == MODEL_NONE ||
+			    !prover->proof->staged[prover->proof->parts.of[i]])
+				continue;
+			state[edit->port] = state_left(prover, edit);
+			if (!state[edit->port])
+				return -ENOMEM;
 		}
 		prover->proof->checks++;
 		rc = isolation_check(model, state, ground->wanted->ports, ground->applied, &report);

@@ -104,6 +104,14 @@ static struct vlan_set family_reserves(const char *name)
 	return reserved;
 }
 
+/* A family that nobody knows is not written either. */
+static bool family_enters_first(const char *name)
+{
+	const struct switch_family *family = name ? switch_family_find(name) : NULL;
+
+	return family && family->enters_first;
+}
+
 static int make_switch(struct scene_maker *maker, const json_t *row, uint32_t at)
 {
 	struct scene *scene = maker->scene;
@@ -119,6 +127,8 @@ static int make_switch(struct scene_maker *maker, const json_t *row, uint32_t at
 		.held = !json_is_true(json_object_get(row, "managed")) || !known || !known->read ||
 			(known->stale && known->failures > 0) || known->retry_ms > maker->now_ms,
 		.reserved = family_reserves(json_string_value(json_object_get(row, "family"))),
+		.enters_first =
+			family_enters_first(json_string_value(json_object_get(row, "family"))),
 		.first_port = scene->model.port_count,
 	};
 	/* It answers, and somebody changed it, perhaps: soon read. Nothing is begun there before.

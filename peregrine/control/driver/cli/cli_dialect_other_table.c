@@ -89,7 +89,8 @@ const struct cli_dialect cli_dialect_aoscx = {
 			{.text = "name {name}", .when = WHEN_NAMED},
 			{.text = "exit"}},
 	.vlan_delete = {{.text = "no vlan {vlan}"}},
-	/* The first list makes it a trunk; lists only grow. The native VLAN passes when the list
+	/* The first list makes it a trunk, and so does a native VLAN, but without a list it carries
+	 * every VLAN: the list comes first. Lists only grow. The native VLAN passes when the list
 	 * has it. */
 	.port = {{.text = "interface {port}", .flags = STEP_CONTEXT},
 		 {.text = "no routing"},
@@ -97,11 +98,11 @@ const struct cli_dialect cli_dialect_aoscx = {
 		 {.text = "no vlan trunk allowed {list}",
 		  .when = WHEN_TRUNK | WHEN_WAS_TRUNK,
 		  .list = LIST_DROP_ALLOWED},
-		 {.text = "vlan trunk native {native}", .when = WHEN_TRUNK | WHEN_NATIVE},
-		 {.text = "vlan trunk native 1", .when = WHEN_TRUNK | WHEN_NO_NATIVE},
 		 {.text = "vlan trunk allowed {list}",
 		  .when = WHEN_TRUNK,
 		  .list = LIST_ADD_ALLOWED},
+		 {.text = "vlan trunk native {native}", .when = WHEN_TRUNK | WHEN_NATIVE},
+		 {.text = "vlan trunk native 1", .when = WHEN_TRUNK | WHEN_NO_NATIVE},
 		 {.text = "exit"}},
 	.allowed_required = true,
 	.replies = {{"(y/n)", "y"}},

@@ -55,7 +55,7 @@ struct touched {
 	bool gains, loses;     /* some port of its egress */
 	bool egress, untagged; /* the list differs from what was read */
 	bool joins;            /* some port becomes untagged in it */
-	bool trunk;
+	bool trunk;            /* the list of ports in trunk mode differs */
 };
 
 struct port_run {
@@ -140,6 +140,18 @@ static int check_port(const struct snmp_facts *facts, const struct switch_edit *
 	return 0;
 }
 
+/* The list that counts for members, and whether a port is to be in it. */
+static struct fact_octets *member_list(const struct snmp_facts *facts, struct fact_vlan *row)
+{
+	return is_trunk_mode(facts) ? &row->trunk_egress : &row->egress;
+}
+
+static bool is_wanted(const struct snmp_facts *facts, const struct switch_edit *edit, uint16_t id)
+{
+	return (edit->after.trunk || !is_trunk_mode(facts)) &&
+	       (id == edit->after.native || vlan_set_has(&edit->after.tagged, id));
+}
+
 /* Would it make one list both lose and gain a port? Agents that work through a SET object by
  * object would then have a port in two tenants' VLANs for a moment. */
 static bool clashes(const struct snmp_facts *facts, const struct port_run *run,
@@ -148,10 +160,11 @@ static bool clashes(const struct snmp_facts *facts, const struct port_run *run,
 	struct port_list_shape shape = fact_list_shape(facts->dialect);
 
 	for (uint32_t i = 0; i < fact_count(facts, FACT_VLANS); i++) {
-		const struct fact_vlan *row = fact_at(facts, FACT_VLANS, i);
+		struct fact_vlan *row = fact_at(facts, FACT_VLANS, i);
+		const struct fact_octets *list = member_list(facts, row);
 		uint16_t id = fact_vlan_id(facts->dialect, row);
-		bool has = port_list_has(row->egress.bytes, row->egress.size, shape, base_port);
-		bool wants = id == edit->after.native || vlan_set_has(&edit->after.tagged, id);
+		bool has = port_list_has(list->bytes, list->size, shape, base_port);
+		bool wants = is_wanted(facts, edit, id);
 
 		if (id && has != wants && (wants ? run->rows[id].loses : run->rows[id].gains))
 			return true;
@@ -167,20 +180,18 @@ static void apply_lists(struct snmp_facts *facts, struct port_run *run,
 		uint16_t id = fact_vlan_id(facts->dialect, row);
 		struct touched *touched = &run->rows[id];
 		bool native = id && id == edit->after.native;
-		bool member = native || vlan_set_has(&edit->after.tagged, id);
+		bool member = is_wanted(facts, edit, id);
 
 		if (!id)
 			continue;
-		if (is_trunk_mode(facts)) {
-			touched->trunk |= set_bit(facts, &row->trunk_egress, base_port,
-						  member && edit->after.trunk);
-			continue;
-		}
-		if (set_bit(facts, &row->egress, base_port, member)) {
-			touched->egress = true;
+		if (set_bit(facts, member_list(facts, row), base_port, member)) {
+			touched->trunk |= is_trunk_mode(facts);
+			touched->egress |= !is_trunk_mode(facts);
 			touched->gains |= member;
 			touched->loses |= !member;
 		}
+		if (is_trunk_mode(facts))
+			continue;
 		if (set_bit(facts, &row->untagged, base_port, native)) {
 			touched->untagged = true;
 			touched->joins |= native;
@@ -211,6 +222,22 @@ static void put_lists(const struct snmp_facts *facts, const struct port_run *run
 	}
 }
 
+/* The native VLAN before the mode, so that a trunk never carries another one untagged, and between
+ * the lists: the port has left what it leaves, and is not yet in what it enters. */
+static void put_natives(const struct snmp_facts *facts, const struct port_run *run,
+			struct snmp_plan *plan)
+{
+	const struct snmp_oid *root = &facts->dialect->mode.native_vlan;
+
+	for (size_t i = 0; i < run->count && root->count; i++) {
+		const struct port_vlans *after = &run->edits[i]->after;
+
+		if (after->trunk)
+			snmp_plan_number(plan, root, run->ports[i]->key[0], SNMP_INTEGER,
+					 after->native ? after->native : 1);
+	}
+}
+
 static void put_mode(const struct snmp_facts *facts, const struct fact_bridge_port *port,
 		     const struct switch_edit *edit, struct snmp_plan *plan)
 {
@@ -221,10 +248,6 @@ static void put_mode(const struct snmp_facts *facts, const struct fact_bridge_po
 		return;
 	if (mode->model_at)
 		root.ids[mode->model_at - 1] = facts->model;
-	/* The native VLAN before the mode: a trunk never carries another one untagged. */
-	if (edit->after.trunk && mode->native_vlan.count)
-		snmp_plan_number(plan, &mode->native_vlan, port->key[0], SNMP_INTEGER,
-				 edit->after.native ? edit->after.native : 1);
 	if (!edit->after.trunk && mode->access_vlan.count)
 		snmp_plan_number(plan, &mode->access_vlan, port->key[0], SNMP_INTEGER,
 				 edit->after.native);
@@ -258,13 +281,14 @@ static void put_list_mode(const struct snmp_facts *facts, const struct port_run 
 		snmp_plan_cut(plan, ACT_SET);
 }
 
-static void put_trunk_lists(const struct snmp_facts *facts, const struct port_run *run,
+static void put_trunk_lists(const struct snmp_facts *facts, const struct port_run *run, bool losing,
 			    struct snmp_plan *plan)
 {
 	for (uint32_t i = 0; i < fact_count(facts, FACT_VLANS); i++) {
 		const struct fact_vlan *row = fact_at(facts, FACT_VLANS, i);
+		const struct touched *touched = &run->rows[fact_vlan_id(facts->dialect, row)];
 
-		if (run->rows[fact_vlan_id(facts->dialect, row)].trunk)
+		if (touched->trunk && touched->loses == losing)
 			snmp_plan_octets(plan, &facts->dialect->mode.trunk_egress, row->key[0],
 					 &row->trunk_egress);
 	}
@@ -302,7 +326,9 @@ static void put_run(const struct snmp_facts *facts, const struct port_run *run,
 
 	plan->count = 0;
 	plan->part_count = 0;
-	put_trunk_lists(facts, run, plan);
+	put_trunk_lists(facts, run, true, plan);
+	put_natives(facts, run, plan);
+	put_trunk_lists(facts, run, false, plan);
 	if (is_list_mode(facts))
 		put_list_mode(facts, run, true, plan);
 	for (size_t i = 0; i < run->count && !is_list_mode(facts); i++)
