@@ -1,13 +1,15 @@
 /* Finds out whether tenants are kept apart: from the namespace of every node it sends what a node
  * that means ill could send (unicast to all, ARP, multicast, DHCP offers, tagged and double tagged
- * frames), listens in all of them, and holds what is heard against who belongs to whom.
+ * frames), listens in all of them, and holds what is heard against who belongs to whom: the sender
+ * when it sent (the frame says so), the receiver when the kernel had it, so that neither a queue of
+ * a switch nor a prober that gets no processor makes a frame what it is not.
  *
  *   prober --members FILE [--interval MS] [--report MS] [--seconds N]
  *
- * FILE is read again when it changes (prober_members.h): "probe NAME NETNS INTERFACE TENANT",
- * "tags VID...", "grace MS". Prints "ready probes=N" each time it has read FILE, a line per leak of
- * a new kind between two nodes, with --report the sums now and then, and at the end the sums. Exit
- * status: 0 nothing leaked, 1 something did, 2 it could not look. */
+ * FILE is read again when it changes and holds from its mtime on (prober_members.h): "probe NAME
+ * NETNS INTERFACE TENANT", "tags VID...", "grace MS". Prints "ready probes=N" each time it has read
+ * FILE, a line per leak of a new kind between two nodes, with --report the sums now and then, and
+ * at the end the sums. Exit status: 0 nothing leaked, 1 something did, 2 it could not look. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +41,7 @@
 #define FILE_LIMIT   ((size_t)1 << 20)
 #define HEARD_MS     1500 /* a pair whose last frame is older is silent */
 #define LEAK_LINES   1000 /* afterwards leaks are only counted */
-#define LOOK_MS      50   /* how often the file is looked at */
+#define LOOK_MS      50   /* how often an interface that went away is looked for */
 #define SENT_AT_ONCE 16   /* unicast frames per probe and round */
 
 struct point {
@@ -110,6 +112,7 @@ static int open_socket(const char *interface, struct mac *ret_mac, int *ret)
 	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
 	    setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) != 0 ||
 	    setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one)) != 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof(one)) != 0 ||
 	    setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all)) != 0)
 		rc = errno != 0 ? -errno : -ENODEV;
 	if (rc == 0)
@@ -154,7 +157,10 @@ static void follow_file(struct prober *prober)
 	prober->file_read = about.st_mtim;
 	rc = file_read(prober->path, FILE_LIMIT, &text, &size);
 	if (rc == 0)
-		rc = prober_members_follow(&prober->members, text, clock_monotonic_ms(), &line);
+		rc = prober_members_follow(&prober->members, text,
+					   (int64_t)about.st_mtim.tv_sec * 1000000 +
+						   about.st_mtim.tv_nsec / 1000,
+					   &line);
 	free(text);
 	if (rc != 0) {
 		(void)fprintf(stderr, "prober: %s:%u: %s\n", prober->path, line, error_text(rc));
@@ -202,6 +208,7 @@ static void send_frame(struct prober *prober, size_t from, struct prober_frame *
 	frame->sender = (uint16_t)from;
 	frame->sequence = point->sequence++;
 	frame->source = point->mac;
+	frame->sent_us = clock_wall_us();
 	if (point->fd < 0 || prober_frame_write(frame, data, sizeof(data), &size) != 0)
 		return;
 	if (send(point->fd, data, size, 0) == (ssize_t)size) {
@@ -253,56 +260,74 @@ static void send_round(struct prober *prober, size_t from)
 
 /* --- hearing ---------------------------------------------------------- */
 
-static void print_leak(struct prober *prober, const struct prober_frame *frame, size_t to, int tag)
+/* What the kernel says beside a frame. */
+struct arrival {
+	int64_t at_us;
+	int tag; /* -1: none */
+};
+
+static void print_leak(struct prober *prober, const struct prober_frame *frame, size_t to,
+		       const struct arrival *arrival)
 {
 	char at[CLOCK_TEXT_SIZE];
+	char sent[CLOCK_TEXT_SIZE];
+	char since[CLOCK_TEXT_SIZE];
 	char one[64];
 	char other[64];
 	char seen[16] = "-";
 
 	if (prober->lines++ >= LEAK_LINES)
 		return;
-	if (tag >= 0)
-		(void)text_format(seen, sizeof(seen), "%d", tag);
+	if (arrival->tag >= 0)
+		(void)text_format(seen, sizeof(seen), "%d", arrival->tag);
 	(void)printf(
 		"leak at=%s from=%s tenant=%s to=%s tenant=%s kind=%s sent_tags=%u/%u seen_tag=%s "
-		"sequence=%u\n",
-		clock_text(clock_wall_us(), at), prober->members.probes[frame->sender].name,
+		"sequence=%u sent=%s receiver_since=%s\n",
+		clock_text(arrival->at_us, at), prober->members.probes[frame->sender].name,
 		prober_tenants_text(&prober->members, frame->sender, one, sizeof(one)),
 		prober->members.probes[to].name,
 		prober_tenants_text(&prober->members, to, other, sizeof(other)),
-		prober_kind_words[frame->kind], frame->outer, frame->inner, seen, frame->sequence);
+		prober_kind_words[frame->kind], frame->outer, frame->inner, seen, frame->sequence,
+		clock_text(frame->sent_us, sent),
+		clock_text(prober->members.probes[to].spans[0].from_us, since));
 	(void)fflush(stdout);
 }
 
-static int tag_of(struct msghdr *message)
+static struct arrival arrival_of(struct msghdr *message)
 {
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
-		struct tpacket_auxdata about;
+	struct arrival arrival = {.at_us = clock_wall_us(), .tag = -1};
 
-		if (c->cmsg_level != SOL_PACKET || c->cmsg_type != PACKET_AUXDATA)
-			continue;
-		memcpy(&about, CMSG_DATA(c), sizeof(about));
-		if (about.tp_status & TP_STATUS_VLAN_VALID)
-			return about.tp_vlan_tci & 0xfff;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+		if (c->cmsg_level == SOL_PACKET && c->cmsg_type == PACKET_AUXDATA) {
+			struct tpacket_auxdata about;
+
+			memcpy(&about, CMSG_DATA(c), sizeof(about));
+			if (about.tp_status & TP_STATUS_VLAN_VALID)
+				arrival.tag = about.tp_vlan_tci & 0xfff;
+		} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+			struct timespec at;
+
+			memcpy(&at, CMSG_DATA(c), sizeof(at));
+			arrival.at_us = (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
+		}
 	}
-	return -1;
+	return arrival;
 }
 
-static void judge(struct prober *prober, const struct prober_frame *frame, size_t to, int tag)
+static void judge(struct prober *prober, const struct prober_frame *frame, size_t to,
+		  const struct arrival *arrival)
 {
-	int64_t now = clock_monotonic_ms();
 	size_t from = frame->sender;
 
 	if (from >= prober->members.count || from == to)
 		return;
 	prober->received++;
-	prober->heard_ms[from][to] = now;
-	if (prober_may_hear(&prober->members, from, to, now))
+	prober->heard_ms[from][to] = clock_monotonic_ms();
+	if (prober_may_hear(&prober->members, from, frame->sent_us, to, arrival->at_us))
 		return;
 	prober->leaked++;
 	if ((prober->told[from][to] & (1U << frame->kind)) == 0)
-		print_leak(prober, frame, to, tag);
+		print_leak(prober, frame, to, arrival);
 	prober->told[from][to] = (uint8_t)(prober->told[from][to] | (1U << frame->kind));
 }
 
@@ -317,12 +342,15 @@ static void hear(struct prober *prober, size_t at)
 					 .msg_control = control,
 					 .msg_controllen = sizeof(control)};
 		struct prober_frame frame;
+		struct arrival arrival;
 		ssize_t size = recvmsg(prober->points[at].fd, &message, 0);
 
 		if (size < 0)
 			return;
-		if (prober_frame_read(data, (size_t)size, prober->token, &frame) == 0)
-			judge(prober, &frame, at, tag_of(&message));
+		if (prober_frame_read(data, (size_t)size, prober->token, &frame) != 0)
+			continue;
+		arrival = arrival_of(&message);
+		judge(prober, &frame, at, &arrival);
 	}
 }
 
@@ -332,6 +360,7 @@ static void hear_all(struct prober *prober, int64_t until_ms)
 	size_t of[PROBER_PROBES];
 	size_t count = 0;
 	int64_t left = until_ms - clock_monotonic_ms();
+	int ready;
 
 	for (size_t i = 0; i < prober->members.count; i++) {
 		if (prober->points[i].fd < 0)
@@ -339,9 +368,9 @@ static void hear_all(struct prober *prober, int64_t until_ms)
 		fds[count] = (struct pollfd){.fd = prober->points[i].fd, .events = POLLIN};
 		of[count++] = i;
 	}
-	if (poll(fds, count, left > 0 ? (int)left : 0) <= 0)
-		return;
-	for (size_t i = 0; i < count; i++) {
+	ready = poll(fds, count, left > 0 ? (int)left : 0);
+	follow_file(prober); /* who writes it does so before he asks for the change */
+	for (size_t i = 0; ready > 0 && i < count; i++) {
 		if (fds[i].revents & (POLLIN | POLLERR)) /* reading takes the error, too */
 			hear(prober, of[i]);
 	}
@@ -352,6 +381,7 @@ static void hear_all(struct prober *prober, int64_t until_ms)
 static void print_sums(const struct prober *prober, const char *word)
 {
 	int64_t now = clock_monotonic_ms();
+	int64_t wall_us = clock_wall_us();
 	size_t pairs = 0;
 	size_t heard = 0;
 
@@ -359,7 +389,7 @@ static void print_sums(const struct prober *prober, const char *word)
 		for (size_t to = 0; to < prober->members.count; to++) {
 			if (from == to || prober->points[from].fd < 0 ||
 			    prober->points[to].fd < 0 ||
-			    !prober_may_hear(&prober->members, from, to, now))
+			    !prober_may_hear(&prober->members, from, wall_us, to, wall_us))
 				continue;
 			pairs++;
 			heard += prober->heard_ms[from][to] > 0 &&
@@ -387,7 +417,6 @@ static void run(struct prober *prober)
 			break;
 		if (now >= look) {
 			find_lost(prober);
-			follow_file(prober);
 			look = now + LOOK_MS;
 		}
 		if (now >= round) {

@@ -74,7 +74,22 @@ static struct prober_probe *probe_of(struct prober_members *members, const char 
 	return &members->probes[members->count++];
 }
 
-static int read_probe(struct prober_members *members, char *line, int64_t now_ms)
+static void begin_span(struct prober_probe *probe, uint64_t tenants, int64_t at_us,
+		       int64_t grace_ms)
+{
+	if (probe->span_count > 0) {
+		if (probe->spans[0].tenants == tenants)
+			return;
+		probe->spans[0].until_us = at_us + grace_ms * 1000;
+	}
+	memmove(probe->spans + 1, probe->spans, sizeof(probe->spans) - sizeof(probe->spans[0]));
+	probe->spans[0] =
+		(struct prober_span){.from_us = at_us, .until_us = INT64_MAX, .tenants = tenants};
+	if (probe->span_count < PROBER_SPANS)
+		probe->span_count++;
+}
+
+static int read_probe(struct prober_members *members, char *line, int64_t at_us)
 {
 	const char *name = word_of(&line);
 	const char *netns = word_of(&line);
@@ -82,7 +97,6 @@ static int read_probe(struct prober_members *members, char *line, int64_t now_ms
 	char *list = word_of(&line);
 	struct prober_probe *probe;
 	uint64_t tenants;
-	bool is_new;
 	int rc;
 
 	if (!list || word_of(&line))
@@ -95,16 +109,11 @@ static int read_probe(struct prober_members *members, char *line, int64_t now_ms
 		return E_LIMIT;
 	if (probe->active)
 		return E_MALFORMED; /* twice */
-	is_new = probe->name[0] == '\0';
 	if (!text_copy(probe->name, sizeof(probe->name), name) ||
 	    !text_copy(probe->netns, sizeof(probe->netns), netns) ||
 	    !text_copy(probe->interface, sizeof(probe->interface), interface))
 		return E_MALFORMED;
-	if (!is_new && tenants != probe->tenants) {
-		probe->before = probe->tenants | (now_ms < probe->until_ms ? probe->before : 0);
-		probe->until_ms = now_ms + members->grace_ms;
-	}
-	probe->tenants = tenants;
+	begin_span(probe, tenants, at_us, members->grace_ms);
 	probe->active = true;
 	return 0;
 }
@@ -124,7 +133,7 @@ static int read_tags(struct prober_members *members, char *line)
 	return 0;
 }
 
-static int read_line(struct prober_members *members, char *line, int64_t now_ms)
+static int read_line(struct prober_members *members, char *line, int64_t at_us)
 {
 	const char *kind = word_of(&line);
 	long grace;
@@ -132,7 +141,7 @@ static int read_line(struct prober_members *members, char *line, int64_t now_ms)
 	if (!kind || kind[0] == '#')
 		return 0;
 	if (strcmp(kind, "probe") == 0)
-		return read_probe(members, line, now_ms);
+		return read_probe(members, line, at_us);
 	if (strcmp(kind, "tags") == 0)
 		return read_tags(members, line);
 	if (strcmp(kind, "grace") == 0) {
@@ -146,7 +155,7 @@ static int read_line(struct prober_members *members, char *line, int64_t now_ms)
 	return E_MALFORMED;
 }
 
-int prober_members_follow(struct prober_members *members, const char *text, int64_t now_ms,
+int prober_members_follow(struct prober_members *members, const char *text, int64_t at_us,
 			  unsigned *ret_line)
 {
 	struct prober_members *next = malloc(sizeof(*next));
@@ -171,7 +180,7 @@ int prober_members_follow(struct prober_members *members, const char *text, int6
 		memcpy(line, text, size);
 		line[size] = '\0';
 		text += size + (text[size] == '\n' ? 1 : 0);
-		rc = read_line(next, line, now_ms);
+		rc = read_line(next, line, at_us);
 	}
 	if (rc == 0)
 		*members = *next;
@@ -179,17 +188,28 @@ int prober_members_follow(struct prober_members *members, const char *text, int6
 	return rc;
 }
 
-static uint64_t tenants_now(const struct prober_probe *probe, int64_t now_ms)
+/* Whose it was then; what is older than all that is known counts as the oldest. */
+static uint64_t tenants_at(const struct prober_probe *probe, int64_t at_us)
 {
-	return probe->tenants | (now_ms < probe->until_ms ? probe->before : 0);
+	uint64_t tenants = 0;
+
+	for (size_t i = 0; i < probe->span_count; i++) {
+		const struct prober_span *span = &probe->spans[i];
+
+		if (at_us < span->until_us &&
+		    (at_us >= span->from_us || i + 1 == probe->span_count))
+			tenants |= span->tenants;
+	}
+	return tenants;
 }
 
-bool prober_may_hear(const struct prober_members *members, size_t from, size_t to, int64_t now_ms)
+bool prober_may_hear(const struct prober_members *members, size_t from, int64_t sent_us, size_t to,
+		     int64_t arrived_us)
 {
 	if (from >= members->count || to >= members->count)
 		return false;
-	return (tenants_now(&members->probes[from], now_ms) &
-		tenants_now(&members->probes[to], now_ms)) != 0;
+	return (tenants_at(&members->probes[from], sent_us) &
+		tenants_at(&members->probes[to], arrived_us)) != 0;
 }
 
 const char *prober_tenants_text(const struct prober_members *members, size_t probe, char *ret,
@@ -199,7 +219,7 @@ const char *prober_tenants_text(const struct prober_members *members, size_t pro
 
 	(void)text_copy(ret, room, "-");
 	for (size_t i = 0; i < members->tenant_count; i++) {
-		if ((members->probes[probe].tenants & ((uint64_t)1 << i)) == 0)
+		if ((members->probes[probe].spans[0].tenants & ((uint64_t)1 << i)) == 0)
 			continue;
 		if (!text_format(ret + used, room - used, "%s%s", used > 0 ? "," : "",
 				 members->tenants[i]))

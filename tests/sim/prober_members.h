@@ -1,5 +1,7 @@
-/* Who belongs to which tenant, and since when: what the prober judges frames by. Pure: text and
- * time in, verdict out. */
+/* Who belongs to which tenant, and from when to when: what the prober judges frames by. A frame is
+ * its sender's when it is sent and meets its receiver when it arrives, so each end is judged at its
+ * own moment, by the wall clock; how long a queue or the prober itself kept it changes nothing.
+ * Pure: text and times in, verdict out. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,13 +14,18 @@
 #define PROBER_TENANTS 64 /* a bit each */
 #define PROBER_TAGS    64
 #define PROBER_NAME    32
+#define PROBER_SPANS   8 /* of a probe, the newest first; what is older is forgotten */
+
+struct prober_span {
+	int64_t from_us, until_us; /* the latter with the grace */
+	uint64_t tenants; /* bits; none: the port is nobody's, whatever it hears is a leak */
+};
 
 struct prober_probe {
 	char name[PROBER_NAME], netns[64], interface[16];
-	bool active;      /* in the newest file */
-	uint64_t tenants; /* bits; none: the port is nobody's, whatever it hears is a leak */
-	uint64_t before;  /* what `tenants` was before the last change ... */
-	int64_t until_ms; /* ... and until when that counts as well */
+	bool active; /* in the newest file */
+	struct prober_span spans[PROBER_SPANS];
+	size_t span_count;
 };
 
 struct prober_members {
@@ -32,14 +39,17 @@ struct prober_members {
 	int64_t grace_ms;
 };
 
-/* A file's text: lines "probe NAME NETNS INTERFACE TENANT[,TENANT]..." (TENANT "-": nobody's),
- * "tags VID...", "grace MS", "# ...". Probes that were there keep their places and, where their
- * tenants change, have the old ones as well for the grace; those that are gone become inactive.
- * E_MALFORMED or E_LIMIT with the line's number in *ret_line leaves `members` as it was. */
-MUST_USE int prober_members_follow(struct prober_members *members, const char *text, int64_t now_ms,
+/* A file's text, true from `at_us` on: lines "probe NAME NETNS INTERFACE TENANT[,TENANT]..."
+ * (TENANT
+ * "-": nobody's), "tags VID...", "grace MS", "# ...". Probes that were there keep their places and,
+ * where their tenants change, have the old ones as well for the grace; those that are gone become
+ * inactive. E_MALFORMED or E_LIMIT with the line's number in *ret_line leaves `members` as it was.
+ */
+MUST_USE int prober_members_follow(struct prober_members *members, const char *text, int64_t at_us,
 				   unsigned *ret_line);
-/* May what `from` sent be heard by `to`? */
-bool prober_may_hear(const struct prober_members *members, size_t from, size_t to, int64_t now_ms);
+/* May what `from` sent at `sent_us` reach `to` at `arrived_us`? */
+bool prober_may_hear(const struct prober_members *members, size_t from, int64_t sent_us, size_t to,
+		     int64_t arrived_us);
 /* The tenants of a probe as text, "a", "a,b" or "-". */
 const char *prober_tenants_text(const struct prober_members *members, size_t probe, char *ret,
 				size_t room);

@@ -3,7 +3,7 @@
 #include "common/base/error.h"
 #include "common/net/wire.h"
 
-#define TAIL_SIZE     24
+#define TAIL_SIZE     32
 #define SIZE_LEAST    64 /* nothing pads it, so the tail stays at the end */
 #define TYPE_IPV4     0x0800
 #define TYPE_ARP      0x0806
@@ -120,6 +120,7 @@ int prober_frame_write(const struct prober_frame *frame, uint8_t *ret, size_t ro
 	wire_put_u16(&w, frame->inner);
 	wire_put_u32(&w, frame->sequence);
 	wire_put_u32(&w, ~frame->sequence);
+	wire_put_u64(&w, (uint64_t)frame->sent_us);
 	if (w.bad)
 		return E_LIMIT;
 	*ret_size = wire_written(&w);
@@ -141,8 +142,10 @@ int prober_frame_read(const uint8_t *data, size_t size, uint64_t token, struct p
 	frame.outer = wire_u16(&r);
 	frame.inner = wire_u16(&r);
 	frame.sequence = wire_u32(&r);
-	if (r.bad || frame.token != token || kind >= PROBER_KINDS ||
-	    wire_u32(&r) != ~frame.sequence)
+	if (wire_u32(&r) != ~frame.sequence)
+		return E_NOT_FOUND;
+	frame.sent_us = (int64_t)wire_u64(&r);
+	if (r.bad || frame.token != token || kind >= PROBER_KINDS)
 		return E_NOT_FOUND;
 	frame.kind = (enum prober_kind)kind;
 	*ret = frame;

@@ -26,6 +26,7 @@ struct prober_frame {
 	enum prober_kind kind;
 	uint16_t outer, inner; /* the tags it was sent with */
 	uint32_t sequence;
+	int64_t sent_us;           /* by the wall clock */
 	struct mac source, target; /* target: for unicast */
 };
 

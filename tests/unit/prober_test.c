@@ -23,15 +23,23 @@ static void test_members(void **state)
 				    "probe n1 ns1 eth0 a\n"
 				    "probe n2 ns2 eth0 b\n"
 				    "probe n3 ns3 eth0 b\n";
+	enum { S = 1000000 }; /* `after` holds from 10 s on, with half a second of grace */
 	static const struct {
 		size_t from, to;
-		int64_t at;
+		int64_t sent_us, arrived_us;
 		bool may;
 	} rows[] = {
-		{0, 1, 10500, true}, /* n2 goes from a to b: for the grace, both */
-		{2, 1, 10500, true},  {0, 1, 10600, false},
-		{2, 1, 10600, true},  {0, 2, 10500, false}, /* the grace is n2's alone */
-		{9, 0, 10600, false},
+		{0, 1, 9 * S, 9 * S + 50, true}, /* n2 goes from a to b */
+		{2, 1, 9 * S, 9 * S + 50, false},
+		{0, 1, 10 * S, 10 * S + 499999, true}, /* for the grace, both */
+		{2, 1, 10 * S, 10 * S + 499999, true},
+		{0, 1, 10 * S + 500000, 10 * S + 500001, false},
+		{2, 1, 10 * S + 500000, 10 * S + 500001, true},
+		{0, 1, 9 * S, 10 * S + 500000, false}, /* sent in time, and too late at n2 */
+		{1, 0, 9 * S, 10 * S + 500000, true},  /* n2 sent it as a's, whenever it comes */
+		{1, 0, 10 * S + 500000, 10 * S + 500001, false},
+		{0, 2, 10 * S, 10 * S + 1, false}, /* the grace is n2's alone */
+		{9, 0, 10 * S, 10 * S + 1, false},
 	};
 	static const char *const bad[] = {"probe n1 ns1 eth0\n",
 					  "probe n1 ns1 eth0 a extra\n",
@@ -45,23 +53,25 @@ static void test_members(void **state)
 
 	(void)state;
 	assert_non_null(members);
-	assert_int_equal(prober_members_follow(members, before, 1000, &line), 0);
+	assert_int_equal(prober_members_follow(members, before, S, &line), 0);
 	assert_int_equal(members->count, 5);
 	assert_int_equal(members->tag_count, 2);
-	assert_true(prober_may_hear(members, 0, 1, 1000));
-	assert_false(prober_may_hear(members, 0, 2, 1000)); /* no grace for who is new */
-	assert_false(prober_may_hear(members, 3, 3, 1000)); /* nobody's */
-	assert_true(prober_may_hear(members, 4, 2, 1000) && prober_may_hear(members, 4, 0, 1000));
+	assert_true(prober_may_hear(members, 0, S, 1, S));
+	assert_false(prober_may_hear(members, 0, S, 2, S)); /* no grace for who is new */
+	assert_false(prober_may_hear(members, 3, S, 3, S)); /* nobody's */
+	assert_true(prober_may_hear(members, 4, S, 2, S) && prober_may_hear(members, 4, S, 0, S));
 	assert_string_equal(prober_tenants_text(members, 4, text, sizeof(text)), "a,b");
 	assert_string_equal(prober_tenants_text(members, 3, text, sizeof(text)), "-");
 
-	assert_int_equal(prober_members_follow(members, after, 10090, &line), 0);
+	assert_int_equal(prober_members_follow(members, after, 10 * S, &line), 0);
 	assert_false(members->probes[3].active);
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		assert_int_equal(prober_may_hear(members, rows[i].from, rows[i].to, rows[i].at),
+		assert_int_equal(prober_may_hear(members, rows[i].from, rows[i].sent_us, rows[i].to,
+						 rows[i].arrived_us),
 				 rows[i].may);
 	for (size_t i = 0; i < COUNT_OF(bad); i++)
-		assert_int_equal(prober_members_follow(members, bad[i], 20000, &line), E_MALFORMED);
+		assert_int_equal(prober_members_follow(members, bad[i], 20 * S, &line),
+				 E_MALFORMED);
 	assert_true(members->probes[0].active); /* a file that is wrong changes nothing */
 	free(members);
 }
@@ -75,7 +85,8 @@ static void test_frames(void **state)
 					     .kind = kind,
 					     .outer = 201,
 					     .inner = 202,
-					     .sequence = 123456};
+					     .sequence = 123456,
+					     .sent_us = 1795286400123456};
 		struct prober_frame read;
 		uint8_t data[PROBER_FRAME_ROOM];
 		size_t size = 0;
@@ -86,6 +97,7 @@ static void test_frames(void **state)
 		assert_int_equal(read.kind, kind);
 		assert_int_equal(read.sequence, 123456);
 		assert_int_equal(read.inner, 202);
+		assert_true(read.sent_us == frame.sent_us);
 		assert_int_equal(prober_frame_read(data, size, 78, &read), E_NOT_FOUND);
 		assert_int_equal(prober_frame_read(data, size - 1, 77, &read), E_NOT_FOUND);
 		/* A tag taken off on the way moves the tail; it is still the tail. */
