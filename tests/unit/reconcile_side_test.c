@@ -131,6 +131,38 @@ static void one_that_fails_is_undone_alone(void **state)
 	assert_no_leak(site);
 }
 
+/* Two tenants' ports of one switch that can neither be changed nor be set back do not meet where
+ * they are put instead. */
+static void what_cannot_be_set_back_meets_nobody(void **state)
+{
+	struct site *site = *state;
+	struct sim_port *ports;
+
+	assert_int_equal(sql(site, "update fabric set parking_vlan = 80, parking_count = 16;"), 0);
+	spread(site);
+	leaf(site, 0)->trouble.delay_ms = 200;
+	want(site, 0, 0, 2);
+	want(site, 0, 1, 1);
+	assert_true(wait_native(site, 0, 0, vlan_of(site, 2), WAIT_MS));
+	assert_true(wait_native(site, 0, 1, vlan_of(site, 1), WAIT_MS));
+	/* What is read back is not what was sent, and the first undoing is refused. */
+	sim_fabric_set(site->fabric, 0, 0, &(struct port_vlans){.native = 500});
+	leaf(site, 0)->trouble.refuse = 1;
+	assert_true(wait_sql(site,
+			     "select count(*) from change_batch where state = 'failed' and problem "
+			     "->> 'message' <> ''",
+			     1));
+	ports = leaf(site, 0)->ports;
+	assert_in_range(ports[0].vlans.native, 80, 95);
+	assert_in_range(ports[1].vlans.native, 80, 95);
+	assert_int_not_equal(ports[0].vlans.native, ports[1].vlans.native);
+	assert_true(vlan_set_has(&leaf(site, 0)->vlans, ports[0].vlans.native));
+	assert_true(vlan_set_has(&leaf(site, 0)->vlans, ports[1].vlans.native));
+	leaf(site, 0)->trouble.delay_ms = 0;
+	settle(site);
+	assert_int_equal(leaf(site, 0)->ports[0].vlans.native, vlan_of(site, 2));
+}
+
 static void killed_with_several_under_way(void **state)
 {
 	struct site *site = *state;
@@ -332,6 +364,7 @@ int main(void)
 		CASE(a_slow_switch_holds_up_nobody_else),
 		CASE(nor_does_reading_it_or_what_they_share),
 		CASE(one_that_fails_is_undone_alone),
+		CASE(what_cannot_be_set_back_meets_nobody),
 		CASE(killed_with_several_under_way),
 		CASE(a_save_that_fails_is_told_of_and_tried_again),
 		CASE(access_ports_that_cannot_be_proven_are_told_of),

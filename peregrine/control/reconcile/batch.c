@@ -316,6 +316,10 @@ static int take_edits(struct batch *batch, const struct batch_source *source)
 			batch->changes[i].want_version =
 				source->scene->intents[intent].wanted_version;
 	}
+	for (uint32_t s = 0; s < model->switch_count; s++) {
+		if (party_of[s] > 0)
+			batch_choose_refuges(batch, source, s);
+	}
 	return mark_ends(batch, model->port_count);
 }
 
@@ -368,10 +372,7 @@ int batch_new(const struct batch_options *options, const struct batch_source *so
 
 	if (!batch)
 		return -ENOMEM;
-	*batch = (struct batch){.options = *options,
-				.stage = -1,
-				.begun_ms = clock_monotonic_ms(),
-				.parking = source->scene->model.parking};
+	*batch = (struct batch){.options = *options, .stage = -1, .begun_ms = clock_monotonic_ms()};
 	(void)text_copy(batch->fabric, sizeof(batch->fabric), source->scene->model.name);
 	rc = loop_timer_new(options->loop, on_turn, batch, &batch->turn);
 	if (rc == 0)

@@ -26,7 +26,7 @@ static struct batch_call *call_new(struct batch *batch, uint32_t party)
 	if (!call)
 		return NULL;
 	for (size_t i = 0; i < batch->plan.count; i++)
-		room += batch->plan.edits[i].at == party;
+		room += batch->plan.edits[i].at == party ? 2 : 0; /* parking may need a VLAN each */
 	call->batch = batch;
 	call->party = party;
 	call->change = calloc(room, sizeof(*call->change));
@@ -223,7 +223,7 @@ static void on_parked(void *context, int rc, struct switch_reading *reading,
 	(void)reading;
 	(void)problem;
 	for (size_t i = 0; rc == 0 && i < call->count; i++) {
-		if (call->results[i] == EDIT_TAKEN)
+		if (call->results[i] == EDIT_TAKEN && call->edits[i].kind == EDIT_PORT)
 			text_addf(&batch->parked, "%s%s:%s", batch->parked.size ? ", " : "",
 				  batch->parties[call->party].name, call->edits[i].port);
 	}
@@ -231,22 +231,39 @@ static void on_parked(void *context, int rc, struct switch_reading *reading,
 	call_ended(batch);
 }
 
-/* Its edge ports that could not be set back: better nowhere than somewhere. */
+static void park_edit(struct batch_call *call, size_t i)
+{
+	const struct switch_edit *edit = &call->batch->plan.edits[i].edit;
+	const struct change *change = &call->batch->changes[i];
+	struct switch_edit *park;
+
+	if (change->refuge_new) {
+		call->edits[call->count] =
+			(struct switch_edit){.kind = EDIT_VLAN_CREATE, .vlan = change->refuge};
+		(void)text_copy(call->edits[call->count].vlan_name,
+				sizeof(call->edits[call->count].vlan_name), "haas-parking");
+		call->change[call->count++] = i;
+	}
+	park = &call->edits[call->count];
+	*park = *edit;
+	park->before = edit->after;
+	park->after = (struct port_vlans){.native = change->refuge};
+	call->change[call->count++] = i;
+}
+
+/* Its edge ports that could not be set back: better nowhere than somewhere. First those for which
+ * the switch has all that it takes. */
 void batch_park(struct batch *batch, uint32_t party)
 {
 	struct batch_call *call = call_new(batch, party);
 
-	for (size_t i = 0; call && i < batch->plan.count; i++) {
-		const struct plan_edit *edit = &batch->plan.edits[i];
-		struct switch_edit *park = &call->edits[call->count];
-
-		if (edit->at != party || edit->port == MODEL_NONE ||
-		    batch->changes[i].state != CHANGE_UNKNOWN || !batch->changes[i].edge)
-			continue;
-		*park = edit->edit;
-		park->before = edit->edit.after;
-		park->after = (struct port_vlans){.native = batch->parking};
-		call->change[call->count++] = i;
+	for (int made = 0; call && made < 2; made++) {
+		for (size_t i = 0; i < batch->plan.count; i++) {
+			if (batch->plan.edits[i].at == party && batch->changes[i].edge &&
+			    batch->changes[i].state == CHANGE_UNKNOWN &&
+			    batch->changes[i].refuge_new == (made > 0))
+				park_edit(call, i);
+		}
 	}
 	if (call && call->count > 0)
 		start_change(batch, call, on_parked);

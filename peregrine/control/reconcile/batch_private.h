@@ -21,6 +21,8 @@ struct change {
 	bool first, last;     /* of the plan's edits of that port; of a VLAN both */
 	bool edge, link;      /* of a node; of an uplink that has a cable */
 	int64_t want_version; /* of an edge port's intent */
+	uint16_t refuge; /* an edge port's parking number, should nothing else be left; 0 = none */
+	bool refuge_new; /* which its switch does not have yet */
 };
 
 /* One switch of the batch. */
@@ -50,7 +52,6 @@ struct batch {
 	struct change *changes; /* as plan.edits */
 	struct batch_intent *intents;
 	size_t intent_count;
-	uint16_t parking;
 	char fabric[64];
 	struct party *parties;
 	uint32_t party_count;
@@ -90,5 +91,8 @@ void batch_turn(struct batch *batch); /* all calls of a step have ended */
 void batch_say(struct batch *batch, uint32_t party, const struct problem *problem);
 
 /* --- batch_undo.c --- */
+/* Chooses where the edge ports of a switch go when they cannot be set back; `at` is its place in
+ * the source's model. */
+void batch_choose_refuges(struct batch *batch, const struct batch_source *source, uint32_t at);
 void batch_undo_begin(struct batch *batch);
 void batch_undo_turn(struct batch *batch);

@@ -2,6 +2,66 @@
 
 #include "peregrine/control/reconcile/batch_private.h"
 
+/* --- where ports go that cannot be set back ---------------------------- */
+
+static bool is_parked(const struct fabric_model *model, const struct port_vlans *vlans)
+{
+	return vlans && !vlans->trunk && model_vlan_is_parking(model, vlans->native);
+}
+
+/* Parking numbers that ports of the switch have, get, or may have while they change. */
+static struct vlan_set numbers_used(const struct batch_source *source, uint32_t at)
+{
+	const struct fabric_model *model = &source->scene->model;
+	const struct fabric_switch *sw = &model->switches[at];
+	struct vlan_set used = sw->moving;
+
+	for (uint32_t p = sw->first_port; p < sw->first_port + sw->port_count; p++) {
+		port_state ends[] = {source->scene->observed[p], source->wanted->ports[p]};
+
+		for (size_t i = 0; i < COUNT_OF(ends); i++) {
+			if (is_parked(model, ends[i]))
+				vlan_set_add(&used, ends[i]->native);
+		}
+	}
+	return used;
+}
+
+/* A number that nobody else has there, while there are any: ports of two tenants that cannot be set
+ * back must not meet in it. Its own where it comes from one, or was to go to one. */
+static unsigned refuge_of(const struct fabric_model *model, const struct switch_edit *edit,
+			  const struct vlan_set *used)
+{
+	if (is_parked(model, &edit->before))
+		return edit->before.native;
+	if (is_parked(model, &edit->after))
+		return edit->after.native;
+	for (unsigned v = model->parking; v <= model->parking_high; v++) {
+		if (!vlan_set_has(used, v))
+			return v;
+	}
+	return model->parking;
+}
+
+void batch_choose_refuges(struct batch *batch, const struct batch_source *source, uint32_t at)
+{
+	const struct fabric_model *model = &source->scene->model;
+	struct vlan_set used = numbers_used(source, at);
+
+	for (size_t i = 0; i < source->count; i++) {
+		const struct plan_edit *edit = &source->plan->edits[source->edits[i]];
+		struct change *change = &batch->changes[i];
+
+		if (edit->at != at || !change->edge)
+			continue;
+		change->refuge = (uint16_t)refuge_of(model, &edit->edit, &used);
+		change->refuge_new = !vlan_set_has(&model->switches[at].vlans, change->refuge);
+		vlan_set_add(&used, change->refuge);
+	}
+}
+
+/* --- undoing ------------------------------------------------------------ */
+
 /* Looking first (who gave no answer may have done it), then the stages in reverse, each for all
  * switches at once; what cannot be set back is parked; then everything that was touched is read. */
 
