@@ -46,7 +46,7 @@ class Child:
                 self.lines.append(line.rstrip("\n"))
                 self.arrived.notify_all()
 
-    def until(self, pattern, seconds=10):
+    def until(self, pattern, seconds=60):
         """The first line that matches; how long it took."""
         start = time.monotonic()
         with self.arrived:
@@ -58,7 +58,7 @@ class Child:
                 if left <= 0 or not self.arrived.wait(left):
                     raise AssertionError(f"no line {pattern!r} within {seconds} s; there are {self.lines}")
 
-    def end(self, status=None, how=None, seconds=20):
+    def end(self, status=None, how=None, seconds=60):
         if how:
             self.process.send_signal(how)
         got = self.process.wait(seconds)
@@ -81,7 +81,7 @@ class CliSite(Site):
         keep = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "HAAS_SOCKET", "TERM", "HAAS_DATABASE")}
         return {**keep, "HAAS_SOCKET": self.socket, "TERM": "xterm", "ASAN_OPTIONS": "detect_leaks=1", **changes}
 
-    def ctl(self, *words, status=0, env=None, stdin=None, prefix=(), seconds=30):
+    def ctl(self, *words, status=0, env=None, stdin=None, prefix=(), seconds=60):
         done = subprocess.run([*prefix, HAASCTL, *words], env=self.env(**(env or {})), input=stdin, capture_output=True, text=True,
                               timeout=seconds, stdin=subprocess.DEVNULL if stdin is None else None)
         result = Result(words, done.returncode, done.stdout, done.stderr)
@@ -102,7 +102,7 @@ class CliSite(Site):
     def child(self, *words, **env):
         return Child(self, words, self.env(**env))
 
-    def on_terminal(self, *words, keys=(), env=None, rows=24, columns=80, seconds=15):
+    def on_terminal(self, *words, keys=(), env=None, rows=24, columns=80, seconds=60):
         """haasctl on a terminal of its own: (status, all bytes). `keys`: [(text to wait for, bytes to type or a function)]."""
         pid, fd = pty.fork()
         if pid == 0:
