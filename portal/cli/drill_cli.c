@@ -1,4 +1,5 @@
 /* haasctl drill: stored traffic from a link down to a flow, one level at a time. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -172,7 +173,11 @@ static int look_around(struct haasctl *haasctl, const struct command_input *inpu
 	drill_view_init(&view, &path, place->at, window_s);
 	view.limit = (size_t)rows;
 	view.tenant = command_option(input, "--as-tenant");
+	view.open_case = haasctl_case(input);
 	int status = script ? drill_script_run(&session, script) : drill_tui_run(&session);
+	if (view.capture.id && !drill_capture_is_over(&view.capture))
+		fprintf(stderr, "capture %" PRId64 " goes on: haasctl capture stop %" PRId64 "\n",
+			view.capture.id, view.capture.id);
 	drill_view_done(&view);
 	return status;
 }

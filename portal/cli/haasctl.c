@@ -283,6 +283,15 @@ static int finish(struct haasctl *haasctl, struct haasctl_reply *ret)
 	return status;
 }
 
+const char *haasctl_case(const struct command_input *input)
+{
+	const char *open_case = command_option(input, "--case");
+
+	if (!open_case)
+		open_case = getenv("HAAS_CASE"); // NOLINT(concurrency-mt-unsafe): one thread
+	return open_case && open_case[0] ? open_case : NULL;
+}
+
 int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 		 const struct haasctl_call *call, struct haasctl_reply *ret)
 {
@@ -291,7 +300,7 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 	size_t header_count = 0;
 	const char *tenant = command_option(input, "--as-tenant");
 	const char *key = command_option(input, "--idempotency-key");
-	const char *open_case = command_option(input, "--case");
+	const char *open_case = haasctl_case(input);
 
 	if (!haasctl->client) {
 		int status = haasctl_connect(haasctl, input, &haasctl->client);
@@ -307,9 +316,7 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 	haasctl->key[0] = '\0';
 	if (tenant)
 		headers[header_count++] = (struct http_header){"X-Haas-Tenant", tenant};
-	if (!open_case)
-		open_case = getenv("HAAS_CASE");
-	if (open_case && open_case[0] && !call->by_itself)
+	if (open_case && !call->by_itself)
 		headers[header_count++] = (struct http_header){"X-Haas-Case", open_case};
 	if (call->if_match)
 		headers[header_count++] = (struct http_header){"If-Match", call->if_match};

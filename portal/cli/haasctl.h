@@ -77,6 +77,8 @@ void haasctl_reply_done(struct haasctl_reply *reply);
 /* A client of the socket that the options name. EXIT_OK, or the failure told. */
 MUST_USE int haasctl_connect(struct haasctl *haasctl, const struct command_input *input,
 			     struct http_client **ret);
+/* The number that --case or HAAS_CASE says, or NULL. */
+const char *haasctl_case(const struct command_input *input);
 /* EXIT_OK, or the exit status that fits the answer, after telling its problem. */
 MUST_USE int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 			  const struct haasctl_call *call, struct haasctl_reply *ret);

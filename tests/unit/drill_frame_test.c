@@ -124,6 +124,117 @@ static void a_level(void **state)
 	drill_view_done(&view);
 }
 
+/* The level above on the left, the chosen row's parts on the right; a capture over all of it. */
+static void beside(struct drill_view *view, enum drill_errand errand, json_t *json)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	struct problem problem = {0};
+
+	assert_int_equal(drill_view_errand(view), errand);
+	(void)drill_view_errand_call(view, errand, &target, &body);
+	if (!json)
+		(void)problem_set(&problem, E_NOT_FOUND, "switch leaf1 has no mirror port");
+	drill_view_errand_done(view, errand, view->question, json, &problem);
+	json_decref(json);
+}
+
+static void levels_beside(void **state)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	struct drill_view view;
+
+	(void)state;
+	open_view(&view, "link:leaf1:17/tenant:acme/vlan:1301", "");
+	answer(&view, page_json());
+	free(draw(&view, usual, false)); /* there is room */
+	beside(&view, ERRAND_PARENT,
+	       json_pack("{s:[{s:s,s:s,s:f},{s:s,s:s,s:f}]}", "rows", "name", "VLAN 1200", "path",
+			 "link:leaf1:17/tenant:acme/vlan:1200", "share", 0.6, "name", "VLAN 1301",
+			 "path", "link:leaf1:17/tenant:acme/vlan:1301", "share", 0.4));
+	beside(&view, ERRAND_PREVIEW, page_json());
+	assert_string_equal(view.side.asked, "link:leaf1:17/tenant:acme/vlan:1301/pair:n1~n2");
+	for (int i = 0; i < 10; i++)
+		beside(&view, ERRAND_SLICE,
+		       i == 3 ? NULL : json_pack("{s:{s:f}}", "total", "bits_per_second", i * 1e6));
+	assert_int_equal(drill_view_errand(&view), ERRAND_NONE);
+	assert_frame(&view, usual, false, "panes");
+	assert_frame(&view, usual, true, "panes-ascii");
+	assert_frame(&view, (struct size){140, 30}, false, "panes-wide");
+	/* another row: what was of the first is not shown, and is not taken */
+	press(&view, "down");
+	(void)drill_view_errand_call(&view, ERRAND_PREVIEW, &target, &body);
+	press(&view, "down");
+	assert_int_equal(drill_view_errand(&view), ERRAND_PREVIEW);
+	drill_view_errand_done(&view, ERRAND_PREVIEW, view.question, NULL, &(struct problem){0});
+	assert_int_equal(drill_view_errand(&view), ERRAND_PREVIEW);
+	assert_frame(&view, usual, false, "panes-moved");
+	press(&view, "v");
+	assert_frame(&view, usual, false, "pairs-alone");
+	drill_view_done(&view);
+}
+
+static json_t *capture_json(const char *state)
+{
+	return json_pack(
+		"{s:i,s:s,s:s,s:s,s:i,s:i,s:i,s:{s:{s:i,s:i,s:i,s:i,s:i,s:i,s:i},s:[{s:s,s:i,s:i,s:i},{s:s,s:"
+		"i,s:i,s:i}]}}",
+		"id", 7, "node", "n1", "peer", "n2", "state", state, "packets", 812, "bytes", 98304,
+		"dropped", 3, "result", "tcp", "segments", 800, "retransmissions", 3,
+		"zero_windows", 2, "rtt_count", 9, "rtt_least_us", 210, "rtt_mean_us", 305,
+		"rtt_most_us", 1100, "applications", "application", "TLS", "bytes", 300, "packets",
+		12, "conversations", 1, "application", "DNS\033[2J", "bytes", 100, "packets", 2,
+		"conversations", 2);
+}
+
+static void packets(void **state)
+{
+	struct drill_view view;
+	json_t *lines = json_pack("{s:i,s:[s,s]}", "next", 2, "lines",
+				  "10.0.0.1.1033 > 10.0.0.2.80 tcp [S] seq 1000 ack 0 win 64000 "
+				  "length 0",
+				  "10.0.0.2.80 > 10.0.0.1.1033 tcp [S.] \033[31m");
+
+	(void)state;
+	open_view(&view, "link:leaf1:17/tenant:acme/vlan:1301", "");
+	answer(&view, page_json());
+	press(&view, "d");
+	assert_frame(&view, usual, false, "dpi-none");
+	press(&view, "c");
+	assert_frame(&view, usual, false, "capture-prompt");
+	press(&view, "s");
+	press(&view, "enter");
+	beside(&view, ERRAND_START, NULL);
+	assert_frame(&view, usual, false, "capture-refused");
+	press(&view, "left");
+	press(&view, "c");
+	press(&view, "enter");
+	beside(&view, ERRAND_START, capture_json("waiting"));
+	assert_frame(&view, usual, false, "capture-waiting");
+	drill_view_tick(&view, NOW_MS);
+	beside(&view, ERRAND_CAPTURE, capture_json("running"));
+	beside(&view, ERRAND_LINES, lines);
+	assert_frame(&view, usual, false, "capture-packets");
+	press(&view, "d");
+	assert_frame(&view, usual, false, "capture-dpi");
+	assert_frame(&view, (struct size){40, 9}, true, "capture-least");
+	press(&view, "x");
+	beside(&view, ERRAND_STOP, capture_json("ended"));
+	assert_frame(&view, usual, false, "capture-ended");
+	press(&view, "x"); /* it is over */
+	press(&view, "left");
+	press(&view, "e"); /* in no case */
+	assert_frame(&view, usual, false, "no-case");
+	view.open_case = "3";
+	press(&view, "E");
+	assert_frame(&view, usual, false, "finding");
+	press(&view, "enter");
+	beside(&view, ERRAND_NOTE, json_object());
+	assert_string_equal(view.told, "it is in case 3");
+	drill_view_done(&view);
+}
+
 static void a_filter(void **state)
 {
 	struct drill_view view;
@@ -293,6 +404,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_level),
+		cmocka_unit_test(levels_beside),
+		cmocka_unit_test(packets),
 		cmocka_unit_test(a_filter),
 		cmocka_unit_test(what_is_not_there),
 		cmocka_unit_test(one_flow),

@@ -12,6 +12,7 @@
 #define LAST_LINES 2
 #define TALL       16 /* from here on there is room for notes and the URL */
 #define NOTES_MAX  3
+#define PANES_FROM 80 /* columns: with the levels above and below beside the rows */
 
 /* --- first and last lines --- */
 
@@ -118,6 +119,9 @@ static void put_talk(const struct drill_view *view, struct grid *grid, size_t ro
 		[PROMPT_FILTER] = "only names with: ",
 		[PROMPT_TIME] = "the end, and how long before (10:42 15m, now 1h): ",
 		[PROMPT_FILE] = "write JSON to: ",
+		[PROMPT_CAPTURE] = "bytes of each frame, for how long, and why: ",
+		[PROMPT_NOTE] = "note: ",
+		[PROMPT_FINDING] = "finding: ",
 	};
 	CLEANUP(text_done) struct text line = {0};
 	enum grid_style style = GRID_BOLD;
@@ -132,16 +136,26 @@ static void put_talk(const struct drill_view *view, struct grid *grid, size_t ro
 			text_addf(&line, "; %s", view->problem.hint);
 		style = GRID_ALARM;
 	}
-	(void)grid_put(grid, row, 1, grid_columns(grid) - 1, style, text_get(&line));
+	/* What is being typed is at the end. */
+	const char *shown = text_get(&line);
+	while (view->prompt != PROMPT_NONE && grid_width(grid, shown) > grid_columns(grid) - 2) {
+		do
+			shown++;
+		while (((unsigned char)*shown & 0xc0) == 0x80);
+	}
+	(void)grid_put(grid, row, 1, grid_columns(grid) - 1, style, shown);
 }
 
 static void put_keys(const struct drill_view *view, struct grid *grid, size_t row)
 {
-	static const char *const usual = "enter in  left out  / filter  s sort  [ ] time  "
-					 "+ - window  ? help  q quit";
-	const char *keys = view->prompt != PROMPT_NONE ? "enter takes it  escape leaves it"
-			   : view->helping             ? "any key goes back"
-						       : usual;
+	static const char *const usual = "enter in  left out  / filter  s sort  [ ] + - time  "
+					 "c packets  ? help  q quit";
+	static const char *const capture = "left back  c packets  d application  space hold  "
+					   "x end it  q quit";
+	const char *keys = view->prompt != PROMPT_NONE   ? "enter takes it  escape leaves it"
+			   : view->helping               ? "any key goes back"
+			   : view->screen != SCREEN_ROWS ? capture
+							 : usual;
 
 	grid_paint(grid, row, GRID_BAR);
 	(void)grid_put(grid, row, 1, grid_columns(grid) - 1, GRID_BAR, keys);
@@ -211,6 +225,7 @@ static void put_notes(const struct drill_page *page, struct grid *grid, size_t r
 /* Rows, other and total from `row` on, or why there are none. */
 static void put_body(const struct drill_view *view, struct grid *grid, size_t row, size_t end)
 {
+	struct drill_area area = {0, grid_columns(grid)};
 	size_t last =
 		view->shown < view->top + view->height ? view->shown : view->top + view->height;
 	enum drill_level level = view->path.level;
@@ -226,21 +241,23 @@ static void put_body(const struct drill_view *view, struct grid *grid, size_t ro
 		drill_put_flow(view, grid, row, end);
 		return;
 	}
-	drill_put_titles(view, grid, row - 1);
+	if (view->panes_fit && view->panes && view->shown > 0)
+		area = drill_put_panes(view, grid, row, end);
+	drill_put_titles(view, grid, area, row - 1);
 	if (view->shown == 0)
 		row = put_nothing(view, grid, row, end - SUM_LINES);
 	for (size_t i = view->top; i < last; i++)
-		drill_put_part(view, grid, row++, &view->page->rows[view->order[i]],
+		drill_put_part(view, grid, area, row++, &view->page->rows[view->order[i]],
 			       i == view->cursor);
 	if (view->page->total.bytes <= 0)
 		return;
 	if (view->shown < view->page->count) {
 		struct drill_part left_out = drill_view_left_out(view);
 
-		drill_put_sum(view, grid, row++, "left out by the filter", &left_out);
+		drill_put_sum(view, grid, area, row++, "left out by the filter", &left_out);
 	}
-	drill_put_sum(view, grid, row, "other", &view->page->other);
-	drill_put_sum(view, grid, row + 1, "total", &view->page->total);
+	drill_put_sum(view, grid, area, row, "other", &view->page->other);
+	drill_put_sum(view, grid, area, row + 1, "total", &view->page->total);
 }
 
 static void put_help(struct grid *grid, size_t row, size_t end)
@@ -269,12 +286,17 @@ void drill_frame_draw(struct drill_view *view, struct grid *grid)
 		return;
 	}
 	drill_view_fit(view, end - FIRST_ROW - SUM_LINES);
+	view->panes_fit = rows >= TALL && grid_columns(grid) >= PANES_FROM;
 	put_where(view, grid);
 	put_when(view, grid);
 	put_talk(view, grid, rows - 2);
 	put_keys(view, grid, rows - 1);
 	if (view->helping) {
 		put_help(grid, 2, rows - LAST_LINES);
+		return;
+	}
+	if (view->screen != SCREEN_ROWS) {
+		drill_put_capture(view, grid, 2, rows - LAST_LINES);
 		return;
 	}
 	put_body(view, grid, FIRST_ROW, end);

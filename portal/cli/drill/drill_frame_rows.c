@@ -8,45 +8,52 @@
 
 #define SHARE_WIDTH   6
 #define RATE_WIDTH    12
+#define RATE_SHORT    7 /* "519.2M" */
 #define BOUND_WIDTH   7
+#define BOUND_SHORT   5
 #define SAMPLES_WIDTH 8
 #define NAME_BEGIN    2
 #define SAMPLES_FROM  100 /* columns of a window that has room for them */
+#define BARS_FROM     64
 #define BAR_MAX       40
 
 /* Where each column begins. */
 struct places {
 	size_t name, share, bar, rate, bound, samples; /* samples 0 = not shown */
-	size_t name_width, bar_width;
+	size_t name_width, bar_width, rate_width, bound_width;
 };
 
-static struct places places_of(const struct grid *grid)
+static struct places places_of(struct drill_area area)
 {
-	size_t columns = grid_columns(grid);
-	bool samples = columns >= SAMPLES_FROM;
-	size_t fixed = SHARE_WIDTH + RATE_WIDTH + BOUND_WIDTH + (samples ? SAMPLES_WIDTH + 1 : 0) +
-		       4 + NAME_BEGIN + 1;
-	size_t room = columns > fixed ? columns - fixed : 0;
-	size_t bar = room / 5 < BAR_MAX ? room / 5 : BAR_MAX;
-	struct places at = {.name = NAME_BEGIN, .bar_width = bar, .name_width = room - bar};
+	bool samples = area.width >= SAMPLES_FROM;
+	bool bars = area.width >= BARS_FROM;
+	struct places at = {.name = area.left + NAME_BEGIN,
+			    .rate_width = bars ? RATE_WIDTH : RATE_SHORT,
+			    .bound_width = bars ? BOUND_WIDTH : BOUND_SHORT};
+	size_t fixed = NAME_BEGIN + SHARE_WIDTH + at.rate_width + at.bound_width + 4;
 
+	fixed += (bars ? 1U : 0) + (samples ? SAMPLES_WIDTH + 1U : 0);
+	at.name_width = area.width > fixed ? area.width - fixed : 0;
+	at.bar_width = !bars ? 0 : at.name_width / 5 < BAR_MAX ? at.name_width / 5 : BAR_MAX;
+	at.name_width -= at.bar_width;
 	at.share = at.name + at.name_width + 1;
 	at.bar = at.share + SHARE_WIDTH + 1;
-	at.rate = at.bar + at.bar_width + 1;
-	at.bound = at.rate + RATE_WIDTH + 1;
-	at.samples = samples ? at.bound + BOUND_WIDTH + 1 : 0;
+	at.rate = at.bar + at.bar_width + (bars ? 1U : 0);
+	at.bound = at.rate + at.rate_width + 1;
+	at.samples = samples ? at.bound + at.bound_width + 1 : 0;
 	return at;
 }
 
-void drill_put_titles(const struct drill_view *view, struct grid *grid, size_t row)
+void drill_put_titles(const struct drill_view *view, struct grid *grid, struct drill_area area,
+		      size_t row)
 {
-	struct places at = places_of(grid);
+	struct places at = places_of(area);
 
 	(void)grid_put(grid, row, at.name, at.name_width, GRID_BOLD, "NAME");
 	grid_put_right(grid, row, at.share, SHARE_WIDTH, GRID_BOLD, "SHARE");
-	grid_put_right(grid, row, at.rate, RATE_WIDTH, GRID_BOLD,
+	grid_put_right(grid, row, at.rate, at.rate_width, GRID_BOLD,
 		       view->in_bytes ? "BYTES/S" : "BITS/S");
-	grid_put_right(grid, row, at.bound, BOUND_WIDTH, GRID_BOLD,
+	grid_put_right(grid, row, at.bound, at.bound_width, GRID_BOLD,
 		       grid_is_ascii(grid) ? "+-95%"
 					   : "\xc2\xb1"
 					     "95%");
@@ -78,10 +85,22 @@ static void put_bar(struct grid *grid, size_t row, const struct places *at, doub
 	}
 }
 
-static void put_numbers(const struct drill_view *view, struct grid *grid, size_t row,
-			enum grid_style style, const struct drill_part *part)
+/* "519.2 Mbit/s" as "519.2M": the title says of what. */
+static void shorten(char *rate)
 {
-	struct places at = places_of(grid);
+	char *unit = strchr(rate, ' ');
+	bool scaled = unit && strchr("kMGT", unit[1]);
+
+	if (!unit)
+		return;
+	if (scaled)
+		*unit = unit[1];
+	unit[scaled] = '\0';
+}
+
+static void put_numbers(const struct drill_view *view, struct grid *grid, const struct places *at,
+			size_t row, enum grid_style style, const struct drill_part *part)
+{
 	char share[16];
 	char rate[32];
 	char bound[16];
@@ -90,41 +109,43 @@ static void put_numbers(const struct drill_view *view, struct grid *grid, size_t
 
 	(void)text_format(share, sizeof(share), "%.1f%%", part->share * 100);
 	drill_part_rate(part, view->in_bytes, rate);
+	if (at->rate_width == RATE_SHORT)
+		shorten(rate);
 	drill_part_bound_text(part, bound);
 	(void)text_format(text, sizeof(text), bound[0] == '-' ? "%s" : "%s%%", bound);
 	(void)text_format(samples, sizeof(samples), "%" PRId64, part->samples);
-	grid_put_right(grid, row, at.share, SHARE_WIDTH, style, share);
-	put_bar(grid, row, &at, part->share);
-	grid_put_right(grid, row, at.rate, RATE_WIDTH, style, rate);
-	grid_put_right(grid, row, at.bound, BOUND_WIDTH, style, text);
-	if (at.samples)
-		grid_put_right(grid, row, at.samples, SAMPLES_WIDTH, style, samples);
+	grid_put_right(grid, row, at->share, SHARE_WIDTH, style, share);
+	put_bar(grid, row, at, part->share);
+	grid_put_right(grid, row, at->rate, at->rate_width, style, rate);
+	grid_put_right(grid, row, at->bound, at->bound_width, style, text);
+	if (at->samples)
+		grid_put_right(grid, row, at->samples, SAMPLES_WIDTH, style, samples);
 }
 
-void drill_put_part(const struct drill_view *view, struct grid *grid, size_t row,
-		    const struct drill_part *part, bool chosen)
+void drill_put_part(const struct drill_view *view, struct grid *grid, struct drill_area area,
+		    size_t row, const struct drill_part *part, bool chosen)
 {
 	CLEANUP(text_done) struct text name = {0};
-	struct places at = places_of(grid);
+	struct places at = places_of(area);
 	enum grid_style style = chosen ? GRID_SELECTED : GRID_PLAIN;
 
 	text_add(&name, part->name);
 	if (part->network[0])
 		text_addf(&name, " %s", part->network);
 	if (chosen)
-		grid_paint(grid, row, GRID_SELECTED);
-	(void)grid_put(grid, row, 0, 1, style, chosen ? ">" : " ");
+		grid_paint_part(grid, row, area.left, area.width, GRID_SELECTED);
+	(void)grid_put(grid, row, area.left, 1, style, chosen ? ">" : " ");
 	(void)grid_put(grid, row, at.name, at.name_width, style, text_get(&name));
-	put_numbers(view, grid, row, style, part);
+	put_numbers(view, grid, &at, row, style, part);
 }
 
-void drill_put_sum(const struct drill_view *view, struct grid *grid, size_t row, const char *name,
-		   const struct drill_part *part)
+void drill_put_sum(const struct drill_view *view, struct grid *grid, struct drill_area area,
+		   size_t row, const char *name, const struct drill_part *part)
 {
-	struct places at = places_of(grid);
+	struct places at = places_of(area);
 
 	(void)grid_put(grid, row, at.name, at.name_width, GRID_BOLD, name);
-	put_numbers(view, grid, row, GRID_BOLD, part);
+	put_numbers(view, grid, &at, row, GRID_BOLD, part);
 }
 
 void drill_put_flow(const struct drill_view *view, struct grid *grid, size_t row, size_t end)

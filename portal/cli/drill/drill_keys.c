@@ -94,7 +94,7 @@ static enum drill_effect go_out(struct drill_view *view, int64_t now_ms)
 /* --- time --- */
 
 /* What is shown ends there; false before the first answer. */
-static bool end_of(const struct drill_view *view, int64_t *ret_s)
+bool drill_view_end(const struct drill_view *view, int64_t *ret_s)
 {
 	struct tm tm = {0};
 
@@ -104,24 +104,29 @@ static bool end_of(const struct drill_view *view, int64_t *ret_s)
 	return true;
 }
 
+bool drill_view_time(const struct drill_view *view, int64_t before_s, char ret[DRILL_TIME_SIZE])
+{
+	int64_t end_s = 0;
+
+	if (!drill_view_end(view, &end_s))
+		return false;
+	time_t end = (time_t)(end_s - before_s);
+	struct tm tm;
+
+	(void)gmtime_r(&end, &tm);
+	return strftime(ret, DRILL_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0;
+}
+
 static enum drill_effect scroll(struct drill_view *view, int64_t by_s, int64_t now_ms)
 {
 	int64_t end_s = 0;
 
-	if (!end_of(view, &end_s)) {
+	if (!drill_view_end(view, &end_s)) {
 		drill_view_tell(view, "there is no time to go from yet");
 		return EFFECT_NONE;
 	}
-	end_s += by_s;
-	if (end_s * 1000 >= now_ms) {
+	if ((end_s + by_s) * 1000 >= now_ms || !drill_view_time(view, -by_s, view->at))
 		view->at[0] = '\0';
-	} else {
-		time_t end = (time_t)end_s;
-		struct tm tm;
-
-		(void)gmtime_r(&end, &tm);
-		(void)strftime(view->at, sizeof(view->at), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	}
 	drill_view_ask(view, true);
 	return EFFECT_NONE;
 }
@@ -247,6 +252,66 @@ static enum drill_effect clear(struct drill_view *view, int64_t now_ms)
 	return EFFECT_NONE;
 }
 
+static enum drill_effect switch_panes(struct drill_view *view, int64_t now_ms)
+{
+	(void)now_ms;
+	view->panes = !view->panes;
+	return EFFECT_NONE;
+}
+
+/* --- packets, the case --- */
+
+static enum drill_effect begin_capture(struct drill_view *view, int64_t now_ms)
+{
+	(void)now_ms;
+	drill_capture_begin(view);
+	return EFFECT_NONE;
+}
+
+static enum drill_effect show_dpi(struct drill_view *view, int64_t now_ms)
+{
+	(void)now_ms;
+	if (view->capture.id)
+		view->screen = SCREEN_DPI;
+	else
+		drill_view_tell(view, "packets say what the application is: c captures some");
+	return EFFECT_NONE;
+}
+
+/* The chosen row as a line to begin with; who writes it down reads it first. */
+static enum drill_effect begin_entry(struct drill_view *view, enum drill_prompt prompt)
+{
+	const struct drill_part *row = drill_view_chosen(view);
+	char rate[32] = "";
+	char bound[16] = "";
+	char line[sizeof(view->typed)] = "";
+
+	if (!view->open_case || !view->open_case[0]) {
+		drill_view_tell(view, "no case is open here: drill --case CASE, or HAAS_CASE");
+		return EFFECT_NONE;
+	}
+	if (row) {
+		drill_part_rate(row, view->in_bytes, rate);
+		drill_part_bound_text(row, bound);
+		(void)text_format(line, sizeof(line), "%s %.1f%%, %s +-%s%%", row->name,
+				  row->share * 100, rate, bound);
+	}
+	view->noting = prompt;
+	return begin_prompt(view, prompt, line);
+}
+
+static enum drill_effect begin_note(struct drill_view *view, int64_t now_ms)
+{
+	(void)now_ms;
+	return begin_entry(view, PROMPT_NOTE);
+}
+
+static enum drill_effect begin_finding(struct drill_view *view, int64_t now_ms)
+{
+	(void)now_ms;
+	return begin_entry(view, PROMPT_FINDING);
+}
+
 static enum drill_effect help(struct drill_view *view, int64_t now_ms)
 {
 	(void)now_ms;
@@ -317,6 +382,11 @@ const struct drill_key drill_keys[] = {
 	{{"/"}, "/", "filter by name", begin_filter},
 	{{"escape"}, "escape", "all rows again", clear},
 	{{"b"}, "b", "bits or bytes a second", switch_unit},
+	{{"v"}, "v", "levels beside, or not", switch_panes},
+	{{"c"}, "c", "capture: its packets", begin_capture},
+	{{"d"}, "d", "what application it is", show_dpi},
+	{{"e"}, "e", "a note into the case", begin_note},
+	{{"E"}, "E", "a finding into it", begin_finding},
 	{{"y"}, "y", "copy the path", yank_path},
 	{{"Y"}, "Y", "copy a command line", yank_command},
 	{{"u"}, "u", "copy the portal's URL", yank_url},
@@ -337,6 +407,8 @@ enum drill_effect drill_view_key(struct drill_view *view, const char *key, int64
 		view->helping = false;
 		return EFFECT_NONE;
 	}
+	if (view->screen != SCREEN_ROWS)
+		return drill_capture_key(view, key, ret_known);
 	for (size_t i = 0; i < COUNT_OF(drill_keys); i++) {
 		for (size_t j = 0; j < COUNT_OF(drill_keys[i].names); j++) {
 			const char *name = drill_keys[i].names[j];

@@ -41,6 +41,10 @@ static enum drill_effect finish(struct drill_view *view)
 	view->prompt = PROMPT_NONE;
 	if (prompt == PROMPT_TIME && view->typed[0])
 		take_time(view);
+	if (prompt == PROMPT_CAPTURE)
+		drill_capture_take(view);
+	if ((prompt == PROMPT_NOTE || prompt == PROMPT_FINDING) && view->typed[0])
+		view->wish = ERRAND_NOTE;
 	return prompt == PROMPT_FILE && view->typed[0] ? EFFECT_WRITE : EFFECT_NONE;
 }
 

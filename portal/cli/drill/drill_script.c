@@ -5,6 +5,7 @@
  *   type:TEXT    its characters, one by one ("_" for a blank)
  *   wait         until what was asked for is there
  *   tick         time passes: what is followed is asked for again
+ *   until:TEXT   ticks until a frame would hold it ("_" for a blank), a minute at most
  *   frame        writes the screen
  *   size:CxR     the window has C columns and R rows from here on
  *
@@ -21,6 +22,9 @@
 #include "portal/cli/drill/drill_frame.h"
 #include "portal/cli/drill/drill_session.h"
 
+#define PASSED_MS  1000
+#define SLEEP_MS   200
+#define UNTIL_MS   60000
 #define SCRIPT_MAX ((size_t)1 << 20)
 
 struct script {
@@ -54,8 +58,14 @@ static int wait_for_answer(struct script *script)
 {
 	int status = EXIT_OK;
 
-	while (script->session->view->asking && status == EXIT_OK)
-		status = drill_session_ask(script->session);
+	while (status == EXIT_OK) {
+		if (script->session->view->asking)
+			status = drill_session_ask(script->session);
+		else if (drill_view_errand(script->session->view) != ERRAND_NONE)
+			status = drill_session_errand(script->session);
+		else
+			break;
+	}
 	return status;
 }
 
@@ -64,7 +74,9 @@ static int pass_time(struct script *script)
 {
 	struct drill_view *view = script->session->view;
 
-	drill_view_tick(view, view->answered_ms + drill_view_period_ms(view));
+	drill_view_tick(view, view->screen == SCREEN_ROWS
+				      ? view->answered_ms + drill_view_period_ms(view)
+				      : view->capture.asked_ms + PASSED_MS);
 	return wait_for_answer(script);
 }
 
@@ -100,6 +112,47 @@ static int type(struct script *script, const char *text)
 	return status;
 }
 
+static bool frame_holds(const struct script *script, const char *text)
+{
+	CLEANUP(freep) char *shown = NULL;
+	struct grid *grid = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&shown, &size);
+	bool held = false;
+
+	if (!out)
+		return false;
+	if (grid_new(script->rows, script->columns, script->session->ascii, &grid) == 0) {
+		drill_frame_draw(script->session->view, grid);
+		grid_print(grid, out);
+		grid_free(grid);
+	}
+	if (fclose(out) == 0 && shown)
+		held = strstr(shown, text) != NULL;
+	return held;
+}
+
+static int wait_until(struct script *script, const char *word)
+{
+	int64_t end_ms = clock_monotonic_ms() + UNTIL_MS;
+	char text[200];
+	int status = wait_for_answer(script);
+
+	(void)text_copy(text, sizeof(text), word);
+	for (char *at = text; *at; at++)
+		*at = *at == '_' ? ' ' : *at;
+	while (status == EXIT_OK && !frame_holds(script, text)) {
+		if (clock_monotonic_ms() > end_ms) {
+			(void)write_frame(script);
+			return wrong(script, word, "is not in this frame");
+		}
+		if (!haasctl_sleep(script->session->haasctl, SLEEP_MS))
+			return EXIT_INTERRUPTED;
+		status = pass_time(script);
+	}
+	return status;
+}
+
 static int resize(struct script *script, const char *text)
 {
 	char *end = NULL;
@@ -122,7 +175,7 @@ static int run_word(struct script *script, const char *word)
 	static const struct {
 		const char *word;
 		int (*run)(struct script *script, const char *text);
-	} with_text[] = {{"type:", type}, {"size:", resize}};
+	} with_text[] = {{"type:", type}, {"size:", resize}, {"until:", wait_until}};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if (strcmp(rows[i].word, word) == 0)

@@ -40,6 +40,36 @@ int drill_session_ask(struct drill_session *session)
 	return EXIT_OK;
 }
 
+int drill_session_errand(struct drill_session *session)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	struct drill_view *view = session->view;
+	struct problem problem = {0};
+	enum drill_errand errand = drill_view_errand(view);
+	uint64_t question = view->question;
+
+	if (errand == ERRAND_NONE)
+		return EXIT_OK;
+	const char *method = drill_view_errand_call(view, errand, &target, &body);
+	int status =
+		haasctl_call(session->haasctl, session->input,
+			     &(struct haasctl_call){.method = method,
+						    .target = text_get(&target),
+						    .body = body.size > 0 ? text_get(&body) : NULL,
+						    .problem = &problem,
+						    .by_itself = errand < ERRAND_START},
+			     &reply);
+	if (status == EXIT_INTERRUPTED)
+		return EXIT_INTERRUPTED;
+	if (status == EXIT_OK && !reply.json && errand < ERRAND_START) /* left for a question */
+		return EXIT_OK;
+	drill_view_errand_done(view, errand, question, status == EXIT_OK ? reply.json : NULL,
+			       &problem);
+	return EXIT_OK;
+}
+
 void drill_session_write(struct drill_session *session, const char *path)
 {
 	struct drill_view *view = session->view;

@@ -15,6 +15,8 @@ struct drill_session {
 /* Asks what the view asks for and gives it the answer. EXIT_INTERRUPTED when the person went;
  * else EXIT_OK: a refusal is the view's to show. */
 MUST_USE int drill_session_ask(struct drill_session *session);
+/* What is asked beside the page (drill_view_errand), once. EXIT_INTERRUPTED or EXIT_OK. */
+MUST_USE int drill_session_errand(struct drill_session *session);
 /* The page's JSON into a file that must not be there yet; tells the view what came of it. */
 void drill_session_write(struct drill_session *session, const char *path);
 

@@ -200,7 +200,7 @@ static void on_tick(void *context)
 
 	drill_view_tick(view, clock_wall_us() / 1000);
 	loop_timer_arm(tui->timer, TICK_MS);
-	if (view->question != before)
+	if (view->question != before || view->capture.due)
 		wake(tui);
 }
 
@@ -274,11 +274,18 @@ int drill_tui_run(struct drill_session *session)
 
 	while (status == EXIT_OK && !tui.ended && !haasctl_interrupted(haasctl)) {
 		draw(&tui);
+		enum drill_errand errand = drill_view_errand(view);
+
+		/* A person's wish is not left for the next key: it may be done already. */
+		tui.asked = errand < ERRAND_START ? view->question : 0;
 		if (view->asking) {
-			tui.asked = view->question;
 			status = drill_session_ask(session);
 			tui.asked = 0;
+		} else if (errand != ERRAND_NONE) {
+			status = drill_session_errand(session);
+			tui.asked = 0;
 		} else {
+			tui.asked = 0;
 			loop_run(haasctl_loop(haasctl));
 		}
 	}

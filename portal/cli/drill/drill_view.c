@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CAPTURE_MS 500 /* so often a capture is looked at */
+
 const char *const drill_sort_words[SORT_COUNT] = {
 	[SORT_SHARE] = "share",
 	[SORT_NAME] = "name",
@@ -16,8 +18,12 @@ const char *const drill_sort_words[SORT_COUNT] = {
 void drill_view_init(struct drill_view *view, const struct drill_path *path, const char *at,
 		     int64_t window_s)
 {
-	*view = (struct drill_view){
-		.path = *path, .window_s = window_s, .limit = 100, .following = true, .height = 10};
+	*view = (struct drill_view){.path = *path,
+				    .window_s = window_s,
+				    .limit = 100,
+				    .following = true,
+				    .panes = true,
+				    .height = 10};
 	(void)text_copy(view->at, sizeof(view->at), at);
 	drill_view_ask(view, true);
 }
@@ -25,6 +31,8 @@ void drill_view_init(struct drill_view *view, const struct drill_path *path, con
 void drill_view_done(struct drill_view *view)
 {
 	drill_page_free(view->page);
+	drill_side_done(&view->side);
+	drill_capture_done(&view->capture);
 	free(view->order);
 	text_done(&view->yanked);
 	*view = (struct drill_view){0};
@@ -67,23 +75,70 @@ void drill_view_ask(struct drill_view *view, bool elsewhere)
 {
 	if (elsewhere)
 		forget_page(view);
+	drill_side_moved(view, elsewhere);
 	view->problem = (struct problem){0};
 	view->asking = true;
 	view->by_itself = false;
 	view->question++;
 }
 
-void drill_view_target(const struct drill_view *view, struct text *out)
+void drill_view_target_of(const struct drill_view *view, const struct drill_path *path,
+			  const char *at, int64_t window_s, size_t limit, struct text *out)
 {
-	CLEANUP(text_done) struct text path = {0};
+	CLEANUP(text_done) struct text text = {0};
 	struct drill_url url = {0};
 
-	drill_path_print(&view->path, &path);
-	(void)text_copy(url.path, sizeof(url.path), text_get(&path));
-	(void)text_copy(url.at, sizeof(url.at), view->at);
-	drill_window_text(view->window_s, url.window);
+	(void)view;
+	drill_path_print(path, &text);
+	(void)text_copy(url.path, sizeof(url.path), text_get(&text));
+	(void)text_copy(url.at, sizeof(url.at), at);
+	drill_window_text(window_s, url.window);
 	drill_url_print(&url, out);
-	text_addf(out, "&limit=%zu", view->limit);
+	text_addf(out, "&limit=%zu", limit);
+}
+
+void drill_view_target(const struct drill_view *view, struct text *out)
+{
+	drill_view_target_of(view, &view->path, view->at, view->window_s, view->limit, out);
+}
+
+/* --- beside the page --- */
+
+enum drill_errand drill_view_errand(const struct drill_view *view)
+{
+	if (view->asking)
+		return ERRAND_NONE;
+	if (view->wish != ERRAND_NONE)
+		return view->wish;
+	if (view->screen == SCREEN_ROWS)
+		return drill_side_errand(view);
+	return view->capture.due         ? ERRAND_CAPTURE
+	       : view->capture.lines_due ? ERRAND_LINES
+					 : ERRAND_NONE;
+}
+
+const char *drill_view_errand_call(struct drill_view *view, enum drill_errand errand,
+				   struct text *target, struct text *body)
+{
+	if (errand >= ERRAND_CAPTURE)
+		return drill_capture_call(view, errand, target, body);
+	drill_side_call(view, errand, target);
+	return "GET";
+}
+
+void drill_view_errand_done(struct drill_view *view, enum drill_errand errand, uint64_t question,
+			    json_t *json, const struct problem *problem)
+{
+	if (errand == view->wish)
+		view->wish = ERRAND_NONE;
+	if (errand == ERRAND_NOTE && !json)
+		drill_view_tell(view, "not in the case: %s", problem->message);
+	else if (errand == ERRAND_NOTE)
+		drill_view_tell(view, "it is in case %s", view->open_case);
+	else if (errand >= ERRAND_CAPTURE)
+		drill_capture_took(view, errand, json, problem);
+	else if (question == view->question)
+		drill_side_took(view, errand, json);
 }
 
 void drill_view_answer(struct drill_view *view, uint64_t question, struct drill_page *page,
@@ -97,6 +152,7 @@ void drill_view_answer(struct drill_view *view, uint64_t question, struct drill_
 	view->page = page;
 	view->asking = false;
 	view->answered_ms = now_ms;
+	view->side.asked_preview = false;
 	drill_view_arrange(view);
 }
 
@@ -120,6 +176,16 @@ int64_t drill_view_period_ms(const struct drill_view *view)
 
 void drill_view_tick(struct drill_view *view, int64_t now_ms)
 {
+	struct drill_capture *capture = &view->capture;
+
+	if (view->screen != SCREEN_ROWS) {
+		if (capture->id && !drill_capture_is_over(capture) &&
+		    (now_ms < capture->asked_ms || now_ms - capture->asked_ms >= CAPTURE_MS)) {
+			capture->asked_ms = now_ms;
+			capture->due = true;
+		}
+		return;
+	}
 	if (!view->following || view->at[0] || view->asking ||
 	    now_ms - view->answered_ms < drill_view_period_ms(view))
 		return;

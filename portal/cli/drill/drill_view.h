@@ -16,7 +16,10 @@ enum drill_prompt {
 	PROMPT_NONE,
 	PROMPT_FILTER, /* each character is taken at once */
 	PROMPT_TIME,
-	PROMPT_FILE
+	PROMPT_FILE,
+	PROMPT_CAPTURE, /* how much of what, and why */
+	PROMPT_NOTE,
+	PROMPT_FINDING
 };
 
 enum drill_sort { SORT_SHARE, SORT_NAME, SORT_BOUND, SORT_SAMPLES, SORT_COUNT };
@@ -30,13 +33,62 @@ enum drill_effect {
 	EFFECT_WRITE /* the page's JSON into the file `typed`; then drill_view_tell */
 };
 
+/* What is asked beside the page, one at a time, while the page is not asked for. Those from
+ * ERRAND_START on were a person's wish. */
+enum drill_errand {
+	ERRAND_NONE,
+	ERRAND_PARENT,  /* the level above */
+	ERRAND_PREVIEW, /* the level below */
+	ERRAND_SLICE,   /* a part of the window, of the chosen row */
+	ERRAND_CAPTURE, /* how it stands */
+	ERRAND_LINES,   /* its last packets */
+	ERRAND_START,   /* a capture */
+	ERRAND_STOP,
+	ERRAND_NOTE, /* into the case */
+};
+
+/* What fills the screen. */
+enum drill_screen { SCREEN_ROWS, SCREEN_PACKETS, SCREEN_DPI };
+
+#define DRILL_SLICES 10
+#define DRILL_LINES  64
+
+/* The columns beside the rows: where one came from, and what is in the chosen row. */
+struct drill_side {
+	struct drill_page *parent, *preview;
+	bool asked_parent;            /* for this page */
+	char asking[DRILL_PATH_SIZE]; /* the row that is asked about: the cursor may move on */
+	char asked[DRILL_PATH_SIZE];  /* the row that preview and slices are of */
+	bool asked_preview;           /* for it, since the page was there */
+	int64_t slices_end_s;
+	double slices[DRILL_SLICES];    /* bits a second, the oldest first; negative: not known */
+	size_t slice_count, slice_next; /* how many there are to be; the next to ask */
+};
+
+/* A capture that was begun here. `id` 0: none was. */
+struct drill_capture {
+	char path[DRILL_PATH_SIZE]; /* asked for */
+	int64_t snap_length, seconds;
+	char reason[120];
+	int64_t id;
+	json_t *json; /* as it was told last; owned */
+	char lines[DRILL_LINES][200];
+	size_t line_count; /* of its life; the last DRILL_LINES are here */
+	int64_t next;      /* what to ask for */
+	bool held;         /* the lines stand still */
+	bool due, lines_due;
+	int64_t asked_ms;
+	struct problem problem; /* why there is none, or no newer state */
+};
+
 struct drill_view {
 	/* where and when */
 	struct drill_path path;
 	char at[DRILL_TIME_SIZE]; /* the end, as the API takes it; "" = now */
 	int64_t window_s;
-	size_t limit;       /* rows at most */
-	const char *tenant; /* --as-tenant, or NULL; borrowed */
+	size_t limit;          /* rows at most */
+	const char *tenant;    /* --as-tenant, or NULL; borrowed */
+	const char *open_case; /* its number as text, or NULL; borrowed */
 
 	/* what came of it */
 	struct drill_page *page; /* of this place; NULL until it is there */
@@ -50,6 +102,13 @@ struct drill_view {
 	bool following; /* asks again by itself while it looks at now */
 	bool helping;
 	bool in_bytes;
+	bool panes;     /* what is above and below stands beside the rows, where there is room */
+	bool panes_fit; /* there was, in the last frame */
+	enum drill_screen screen;
+	struct drill_side side;
+	struct drill_capture capture;
+	enum drill_errand wish;   /* of a person; not done yet */
+	enum drill_prompt noting; /* a note or a finding */
 	enum drill_sort sort;
 	enum drill_prompt prompt;
 	char typed[200];
@@ -85,6 +144,15 @@ void drill_view_answer(struct drill_view *view, uint64_t question, struct drill_
 /* Or why there is none. A page that is here stays. */
 void drill_view_refuse(struct drill_view *view, uint64_t question, const struct problem *problem,
 		       int64_t now_ms);
+/* What is asked next beside the page; ERRAND_NONE: nothing, or the page first. */
+enum drill_errand drill_view_errand(const struct drill_view *view);
+/* "GET", or "POST" with a body. */
+const char *drill_view_errand_call(struct drill_view *view, enum drill_errand errand,
+				   struct text *target, struct text *body);
+/* What came of it: `json` is borrowed, NULL with a problem. `question` is the view's number when it
+ * was asked: for another place it changes nothing. */
+void drill_view_errand_done(struct drill_view *view, enum drill_errand errand, uint64_t question,
+			    json_t *json, const struct problem *problem);
 /* So many rows fit: keeps the chosen one among them. */
 void drill_view_fit(struct drill_view *view, size_t height);
 /* A line for the person. */
@@ -109,8 +177,31 @@ extern const size_t drill_key_count;
 
 /* --- between the parts of it --- */
 
+/* drill_side.c */
+void drill_side_done(struct drill_side *side);
+void drill_side_moved(struct drill_view *view, bool elsewhere);
+enum drill_errand drill_side_errand(const struct drill_view *view);
+void drill_side_call(struct drill_view *view, enum drill_errand errand, struct text *target);
+void drill_side_took(struct drill_view *view, enum drill_errand errand, json_t *json);
+/* drill_capture.c */
+void drill_capture_done(struct drill_capture *capture);
+bool drill_capture_is_over(const struct drill_capture *capture);
+void drill_capture_begin(struct drill_view *view);
+void drill_capture_take(struct drill_view *view);
+enum drill_effect drill_capture_key(struct drill_view *view, const char *key, bool *ret_known);
+const char *drill_capture_call(const struct drill_view *view, enum drill_errand errand,
+			       struct text *target, struct text *body);
+void drill_capture_took(struct drill_view *view, enum drill_errand errand, const json_t *json,
+			const struct problem *problem);
+
 /* drill_view.c: a new question about this place, which keeps its page, or about another. */
 void drill_view_ask(struct drill_view *view, bool elsewhere);
+/* drill_keys.c: the end of what is shown, and so long before it; false before the first answer. */
+bool drill_view_end(const struct drill_view *view, int64_t *ret_s);
+bool drill_view_time(const struct drill_view *view, int64_t before_s, char ret[DRILL_TIME_SIZE]);
+/* drill_view.c: "/drill?path=..." of any place. */
+void drill_view_target_of(const struct drill_view *view, const struct drill_path *path,
+			  const char *at, int64_t window_s, size_t limit, struct text *out);
 /* drill_view.c: the rows again, sorted and filtered; the chosen one stays so. */
 void drill_view_arrange(struct drill_view *view);
 void drill_view_choose(struct drill_view *view, size_t cursor);

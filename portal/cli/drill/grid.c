@@ -244,14 +244,20 @@ void grid_put_right(struct grid *grid, size_t row, size_t column, size_t width,
 	(void)grid_put(grid, row, column + before, width - before, style, text);
 }
 
-void grid_paint(struct grid *grid, size_t row, enum grid_style style)
+void grid_paint_part(struct grid *grid, size_t row, size_t column, size_t width,
+		     enum grid_style style)
 {
-	for (size_t column = 0; column < grid->columns; column++) {
-		struct grid_cell *cell = cell_at(grid, row, column);
+	for (size_t i = 0; i < width; i++) {
+		struct grid_cell *cell = cell_at(grid, row, column + i);
 
 		if (cell)
 			cell->style = style;
 	}
+}
+
+void grid_paint(struct grid *grid, size_t row, enum grid_style style)
+{
+	grid_paint_part(grid, row, 0, grid->columns, style);
 }
 
 void grid_print(const struct grid *grid, FILE *out)

@@ -45,7 +45,9 @@ void grid_put_right(struct grid *grid, size_t row, size_t column, size_t width,
 		    enum grid_style style, const char *text);
 /* How many columns the text takes. */
 size_t grid_width(const struct grid *grid, const char *text);
-/* All cells of a row. */
+/* All cells of a row, or some. */
 void grid_paint(struct grid *grid, size_t row, enum grid_style style);
+void grid_paint_part(struct grid *grid, size_t row, size_t column, size_t width,
+		     enum grid_style style);
 /* Lines without the blanks at their ends. */
 void grid_print(const struct grid *grid, FILE *out);
