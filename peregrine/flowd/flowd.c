@@ -12,6 +12,7 @@
 #include "common/io/process.h"
 
 #include "peregrine/flowd/flowd_private.h"
+#include "peregrine/flowd/traffic_store.h"
 
 #define SUBJECT "flowd"
 
@@ -171,15 +172,32 @@ static int start_rollup(struct flowd *flowd)
 	return rc ? rc : port_counters_new(&flowd->counters);
 }
 
+/* A thread of its own: PostgreSQL does not wait for Kafka. */
+static int start_exporter(struct flowd *flowd, struct problem *problem)
+{
+	struct traffic_writer_options options = {
+		.waiting_max = (size_t)flowd->conf->kafka.waiting_bytes, .retry_ms = RETRY_MS};
+	int rc;
+
+	if (!flowd->conf->kafka.brokers[0])
+		return 0;
+	rc = worker_new(flowd->loop, 1, 4, &flowd->export_worker);
+	if (!rc)
+		rc = kafka_sink_new(&flowd->conf->kafka, flowd->name, &options.sink, problem);
+	return rc ? rc
+		  : traffic_writer_new(flowd->loop, flowd->export_worker, &options,
+				       &flowd->exporter);
+}
+
 static int start_writer(struct flowd *flowd)
 {
-	const struct traffic_writer_options options = {.conninfo = flowd->conf->database,
-						       .name = flowd->name,
-						       .waiting_max =
-							       (size_t)flowd->conf->waiting_bytes,
-						       .retry_ms = RETRY_MS};
+	struct traffic_writer_options options = {.waiting_max = (size_t)flowd->conf->waiting_bytes,
+						 .retry_ms = RETRY_MS,
+						 .copy_to = flowd->exporter};
 	int rc = worker_new(flowd->loop, 1, 4, &flowd->worker);
 
+	if (!rc)
+		rc = traffic_store_new(flowd->conf->database, flowd->name, &options.sink);
 	return rc ? rc : traffic_writer_new(flowd->loop, flowd->worker, &options, &flowd->writer);
 }
 
@@ -253,6 +271,8 @@ static int start_parts(struct flowd *flowd, struct problem *problem)
 
 	if (!rc)
 		rc = flowd_alerts_new(flowd, &flowd->alerts);
+	if (!rc)
+		rc = start_exporter(flowd, problem);
 	if (!rc)
 		rc = start_writer(flowd);
 	if (!rc)
@@ -338,10 +358,12 @@ void flowd_stop(void *state)
 	if (flowd->inlets[INLET_SFLOW].receivers)
 		rollup_flush(flowd->rollup);
 	traffic_writer_free(flowd->writer, STOP_MS);
+	traffic_writer_free(flowd->exporter, STOP_MS);
 	rollup_free(flowd->rollup);
 	port_counters_free(flowd->counters);
 	attribution_index_free(flowd->index);
 	worker_free(flowd->worker);
+	worker_free(flowd->export_worker);
 	free(flowd->agents);
 	free(flowd);
 }

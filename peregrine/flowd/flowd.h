@@ -10,6 +10,7 @@
 #include "common/io/loop.h"
 
 #include "peregrine/flowd/alert/alert_policy.h"
+#include "peregrine/flowd/export/kafka_sink.h"
 
 /* One kind of alert, in its unit; raise 0 = never. */
 struct alert_conf {
@@ -37,6 +38,7 @@ struct flowd_conf {
 	int64_t pairs, flows;           /* of a bucket */
 	int64_t pairs_kept, flows_kept; /* of each parent */
 	int64_t waiting_bytes;
+	struct kafka_conf kafka;
 	struct alert_conf alerts[ALERT_KIND_COUNT];
 };
 

@@ -47,6 +47,19 @@ const struct conf_row flowd_conf_rows[] = {
 	{"flows_kept", CONF_INT, AT(flows_kept), "32", 1, 4096, NULL, NULL, "flows of one pair that are written"},
 	{"waiting_bytes", CONF_INT, AT(waiting_bytes), "268435456", 1048576, 17179869184, NULL, "bytes",
 	 "of buckets that wait while PostgreSQL is away; then they lose their pairs and flows"},
+	{"kafka.brokers", CONF_STRING, AT(kafka.brokers), "", 0, 0, NULL, NULL, "HOST:PORT,... of Kafka, where each minute's sums go as well; empty = they do not"},
+	{"kafka.topics", CONF_STRING, AT(kafka.topics), "haas.traffic", 0, 0, NULL, NULL, "what the names of topics begin with: haas.traffic.share.v1, pair, flow, port, bucket"},
+	{"kafka.tls", CONF_BOOL, AT(kafka.tls), "false", 0, 0, NULL, NULL, "brokers prove who they are by certificates that name their hosts"},
+	{"kafka.ca_file", CONF_STRING, AT(kafka.ca_file), "", 0, 0, NULL, NULL, "who may sign these (PEM); empty = the system's authorities"},
+	{"kafka.certificate_file", CONF_STRING, AT(kafka.certificate_file), "", 0, 0, NULL, NULL, "ours (PEM), if brokers ask for one"},
+	{"kafka.key_file", CONF_STRING, AT(kafka.key_file), "", 0, 0, NULL, NULL, "its key (PEM, without a password); not to be read by everybody"},
+	{"kafka.sasl", CONF_ENUM, AT(kafka.sasl), "none", 0, 0, kafka_sasl_words, NULL, "how a password is proven; plain only with TLS"},
+	{"kafka.user", CONF_STRING, AT(kafka.user), "", 0, 0, NULL, NULL, "whose password"},
+	{"kafka.password_file", CONF_STRING, AT(kafka.password_file), "", 0, 0, NULL, NULL, "its first line is the password; not to be read by everybody; read again with each connection that failed"},
+	{"kafka.compression", CONF_ENUM, AT(kafka.compression), "lz4", 0, 0, kafka_compression_words, NULL, "of what is sent"},
+	{"kafka.linger_ms", CONF_INT, AT(kafka.linger_ms), "20", 0, 10000, NULL, "ms", "that messages wait for others to go with them"},
+	{"kafka.waiting_bytes", CONF_INT, AT(kafka.waiting_bytes), "268435456", 65536, 17179869184, NULL, "bytes",
+	 "of buckets that wait while Kafka is away; then they lose their pairs and flows, and then they go"},
 	ALERT_ROWS("utilisation", ALERT_UTILISATION, 100, "percent", "90", "75", "1", "30", "of its speed that leaves a port"),
 	ALERT_ROWS("errors", ALERT_ERRORS, 1000000000, "frames/s", "2", "1", "10", "60", "of a port, in and out"),
 	ALERT_ROWS("discards", ALERT_DISCARDS, 1000000000, "frames/s", "100", "10", "5", "60", "of a port, in and out"),
@@ -71,5 +84,5 @@ int flowd_conf_check(const void *values, struct problem *problem)
 			return problem_set(problem, E_MALFORMED,
 					   "alert_%s: clear must not be above raise",
 					   strchr(alert_kind_rows[i].name, '.') + 1);
-	return 0;
+	return kafka_conf_check(&conf->kafka, problem);
 }

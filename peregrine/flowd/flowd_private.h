@@ -49,6 +49,8 @@ struct flowd {
 	struct db *db;
 	struct worker *worker;
 	struct traffic_writer *writer;
+	struct worker *export_worker;
+	struct traffic_writer *exporter; /* NULL = nothing is exported */
 	struct flowd_inlet inlets[INLET_COUNT];
 	struct rollup *rollup;
 	struct port_counters *counters;

@@ -17,12 +17,12 @@
 struct numbers {
 	struct receive_counts received;
 	struct rollup_counts rollup;
-	struct traffic_writer_counts writer;
+	struct traffic_writer_counts writer, exporter;
 	struct flowd_totals totals;
 	struct alert_watch_counts alerts;
 	struct alert_store_counts alert_rows;
 	uint64_t thin;
-	uint64_t database_up, ring_bytes, receivers_behind;
+	uint64_t database_up, ring_bytes, receivers_behind, export_up;
 };
 
 #define AT(member) offsetof(struct numbers, member)
@@ -75,6 +75,13 @@ static const struct metric_row metric_rows[] = {
 	{"haas_flow_buckets_waiting_bytes",      METRIC_GAUGE,   NULL, AT(writer.waiting_bytes),   "their bytes"},
 	{"haas_flow_buckets_thinned_total",      METRIC_COUNTER, NULL, AT(writer.thinned),         "buckets that lost pairs and flows while they waited"},
 	{"haas_flow_buckets_dropped_total",      METRIC_COUNTER, NULL, AT(writer.dropped),         "buckets given up"},
+	{"haas_flow_export_up",                  METRIC_GAUGE,   NULL, AT(export_up),              "1 = the last bucket for Kafka was taken, or none is to be; 0 = attempts fail"},
+	{"haas_flow_export_buckets_total",       METRIC_COUNTER, NULL, AT(exporter.batches),       "buckets that Kafka has"},
+	{"haas_flow_export_failures_total",      METRIC_COUNTER, NULL, AT(exporter.failures),      "attempts that failed"},
+	{"haas_flow_export_waiting",             METRIC_GAUGE,   NULL, AT(exporter.waiting),       "buckets that wait for Kafka"},
+	{"haas_flow_export_waiting_bytes",       METRIC_GAUGE,   NULL, AT(exporter.waiting_bytes), "their bytes"},
+	{"haas_flow_export_thinned_total",       METRIC_COUNTER, NULL, AT(exporter.thinned),       "buckets that lost pairs and flows while they waited"},
+	{"haas_flow_export_dropped_total",       METRIC_COUNTER, NULL, AT(exporter.dropped),       "buckets that Kafka will never have"},
 	{"haas_flow_binding_reads_total",        METRIC_COUNTER, NULL, AT(totals.binding_reads),   "times that bindings were read"},
 	{"haas_flow_binding_failures_total",     METRIC_COUNTER, NULL, AT(totals.binding_failures), "times that they could not be"},
 	{"haas_flow_receivers_behind",           METRIC_GAUGE,   NULL, AT(receivers_behind),       "receivers that have yet to take the switches read last"},
@@ -102,9 +109,14 @@ static void get_metrics(void *context, struct http_request *request)
 		.thin = flowd->thin > 1 ? flowd->thin : 1,
 		.database_up = db_connected(flowd->db),
 		.ring_bytes = traffic_ring_bytes(rollup_ring(flowd->rollup)),
-		.receivers_behind = receivers_behind(flowd->inlets[INLET_SFLOW].receivers),
 	};
 
+	for (size_t i = 0; i < INLET_COUNT; i++)
+		if (flowd->inlets[i].receivers)
+			numbers.receivers_behind += receivers_behind(flowd->inlets[i].receivers);
+	numbers.export_up = !flowd->exporter || !traffic_writer_problem(flowd->exporter);
+	if (flowd->exporter)
+		numbers.exporter = traffic_writer_counts(flowd->exporter);
 	flowd_alerts_counts(flowd->alerts, &numbers.alerts, &numbers.alert_rows);
 	metrics_write(&body, metric_rows, COUNT_OF(metric_rows), &numbers);
 	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
@@ -156,10 +168,38 @@ static void get_agents(void *context, struct http_request *request)
 	http_answer_json(request, 200, &body);
 }
 
+/* How the export to Kafka stands. */
+static void get_export(void *context, struct http_request *request)
+{
+	const struct flowd *flowd = context;
+	CLEANUP(text_done) struct text body = {0};
+	struct traffic_writer_counts counts = {0};
+	const struct problem *problem = NULL;
+	char time[CLOCK_TEXT_SIZE];
+
+	if (flowd->exporter) {
+		counts = traffic_writer_counts(flowd->exporter);
+		problem = traffic_writer_problem(flowd->exporter);
+	}
+	json_begin_object(&body, NULL);
+	json_string(&body, "brokers", flowd->conf->kafka.brokers);
+	json_string(&body, "writer", flowd->name);
+	json_string(&body, "problem", problem ? problem->detail : NULL);
+	json_string(&body, "written_at",
+		    counts.written_s ? clock_text(counts.written_s * 1000000, time) : NULL);
+	json_int(&body, "written", (int64_t)counts.batches);
+	json_int(&body, "failures", (int64_t)counts.failures);
+	json_int(&body, "waiting", (int64_t)counts.waiting);
+	json_int(&body, "waiting_bytes", (int64_t)counts.waiting_bytes);
+	json_int(&body, "without_flows", (int64_t)counts.thinned);
+	json_int(&body, "given_up", (int64_t)counts.dropped);
+	json_end_object(&body);
+	http_answer_json(request, 200, &body);
+}
+
 static const struct http_route routes[] = {
-	{HTTP_GET, "/metrics", get_metrics},
-	{HTTP_GET, "/healthz", get_health},
-	{HTTP_GET, "/agents", get_agents},
+	{HTTP_GET, "/metrics", get_metrics}, {HTTP_GET, "/healthz", get_health},
+	{HTTP_GET, "/agents", get_agents},   {HTTP_GET, "/export", get_export},
 	{HTTP_GET, "/drill", flowd_drill},
 };
 

@@ -29,8 +29,7 @@ void traffic_copy_statement(enum traffic_table_kind table, enum traffic_step ste
 			  tables[table].columns);
 }
 
-/* Backslash, tab and line ends would end a field or a row. */
-static void add_field(struct text *text, const char *value)
+void traffic_add_field(struct text *text, const char *value)
 {
 	static const char special[] = "\\\t\n\r";
 	static const char letters[] = "\\tnr";
@@ -65,7 +64,7 @@ static void add_key(struct text *text, const struct traffic_batch *batch,
 
 	text_addf(text, "%d\t%s\t%" PRId64 "\t", traffic_step_seconds[batch->step], batch->at_text,
 		  place->switch_id);
-	add_field(text, place->port);
+	traffic_add_field(text, place->port);
 	text_add(text, key->direction == TRAFFIC_OUT ? "\tout\t" : "\tin\t");
 	add_id(text, group->tenant);
 	text_add(text, "\t");
@@ -117,9 +116,9 @@ static void add_ends(struct text *text, const struct pair_key *pair,
 {
 	char end[END_TEXT_SIZE];
 
-	add_field(text, traffic_end_text(&pair->a, names, end));
+	traffic_add_field(text, traffic_end_text(&pair->a, names, end));
 	text_add(text, "\t");
-	add_field(text, traffic_end_text(&pair->b, names, end));
+	traffic_add_field(text, traffic_end_text(&pair->b, names, end));
 	text_add(text, "\t");
 }
 
@@ -133,12 +132,12 @@ static void add_shares(struct traffic_batch *batch, bool partial, const struct t
 		const struct traffic_group *group = traffic_group_get(names, share->key.group);
 
 		add_key(text, batch, &share->key, names);
-		add_field(text, group->tenant_name);
+		traffic_add_field(text, group->tenant_name);
 		text_add(text, "\t");
-		add_field(text, group->network_name);
+		traffic_add_field(text, group->network_name);
 		text_add(text, "\t");
 		add_sums(text, &share->sums);
-		text_addf(text, "\t%" PRIu64 "\t%s\n", share->floor, partial ? "t" : "f");
+		text_addf(text, "\t%" PRIu64 "\t%s\n", share->floor, partial ? "1" : "0");
 		if (share->key.direction != TRAFFIC_IN)
 			continue;
 		batch->bytes += share->sums.bytes;
@@ -175,13 +174,31 @@ static void add_flows(struct traffic_batch *batch, const struct traffic_set *set
 
 		add_key(text, batch, &set->shares[pair->key.share].key, names);
 		add_ends(text, &pair->key, names);
-		text_add(text, flow->key.forward ? "t\t" : "f\t");
+		text_add(text, flow->key.forward ? "1\t" : "0\t");
 		text_addf(text, "%s\t", traffic_address_text(flow->key.source, ip, address));
 		text_addf(text, "%s\t", traffic_address_text(flow->key.target, ip, address));
 		text_addf(text, "%d\t%d\t%d\t%d\t", flow->key.source_port, flow->key.target_port,
 			  flow->key.protocol, flow->key.ethertype);
 		add_sums(text, &flow->sums);
 		text_addf(text, "\t%" PRIu64 "\n", flow->missed);
+	}
+}
+
+/* Places of one switch stand together, as a rule: one that does not is told again. */
+static void add_switches(struct traffic_batch *batch, const struct traffic_names *names)
+{
+	struct text *text = &batch->switches;
+	int64_t last = 0;
+
+	for (uint32_t i = 0; i < traffic_place_count(names); i++) {
+		const struct traffic_place *place = traffic_place_get(names, i);
+
+		if (place->switch_id == last)
+			continue;
+		last = place->switch_id;
+		text_addf(text, "%" PRId64 "\t", place->switch_id);
+		traffic_add_field(text, place->switch_name);
+		text_add(text, "\n");
 	}
 }
 
@@ -198,6 +215,7 @@ void traffic_batch_set(struct traffic_batch *batch, bool partial, const struct t
 	add_shares(batch, partial, set, names);
 	add_pairs(batch, set, names);
 	add_flows(batch, set, names);
+	add_switches(batch, names);
 	batch->lost_bytes += set->lost_bytes;
 	batch->thinned = set->thinned ? set->thinned : 1;
 }
@@ -209,22 +227,37 @@ void traffic_batch_port(struct traffic_batch *batch, const struct traffic_place 
 
 	text_addf(text, "%d\t%s\t%" PRId64 "\t", traffic_step_seconds[batch->step], batch->at_text,
 		  place->switch_id);
-	add_field(text, place->port);
+	traffic_add_field(text, place->port);
 	text_addf(text, "\t%.3f", sums->seconds);
 	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
 		text_addf(text, "\t%" PRIu64, sums->values[i]);
 	text_addf(text, "\t%" PRIu64 "\n", place->speed_bps);
 }
 
+static void copy_text(const struct text *from, struct text *ret)
+{
+	*ret = (struct text){.failed = from->failed};
+	text_add_bytes(ret, text_get(from), from->size);
+}
+
+void traffic_batch_copy(const struct traffic_batch *batch, struct traffic_batch *ret)
+{
+	*ret = *batch;
+	copy_text(&batch->switches, &ret->switches);
+	for (size_t i = 0; i < TRAFFIC_TABLE_COUNT; i++)
+		copy_text(&batch->tables[i], &ret->tables[i]);
+}
+
 void traffic_batch_done(struct traffic_batch *batch)
 {
+	text_done(&batch->switches);
 	for (size_t i = 0; i < TRAFFIC_TABLE_COUNT; i++)
 		text_done(&batch->tables[i]);
 }
 
 size_t traffic_batch_size(const struct traffic_batch *batch)
 {
-	size_t size = 0;
+	size_t size = batch->switches.size;
 
 	for (size_t i = 0; i < TRAFFIC_TABLE_COUNT; i++)
 		size += batch->tables[i].size;
@@ -233,6 +266,8 @@ size_t traffic_batch_size(const struct traffic_batch *batch)
 
 bool traffic_batch_whole(const struct traffic_batch *batch)
 {
+	if (batch->switches.failed)
+		return false;
 	for (size_t i = 0; i < TRAFFIC_TABLE_COUNT; i++)
 		if (batch->tables[i].failed)
 			return false;

@@ -21,6 +21,10 @@ struct traffic_batch {
 	char at_text[CLOCK_TEXT_SIZE];
 	uint64_t bytes, unattributed_bytes, lost_bytes;
 	unsigned thinned; /* one of so many samples was used, at worst */
+	/* While it waited: its pairs and flows were given up, and so many others before it. */
+	bool cut;
+	uint64_t given_up;
+	struct text switches; /* "id<tab>name" lines of those that the tables name */
 	struct text tables[TRAFFIC_TABLE_COUNT];
 };
 
@@ -29,12 +33,17 @@ struct traffic_batch {
 void traffic_copy_statement(enum traffic_table_kind table, enum traffic_step step,
 			    char ret[COPY_STATEMENT_SIZE]);
 
+/* A value as a field: backslash, tab and line ends would end it or its row. */
+void traffic_add_field(struct text *text, const char *value);
+
 void traffic_batch_begin(struct traffic_batch *batch, enum traffic_step step, int64_t at_s,
 			 int64_t from_s, int64_t to_s);
 void traffic_batch_set(struct traffic_batch *batch, bool partial, const struct traffic_set *set,
 		       const struct traffic_names *names);
 void traffic_batch_port(struct traffic_batch *batch, const struct traffic_place *place,
 			const struct port_sums *sums);
+/* One of its own; without memory it is not whole. */
+void traffic_batch_copy(const struct traffic_batch *batch, struct traffic_batch *ret);
 void traffic_batch_done(struct traffic_batch *batch);
 /* All bytes of it. */
 size_t traffic_batch_size(const struct traffic_batch *batch);

@@ -2,23 +2,20 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <libpq-fe.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
-#include "common/base/problem.h"
 #include "common/io/log.h"
 
-#define SUBJECT "writer"
+/* After it was told to stop. */
+#define STOP_MS 2000
 
 struct waiting_batch {
 	struct waiting_batch *next;
 	struct traffic_batch batch;
-	bool thinned;
 };
 
 struct traffic_writer {
@@ -32,167 +29,30 @@ struct traffic_writer {
 
 	/* Under way: the worker's until it is done. */
 	struct waiting_batch *current;
-	PGconn *connection;
 	int rc;
 	struct problem problem;
 	atomic_bool ran;
-	bool complained;
+
+	/* Since the sink failed: why, and what was lost before then. */
+	struct problem reason;
+	struct traffic_writer_counts before;
 };
 
+static bool is_failing(const struct traffic_writer *writer)
+{
+	return problem_is_set(&writer->reason);
+}
+
 /* --- in the worker ------------------------------------------------------------------ */
-
-static int failed(struct traffic_writer *writer, int rc, const PGresult *result)
-{
-	const char *reason =
-		result ? PQresultErrorMessage(result) : PQerrorMessage(writer->connection);
-
-	(void)problem_set(&writer->problem, rc, "traffic could not be written");
-	problem_detail(&writer->problem, "%.*s", (int)strcspn(reason, "\n"), reason);
-	return rc;
-}
-
-/* By SQLSTATE (PostgreSQL 15, appendix A). Rows that are wrong stay wrong; whatever else is the
- * matter may be over by the next attempt. */
-static int rc_of(const PGresult *result)
-{
-	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-
-	if (!state)
-		return E_UNAVAILABLE;
-	if (!strcmp(state, "23505")) /* unique_violation: the batch's number is there already */
-		return E_CONFLICT;
-	if (!strcmp(state, "23514")) /* check_violation: no partition has that time */
-		return E_NOT_FOUND;
-	return !strncmp(state, "22", 2) || !strncmp(state, "23", 2) ? E_INVALID : E_UNAVAILABLE;
-}
-
-static int run(struct traffic_writer *writer, const char *sql, const char *const params[],
-	       int count)
-{
-	PGresult *result =
-		PQexecParams(writer->connection, sql, count, NULL, params, NULL, NULL, 0);
-	ExecStatusType status = PQresultStatus(result);
-	int rc = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? 0 : rc_of(result);
-
-	if (rc)
-		(void)failed(writer, rc, result);
-	PQclear(result);
-	return rc;
-}
-
-static int copy(struct traffic_writer *writer, enum traffic_table_kind table,
-		const struct traffic_batch *batch)
-{
-	const struct text *rows = &batch->tables[table];
-	char sql[COPY_STATEMENT_SIZE];
-	PGresult *result;
-	int rc;
-
-	traffic_copy_statement(table, batch->step, sql);
-	result = PQexec(writer->connection, sql);
-	rc = PQresultStatus(result) == PGRES_COPY_IN ? 0 : rc_of(result);
-
-	if (rc)
-		(void)failed(writer, rc, result);
-	PQclear(result);
-	/* libpq takes an int: a large bucket goes in pieces. */
-	for (size_t at = 0; !rc && at < rows->size;) {
-		size_t piece = rows->size - at < 1 << 20 ? rows->size - at : 1 << 20;
-
-		if (PQputCopyData(writer->connection, rows->data + at, (int)piece) != 1)
-			rc = failed(writer, E_UNAVAILABLE, NULL);
-		at += piece;
-	}
-	if (rc)
-		return rc;
-	if (PQputCopyEnd(writer->connection, NULL) != 1)
-		return failed(writer, E_UNAVAILABLE, NULL);
-	while ((result = PQgetResult(writer->connection))) {
-		if (PQresultStatus(result) != PGRES_COMMAND_OK && !rc) {
-			rc = rc_of(result);
-			(void)failed(writer, rc, result);
-		}
-		PQclear(result);
-	}
-	return rc;
-}
-
-/* First of all, so that a batch which is there already is refused before its rows are sent. */
-static int mark(struct traffic_writer *writer, const struct traffic_batch *batch)
-{
-	char texts[8][32], name[192];
-	const char *params[] = {texts[0], texts[1], name,     texts[2], texts[3],
-				texts[4], texts[5], texts[6], texts[7]};
-
-	(void)text_format(name, sizeof(name), "%s:%" PRIu64, writer->options.name, batch->number);
-	(void)text_format(texts[0], sizeof(texts[0]), "%d", traffic_step_seconds[batch->step]);
-	(void)text_format(texts[1], sizeof(texts[1]), "%" PRId64, batch->at_s);
-	(void)text_format(texts[2], sizeof(texts[2]), "%" PRId64, batch->from_s);
-	(void)text_format(texts[3], sizeof(texts[3]), "%" PRId64, batch->to_s);
-	(void)text_format(texts[4], sizeof(texts[4]), "%" PRIu64, batch->bytes);
-	(void)text_format(texts[5], sizeof(texts[5]), "%" PRIu64, batch->unattributed_bytes);
-	(void)text_format(texts[6], sizeof(texts[6]), "%" PRIu64, batch->lost_bytes);
-	(void)text_format(texts[7], sizeof(texts[7]), "%u", batch->thinned);
-	return run(
-		writer,
-		"insert into haas.traffic_bucket (step, at, writer, from_at, to_at, bytes,"
-		" unattributed_bytes, lost_bytes, thinned) values ($1::int, to_timestamp($2::bigint), $3,"
-		" to_timestamp($4::bigint), to_timestamp($5::bigint), $6::bigint, $7::bigint,"
-		" $8::bigint, $9::float8)",
-		params, 9);
-}
-
-static int write_batch(struct traffic_writer *writer, const struct traffic_batch *batch)
-{
-	int rc = run(writer, "begin", NULL, 0);
-
-	if (!rc)
-		rc = mark(writer, batch);
-	for (enum traffic_table_kind table = 0; table < TRAFFIC_TABLE_COUNT && !rc; table++)
-		if (batch->tables[table].size)
-			rc = copy(writer, table, batch);
-	if (!rc)
-		rc = run(writer, "commit", NULL, 0);
-	return rc;
-}
-
-/* Partitions are made a little ahead of now: a batch of before a long absence may have none. */
-static int write_with_partitions(struct traffic_writer *writer, const struct traffic_batch *batch)
-{
-	const char *params[] = {batch->at_text};
-	int rc = write_batch(writer, batch);
-
-	if (rc != E_NOT_FOUND)
-		return rc;
-	rc = run(writer, "rollback", NULL, 0);
-	if (!rc)
-		rc = run(writer, "select haas.traffic_partitions_turn($1::timestamptz)", params, 1);
-	if (!rc)
-		rc = write_batch(writer, batch);
-	return rc == E_NOT_FOUND ? E_INVALID : rc;
-}
 
 static void work(void *context)
 {
 	struct traffic_writer *writer = context;
+	const struct traffic_sink *sink = &writer->options.sink;
 
 	atomic_store(&writer->ran, true);
-	if (writer->connection && PQstatus(writer->connection) != CONNECTION_OK) {
-		PQfinish(writer->connection);
-		writer->connection = NULL;
-	}
-	if (!writer->connection)
-		writer->connection = PQconnectdb(writer->options.conninfo);
-	if (PQstatus(writer->connection) != CONNECTION_OK) {
-		writer->rc = failed(writer, E_UNAVAILABLE, NULL);
-		return;
-	}
-	writer->rc = write_with_partitions(writer, &writer->current->batch);
-	/* The connection is as good as new only outside of a transaction. */
-	if (writer->rc) {
-		PQfinish(writer->connection);
-		writer->connection = NULL;
-	}
+	writer->problem = (struct problem){0};
+	writer->rc = sink->write(sink->context, &writer->current->batch, &writer->problem);
 }
 
 /* --- in the loop ---------------------------------------------------------------------- */
@@ -212,6 +72,7 @@ static void take_first(struct traffic_writer *writer)
 	if (!writer->first)
 		writer->last = &writer->first;
 	writer->current->next = NULL;
+	writer->current->batch.given_up = writer->counts.dropped;
 }
 
 static void put_back(struct traffic_writer *writer)
@@ -232,6 +93,7 @@ static void ended(struct traffic_writer *writer, bool written)
 	if (written) {
 		writer->counts.batches++;
 		writer->counts.rows_bytes += size;
+		writer->counts.written_s = clock_wall_us() / 1000000;
 	} else {
 		writer->counts.dropped++;
 	}
@@ -239,41 +101,56 @@ static void ended(struct traffic_writer *writer, bool written)
 	writer->current = NULL;
 }
 
-static void complain(struct traffic_writer *writer)
+static void fail(struct traffic_writer *writer)
 {
-	if (!writer->complained)
-		log_warn(SUBJECT, "%s (detail=\"%s\" waiting=%" PRIu64 ")", writer->problem.message,
-			 writer->problem.detail, writer->counts.waiting);
-	writer->complained = true;
+	const struct traffic_sink *sink = &writer->options.sink;
+
+	writer->counts.failures++;
+	if (!is_failing(writer)) {
+		log_warn(sink->subject, "%s (detail=\"%s\" waiting=%" PRIu64 ")",
+			 writer->problem.message, writer->problem.detail, writer->counts.waiting);
+		writer->before = writer->counts;
+	}
+	writer->reason = writer->problem;
+}
+
+static void recover(struct traffic_writer *writer)
+{
+	if (is_failing(writer))
+		log_info(writer->options.sink.subject,
+			 "traffic is written again (waiting=%" PRIu64 " without_flows=%" PRIu64
+			 " given_up=%" PRIu64 ")",
+			 writer->counts.waiting - 1,
+			 writer->counts.thinned - writer->before.thinned,
+			 writer->counts.dropped - writer->before.dropped);
+	writer->reason = (struct problem){0};
+	writer->before = writer->counts;
 }
 
 static void done(void *context)
 {
 	struct traffic_writer *writer = context;
+	const struct traffic_sink *sink = &writer->options.sink;
 
+	if (!writer->retry) /* freed: it was not waited for */
+		return;
 	if (!atomic_load(&writer->ran)) { /* the worker goes */
 		put_back(writer);
 		return;
 	}
 	switch (writer->rc) {
 	case 0:
-		if (writer->complained)
-			log_info(SUBJECT, "traffic is written again (waiting=%" PRIu64 ")",
-				 writer->counts.waiting - 1);
-		writer->complained = false;
-		ended(writer, true);
-		break;
 	case E_CONFLICT: /* it was committed, and we did not hear of it */
+		recover(writer);
 		ended(writer, true);
 		break;
 	case E_INVALID:
-		log_error(SUBJECT, "PostgreSQL refuses a bucket, it is given up (detail=\"%s\")",
-			  writer->problem.detail);
+		log_error(sink->subject, "%s refuses a bucket, it is given up (detail=\"%s\")",
+			  sink->name, writer->problem.detail);
 		ended(writer, false);
 		break;
 	default:
-		writer->counts.failures++;
-		complain(writer);
+		fail(writer);
 		put_back(writer);
 		loop_timer_arm(writer->retry, writer->options.retry_ms);
 		return;
@@ -302,17 +179,17 @@ int traffic_writer_new(struct loop *loop, struct worker *worker,
 		       const struct traffic_writer_options *options, struct traffic_writer **ret)
 {
 	struct traffic_writer *writer = calloc(1, sizeof(*writer));
-	int rc;
+	int rc = writer ? loop_timer_new(loop, on_retry, writer, &writer->retry) : -ENOMEM;
 
-	if (!writer)
-		return -ENOMEM;
-	*writer = (struct traffic_writer){.loop = loop, .worker = worker, .options = *options};
-	writer->last = &writer->first;
-	rc = loop_timer_new(loop, on_retry, writer, &writer->retry);
 	if (rc) {
+		options->sink.free(options->sink.context);
 		free(writer);
 		return rc;
 	}
+	writer->loop = loop;
+	writer->worker = worker;
+	writer->options = *options;
+	writer->last = &writer->first;
 	*ret = writer;
 	return 0;
 }
@@ -324,42 +201,54 @@ static void thin(struct traffic_writer *writer, struct waiting_batch *waiting)
 
 	text_done(&waiting->batch.tables[TABLE_PAIR]);
 	text_done(&waiting->batch.tables[TABLE_FLOW]);
-	waiting->thinned = true;
+	waiting->batch.cut = true;
 	writer->counts.thinned++;
 	writer->counts.waiting_bytes -= before - traffic_batch_size(&waiting->batch);
 }
 
-static void make_room(struct traffic_writer *writer)
+static void drop_oldest(struct traffic_writer *writer)
 {
-	for (struct waiting_batch *each = writer->first;
-	     each && writer->counts.waiting_bytes > writer->options.waiting_max; each = each->next)
-		if (!each->thinned)
-			thin(writer, each);
-	while (writer->first && writer->first->next &&
-	       writer->counts.waiting_bytes > writer->options.waiting_max) {
-		struct waiting_batch *oldest = writer->first;
+	struct waiting_batch *oldest = writer->first;
 
-		writer->first = oldest->next;
-		writer->counts.dropped++;
-		writer->counts.waiting--;
-		writer->counts.waiting_bytes -= traffic_batch_size(&oldest->batch);
-		free_waiting(oldest);
-	}
+	writer->first = oldest->next;
+	writer->counts.dropped++;
+	writer->counts.waiting--;
+	writer->counts.waiting_bytes -= traffic_batch_size(&oldest->batch);
+	free_waiting(oldest);
 }
 
-void traffic_writer_put(struct traffic_writer *writer, struct traffic_batch *batch)
+static void make_room(struct traffic_writer *writer)
+{
+	const struct traffic_writer_counts before = writer->counts;
+	const struct traffic_sink *sink = &writer->options.sink;
+
+	for (struct waiting_batch *each = writer->first;
+	     each && writer->counts.waiting_bytes > writer->options.waiting_max; each = each->next)
+		if (!each->batch.cut)
+			thin(writer, each);
+	while (writer->first && writer->first->next &&
+	       writer->counts.waiting_bytes > writer->options.waiting_max)
+		drop_oldest(writer);
+	/* Once an outage each: metrics count the others. */
+	if (before.thinned == writer->before.thinned && writer->counts.thinned > before.thinned)
+		log_warn(sink->subject, "too much waits for %s: buckets lose their pairs and flows",
+			 sink->name);
+	if (before.dropped == writer->before.dropped && writer->counts.dropped > before.dropped)
+		log_warn(sink->subject, "too much waits for %s: buckets are given up", sink->name);
+}
+
+static void put(struct traffic_writer *writer, struct traffic_batch *batch)
 {
 	struct waiting_batch *waiting = malloc(sizeof(*waiting));
 
 	if (!waiting || !traffic_batch_whole(batch)) {
-		log_error(SUBJECT, "no memory for a bucket, it is given up");
+		log_error(writer->options.sink.subject, "no memory for a bucket, it is given up");
 		writer->counts.dropped++;
 		traffic_batch_done(batch);
 		free(waiting);
 		return;
 	}
 	*waiting = (struct waiting_batch){.batch = *batch};
-	waiting->batch.number = writer->put++;
 	*batch = (struct traffic_batch){0};
 	*writer->last = waiting;
 	writer->last = &waiting->next;
@@ -369,41 +258,74 @@ void traffic_writer_put(struct traffic_writer *writer, struct traffic_batch *bat
 	start(writer);
 }
 
-void traffic_writer_free(struct traffic_writer *writer, int64_t wait_ms)
+void traffic_writer_put(struct traffic_writer *writer, struct traffic_batch *batch)
+{
+	struct traffic_batch copy;
+
+	batch->number = writer->put++;
+	if (writer->options.copy_to && batch->step == STEP_MINUTE) {
+		traffic_batch_copy(batch, &copy);
+		put(writer->options.copy_to, &copy);
+	}
+	put(writer, batch);
+}
+
+/* Runs the loop while a batch is being written; those that wait follow if the sink takes them. */
+static void finish(struct traffic_writer *writer, bool waiting_too, int64_t wait_ms)
 {
 	int64_t until_ms = clock_monotonic_ms() + wait_ms;
 
-	if (!writer)
-		return;
-	while ((writer->current || (writer->first && !writer->complained)) &&
+	while ((writer->current || (waiting_too && writer->first && !is_failing(writer))) &&
 	       clock_monotonic_ms() < until_ms) {
-		start(writer);
+		if (waiting_too)
+			start(writer);
 		loop_run_once(writer->loop);
 		(void)poll(NULL, 0, 5);
 	}
+}
+
+void traffic_writer_free(struct traffic_writer *writer, int64_t wait_ms)
+{
+	const struct traffic_sink *sink;
+
+	if (!writer)
+		return;
+	sink = &writer->options.sink;
+	finish(writer, true, wait_ms);
+	if (sink->stop) {
+		sink->stop(sink->context);
+		finish(writer, false, STOP_MS);
+	}
+	loop_timer_free(writer->retry);
+	writer->retry = NULL;
 	/* A COPY that hangs ends with the process; its memory is not waited for. */
 	if (writer->current) {
-		log_warn(SUBJECT, "a bucket is still being written, it may be lost");
-		loop_timer_free(writer->retry);
+		log_warn(sink->subject, "a bucket is still being written to %s, it may be lost",
+			 sink->name);
 		return;
 	}
 	if (writer->first)
-		log_warn(SUBJECT, "%" PRIu64 " buckets could not be written and are lost",
-			 writer->counts.waiting);
+		log_warn(sink->subject,
+			 "%" PRIu64 " buckets could not be written to %s and are lost",
+			 writer->counts.waiting, sink->name);
 	while (writer->first) {
 		struct waiting_batch *next = writer->first->next;
 
 		free_waiting(writer->first);
 		writer->first = next;
 	}
-	PQfinish(writer->connection);
-	loop_timer_free(writer->retry);
+	sink->free(sink->context);
 	free(writer);
 }
 
 struct traffic_writer_counts traffic_writer_counts(const struct traffic_writer *writer)
 {
 	return writer->counts;
+}
+
+const struct problem *traffic_writer_problem(const struct traffic_writer *writer)
+{
+	return is_failing(writer) ? &writer->reason : NULL;
 }
 
 static int64_t earlier_minute(int64_t at_s, const struct waiting_batch *waiting)

@@ -1,7 +1,8 @@
-/* Writes buckets into PostgreSQL, each as one transaction of COPYs, on a connection of its own that
- * may block (COPY does not go with the pipeline of common/db), in a worker thread. While PostgreSQL
- * is away batches wait; when too many bytes wait, the oldest lose their pairs and flows first, so
- * that totals stay. A batch whose commit is in doubt is sent again and recognised (traffic_bucket).
+/* Buckets wait here for where they go (a sink: PostgreSQL, Kafka), which may block and may be away:
+ * it is called in a worker thread, one bucket at a time, in order. What waits is bounded: when too
+ * many bytes do, the oldest buckets lose their pairs and flows first, so that totals stay, and then
+ * go altogether; both is counted and said. A bucket is tried again until the sink has it or refuses
+ * it, so it may come to the sink twice: with the number that it had.
  */
 #pragma once
 
@@ -9,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/base/macros.h"
+#include "common/base/problem.h"
 #include "common/io/loop.h"
 #include "common/io/worker.h"
 
@@ -16,20 +18,35 @@
 
 struct traffic_writer;
 
+struct traffic_sink {
+	const char *subject; /* of its log lines */
+	const char *name;    /* "PostgreSQL" */
+	/* In the worker. 0: it is there for good. E_CONFLICT: it was there already. E_INVALID: it
+	 * will never be taken. Else: not now. */
+	int (*write)(void *context, const struct traffic_batch *batch, struct problem *problem);
+	/* In the loop, while a write may be under way, and for good: it shall end soon. NULL = such
+	 * a write cannot be ended. */
+	void (*stop)(void *context);
+	void (*free)(void *context);
+	void *context;
+};
+
 struct traffic_writer_options {
-	const char *conninfo;
-	const char *name;   /* of this collector's life: the begin of traffic_bucket.writer */
-	size_t waiting_max; /* bytes of batches that wait */
+	struct traffic_sink sink; /* passes to the writer, also when that cannot be made */
+	size_t waiting_max;       /* bytes of batches that wait */
 	int64_t retry_ms;
+	/* Gets a copy of each minute, with its number; NULL = nobody. To be freed after this one.
+	 */
+	struct traffic_writer *copy_to;
 };
 
 struct traffic_writer_counts {
 	uint64_t batches, rows_bytes; /* written */
 	uint64_t failures;            /* attempts */
 	uint64_t waiting, waiting_bytes;
-	uint64_t thinned; /* batches that lost their pairs and flows while they waited */
-	uint64_t
-		dropped; /* batches given up: even totals did not fit, or PostgreSQL refused them */
+	uint64_t thinned;  /* batches that lost their pairs and flows while they waited */
+	uint64_t dropped;  /* batches given up: even totals did not fit, or they were refused */
+	int64_t written_s; /* when the last one was; 0 = none yet */
 };
 
 MUST_USE int traffic_writer_new(struct loop *loop, struct worker *worker,
@@ -40,6 +57,8 @@ void traffic_writer_free(struct traffic_writer *writer, int64_t wait_ms);
 /* The batch's memory passes to it. */
 void traffic_writer_put(struct traffic_writer *writer, struct traffic_batch *batch);
 struct traffic_writer_counts traffic_writer_counts(const struct traffic_writer *writer);
+/* Why the last attempt failed; NULL = it did not. */
+const struct problem *traffic_writer_problem(const struct traffic_writer *writer);
 /* The begin of the oldest minute that waits or is being written; INT64_MAX = none. What is older
  * has been committed, or given up. */
 int64_t traffic_writer_pending_s(const struct traffic_writer *writer);

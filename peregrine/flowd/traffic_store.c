@@ -1,0 +1,192 @@
+#include "peregrine/flowd/traffic_store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libpq-fe.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+struct traffic_store {
+	const char *conninfo, *name;
+	PGconn *connection;
+	struct problem *problem; /* of the attempt under way */
+};
+
+static int failed(struct traffic_store *store, int rc, const PGresult *result)
+{
+	const char *reason =
+		result ? PQresultErrorMessage(result) : PQerrorMessage(store->connection);
+
+	(void)problem_set(store->problem, rc, "traffic could not be written");
+	problem_detail(store->problem, "%.*s", (int)strcspn(reason, "\n"), reason);
+	return rc;
+}
+
+/* By SQLSTATE (PostgreSQL 15, appendix A). Rows that are wrong stay wrong; whatever else is the
+ * matter may be over by the next attempt. */
+static int rc_of(const PGresult *result)
+{
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+	if (!state)
+		return E_UNAVAILABLE;
+	if (!strcmp(state, "23505")) /* unique_violation: the batch's number is there already */
+		return E_CONFLICT;
+	if (!strcmp(state, "23514")) /* check_violation: no partition has that time */
+		return E_NOT_FOUND;
+	return !strncmp(state, "22", 2) || !strncmp(state, "23", 2) ? E_INVALID : E_UNAVAILABLE;
+}
+
+static int run(struct traffic_store *store, const char *sql, const char *const params[], int count)
+{
+	PGresult *result = PQexecParams(store->connection, sql, count, NULL, params, NULL, NULL, 0);
+	ExecStatusType status = PQresultStatus(result);
+	int rc = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? 0 : rc_of(result);
+
+	if (rc)
+		(void)failed(store, rc, result);
+	PQclear(result);
+	return rc;
+}
+
+static int copy(struct traffic_store *store, enum traffic_table_kind table,
+		const struct traffic_batch *batch)
+{
+	const struct text *rows = &batch->tables[table];
+	char sql[COPY_STATEMENT_SIZE];
+	PGresult *result;
+	int rc;
+
+	traffic_copy_statement(table, batch->step, sql);
+	result = PQexec(store->connection, sql);
+	rc = PQresultStatus(result) == PGRES_COPY_IN ? 0 : rc_of(result);
+
+	if (rc)
+		(void)failed(store, rc, result);
+	PQclear(result);
+	/* libpq takes an int: a large bucket goes in pieces. */
+	for (size_t at = 0; !rc && at < rows->size;) {
+		size_t piece = rows->size - at < 1 << 20 ? rows->size - at : 1 << 20;
+
+		if (PQputCopyData(store->connection, rows->data + at, (int)piece) != 1)
+			rc = failed(store, E_UNAVAILABLE, NULL);
+		at += piece;
+	}
+	if (rc)
+		return rc;
+	if (PQputCopyEnd(store->connection, NULL) != 1)
+		return failed(store, E_UNAVAILABLE, NULL);
+	while ((result = PQgetResult(store->connection))) {
+		if (PQresultStatus(result) != PGRES_COMMAND_OK && !rc) {
+			rc = rc_of(result);
+			(void)failed(store, rc, result);
+		}
+		PQclear(result);
+	}
+	return rc;
+}
+
+/* First of all, so that a batch which is there already is refused before its rows are sent. */
+static int mark(struct traffic_store *store, const struct traffic_batch *batch)
+{
+	char texts[8][32], name[192];
+	const char *params[] = {texts[0], texts[1], name,     texts[2], texts[3],
+				texts[4], texts[5], texts[6], texts[7]};
+
+	(void)text_format(name, sizeof(name), "%s:%" PRIu64, store->name, batch->number);
+	(void)text_format(texts[0], sizeof(texts[0]), "%d", traffic_step_seconds[batch->step]);
+	(void)text_format(texts[1], sizeof(texts[1]), "%" PRId64, batch->at_s);
+	(void)text_format(texts[2], sizeof(texts[2]), "%" PRId64, batch->from_s);
+	(void)text_format(texts[3], sizeof(texts[3]), "%" PRId64, batch->to_s);
+	(void)text_format(texts[4], sizeof(texts[4]), "%" PRIu64, batch->bytes);
+	(void)text_format(texts[5], sizeof(texts[5]), "%" PRIu64, batch->unattributed_bytes);
+	(void)text_format(texts[6], sizeof(texts[6]), "%" PRIu64, batch->lost_bytes);
+	(void)text_format(texts[7], sizeof(texts[7]), "%u", batch->thinned);
+	return run(
+		store,
+		"insert into haas.traffic_bucket (step, at, writer, from_at, to_at, bytes,"
+		" unattributed_bytes, lost_bytes, thinned) values ($1::int, to_timestamp($2::bigint), $3,"
+		" to_timestamp($4::bigint), to_timestamp($5::bigint), $6::bigint, $7::bigint,"
+		" $8::bigint, $9::float8)",
+		params, 9);
+}
+
+static int write_batch(struct traffic_store *store, const struct traffic_batch *batch)
+{
+	int rc = run(store, "begin", NULL, 0);
+
+	if (!rc)
+		rc = mark(store, batch);
+	for (enum traffic_table_kind table = 0; table < TRAFFIC_TABLE_COUNT && !rc; table++)
+		if (batch->tables[table].size)
+			rc = copy(store, table, batch);
+	if (!rc)
+		rc = run(store, "commit", NULL, 0);
+	return rc;
+}
+
+/* Partitions are made a little ahead of now: a batch of before a long absence may have none. */
+static int write_with_partitions(struct traffic_store *store, const struct traffic_batch *batch)
+{
+	const char *params[] = {batch->at_text};
+	int rc = write_batch(store, batch);
+
+	if (rc != E_NOT_FOUND)
+		return rc;
+	rc = run(store, "rollback", NULL, 0);
+	if (!rc)
+		rc = run(store, "select haas.traffic_partitions_turn($1::timestamptz)", params, 1);
+	if (!rc)
+		rc = write_batch(store, batch);
+	return rc == E_NOT_FOUND ? E_INVALID : rc;
+}
+
+static void forget_connection(struct traffic_store *store)
+{
+	PQfinish(store->connection);
+	store->connection = NULL;
+}
+
+static int write_to_store(void *context, const struct traffic_batch *batch, struct problem *problem)
+{
+	struct traffic_store *store = context;
+	int rc;
+
+	store->problem = problem;
+	if (store->connection && PQstatus(store->connection) != CONNECTION_OK)
+		forget_connection(store);
+	if (!store->connection)
+		store->connection = PQconnectdb(store->conninfo);
+	if (PQstatus(store->connection) != CONNECTION_OK)
+		return failed(store, E_UNAVAILABLE, NULL);
+	rc = write_with_partitions(store, batch);
+	/* The connection is as good as new only outside of a transaction. */
+	if (rc)
+		forget_connection(store);
+	return rc;
+}
+
+static void free_store(void *context)
+{
+	struct traffic_store *store = context;
+
+	forget_connection(store);
+	free(store);
+}
+
+int traffic_store_new(const char *conninfo, const char *name, struct traffic_sink *ret)
+{
+	struct traffic_store *store = calloc(1, sizeof(*store));
+
+	if (!store)
+		return -ENOMEM;
+	*store = (struct traffic_store){.conninfo = conninfo, .name = name};
+	*ret = (struct traffic_sink){.subject = "writer",
+				     .name = "PostgreSQL",
+				     .write = write_to_store,
+				     .free = free_store,
+				     .context = store};
+	return 0;
+}
