@@ -111,6 +111,18 @@ void cli_store_reboot(struct cli_store *store)
 
 /* --- the seed -------------------------------------------------------- */
 
+static bool seed_lag(struct cli_store *store, unsigned aggregate, unsigned a, unsigned b)
+{
+	unsigned high = store->port_count;
+
+	if (aggregate < 1 || a < 1 || b < 1 || aggregate > high || a > high || b > high ||
+	    aggregate == a || aggregate == b || a == b)
+		return false;
+	store->is_aggregate[aggregate] = true;
+	store->member_of[a] = store->member_of[b] = (uint8_t)aggregate;
+	return true;
+}
+
 static bool seed_line(struct cli_store *store, const char *line)
 {
 	char word[16] = "";
@@ -119,6 +131,7 @@ static bool seed_line(struct cli_store *store, const char *line)
 	char system[CLI_NAME_SIZE] = "";
 	unsigned a = 0;
 	unsigned b = 0;
+	unsigned c = 0;
 	int at = 0;
 
 	// NOLINTNEXTLINE(cert-err34-c): the widths bound the numbers
@@ -145,6 +158,9 @@ static bool seed_line(struct cli_store *store, const char *line)
 		(void)text_copy(row->system, sizeof(row->system), system);
 		return mac_parse(mac, &row->chassis) == 0;
 	}
+	// NOLINTNEXTLINE(cert-err34-c): the widths bound the numbers
+	if (sscanf(line, "lag %3u %3u %3u", &a, &b, &c) == 3)
+		return seed_lag(store, a, b, c);
 	return sscanf(line, " %15s%n", word, &at) != 1 || word[0] == '#';
 }
 

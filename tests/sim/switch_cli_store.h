@@ -79,6 +79,9 @@ struct cli_store {
 	size_t learned_count;
 	struct cli_neighbor neighbors[CLI_PORTS_MAX];
 	size_t neighbor_count;
+	/* By port: the port that is the aggregate it is a member of; 0 = none. */
+	uint8_t member_of[CLI_PORTS_MAX + 1];
+	bool is_aggregate[CLI_PORTS_MAX + 1];
 	struct cli_file files[16];
 	struct switch_ovs *ovs; /* NULL: in memory. Owned. */
 	struct switch_plane plane;
@@ -90,8 +93,9 @@ MUST_USE int cli_store_new(unsigned port_count, const struct cli_port *port,
 void cli_store_free(struct cli_store *store);
 void cli_store_freep(struct cli_store **store);
 
-/* Lines `vlan VID [NAME]`, `mac PORT VID MAC`, `neighbor PORT CHASSIS PORTID SYSTEM`: what is there
- * before anybody logs in, also after a reboot. E_MALFORMED with the line in `wrong`. */
+/* Lines `vlan VID [NAME]`, `mac PORT VID MAC`, `neighbor PORT CHASSIS PORTID SYSTEM`, `lag PORT
+ * MEMBER MEMBER` (port PORT is no socket but an aggregate by LACP; shown by NETCONF alone): what is
+ * there before anybody logs in, also after a reboot. E_MALFORMED with the line in `wrong`. */
 MUST_USE int cli_store_seed(struct cli_store *store, const char *text, char wrong[128]);
 
 /* Which VLANs a port is in now: only those that exist count. */

@@ -81,16 +81,18 @@ static void write_interfaces(const struct netconf_device *at, const struct cli_c
 	text_add(out, "<Ifmgr><Interfaces>");
 	for (unsigned i = 1; i <= at->device->store->port_count; i++) {
 		const struct cli_port *port = &config->ports[i];
+		bool aggregate = at->device->store->is_aggregate[i];
 
 		text_addf(out, "<Interface><IfIndex>%u</IfIndex>", i);
 		if (whole)
 			text_addf(out,
-				  "<Name>Ten-GigabitEthernet1/0/%u</Name>"
-				  "<AbbreviatedName>XGE1/0/%u</AbbreviatedName>"
+				  "<Name>%s%u</Name><AbbreviatedName>%s%u</AbbreviatedName>"
 				  "<PortIndex>%u</PortIndex><ifType>6</ifType>"
 				  "<MAC>74-1F-4A-00-00-%02X</MAC><OperStatus>%u</OperStatus>"
 				  "<ActualSpeed>10000000</ActualSpeed>",
-				  i, i, i + 256, i & 0xffU, port->is_shut ? 2U : 1U);
+				  aggregate ? "Bridge-Aggregation" : "Ten-GigabitEthernet1/0/", i,
+				  aggregate ? "BAGG" : "XGE1/0/", i, i + 256, i & 0xffU,
+				  port->is_shut ? 2U : 1U);
 		if (port->description[0])
 			netconf_add(out, "Description", port->description);
 		if (whole || port->is_shut)
@@ -103,6 +105,30 @@ static void write_interfaces(const struct netconf_device *at, const struct cli_c
 		text_add(out, "</Interface>");
 	}
 	text_add(out, "</Interfaces></Ifmgr>");
+}
+
+/* Dynamic groups: LACP. Group N is Bridge-Aggregation N. */
+static void write_aggregates(const struct cli_store *store, struct text *out)
+{
+	text_add(out, "<LAGG><LAGGGroups>");
+	for (unsigned i = 1; i <= store->port_count; i++) {
+		if (store->is_aggregate[i])
+			text_addf(
+				out,
+				"<LAGGGroup><GroupId>%u</GroupId><LinkMode>2</LinkMode><IfIndex>%u"
+				"</IfIndex></LAGGGroup>",
+				i, i);
+	}
+	text_add(out, "</LAGGGroups><LAGGMembers>");
+	for (unsigned i = 1; i <= store->port_count; i++) {
+		if (store->member_of[i])
+			text_addf(out,
+				  "<LAGGMember><IfIndex>%u</IfIndex><GroupId>%u</GroupId>"
+				  "<SelectedStatus>1</SelectedStatus><LacpEnable>true</LacpEnable>"
+				  "<LacpMode>1</LacpMode></LAGGMember>",
+				  i, (unsigned)store->member_of[i]);
+	}
+	text_add(out, "</LAGGMembers></LAGG>");
 }
 
 static void write_learned(const struct cli_store *store, struct text *out)
@@ -149,6 +175,7 @@ static void write_top(const struct netconf_device *at, const struct cli_config *
 			      "Comware Platform Software, Software Version 7.1.070"
 			      "</HostDescription></Base></Device>");
 		write_learned(at->device->store, out);
+		write_aggregates(at->device->store, out);
 	}
 	write_interfaces(at, config, whole, out);
 	text_add(out, "<VLAN>");

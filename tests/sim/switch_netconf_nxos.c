@@ -8,6 +8,7 @@
 
 #define NXOS "http://cisco.com/ns/yang/cisco-nx-os-device"
 #define PHYS "System/intf-items/phys-items/PhysIf-list[id]/"
+#define AGGR "System/intf-items/aggr-items/AggrIf-list[id]/"
 #define BD   "System/bd-items/bd-items/BD-list[fabEncap]/"
 
 static const char *const capabilities[] = {
@@ -20,16 +21,54 @@ static const char *const capabilities[] = {
 static const struct netconf_namespace namespaces[] = {{"", NXOS}, {NULL, NULL}};
 
 static const char *const schema[] = {
-	"System/name",     BD "fabEncap",        BD "name",      BD "adminSt",
-	PHYS "id",         PHYS "descr",         PHYS "adminSt", PHYS "layer",
-	PHYS "mode",       PHYS "accessVlan",    PHYS "mtu",     PHYS "nativeVlan",
-	PHYS "trunkVlans", PHYS "userCfgdFlags", NULL,
+	"System/name",
+	BD "fabEncap",
+	BD "name",
+	BD "adminSt",
+	PHYS "id",
+	PHYS "descr",
+	PHYS "adminSt",
+	PHYS "layer",
+	PHYS "mode",
+	PHYS "accessVlan",
+	PHYS "mtu",
+	PHYS "nativeVlan",
+	PHYS "trunkVlans",
+	PHYS "userCfgdFlags",
+	AGGR "id",
+	AGGR "descr",
+	AGGR "adminSt",
+	AGGR "layer",
+	AGGR "mode",
+	AGGR "accessVlan",
+	AGGR "mtu",
+	AGGR "nativeVlan",
+	AGGR "trunkVlans",
+	AGGR "userCfgdFlags",
+	AGGR "pcMode",
+	AGGR "rsmbrIfs-items/RsMbrIfs-list[tDn]/tDn",
+	NULL,
 };
 
-static const char *port_id(unsigned number, char ret[32])
+static const char *port_id(const struct cli_store *store, unsigned number, char ret[32])
 {
-	(void)text_format(ret, 32, "eth1/%u", number);
+	(void)text_format(ret, 32, store->is_aggregate[number] ? "po%u" : "eth1/%u", number);
 	return ret;
+}
+
+static void write_members(const struct cli_store *store, unsigned aggregate, struct text *out)
+{
+	char id[32];
+
+	text_add(out, "<pcMode>active</pcMode><rsmbrIfs-items>");
+	for (unsigned i = 1; i <= store->port_count; i++) {
+		if (store->member_of[i] == aggregate)
+			text_addf(out,
+				  "<RsMbrIfs-list><tDn>/System/intf-items/phys-items/PhysIf-list"
+				  "[id='%s']</tDn></RsMbrIfs-list>",
+				  port_id(store, i, id));
+	}
+	text_add(out, "</rsmbrIfs-items>");
 }
 
 static void write_vlans(const struct cli_config *config, unsigned what, struct text *out)
@@ -53,15 +92,18 @@ static void write_vlans(const struct cli_config *config, unsigned what, struct t
 	text_add(out, "</bd-items></bd-items>");
 }
 
-static void write_port(const struct cli_port *port, unsigned number, unsigned what,
-		       struct text *out)
+static void write_port(const struct cli_store *store, const struct cli_port *port, unsigned number,
+		       unsigned what, struct text *out)
 {
+	bool aggregate = store->is_aggregate[number];
+	const char *row = aggregate ? "AggrIf-list" : "PhysIf-list";
+	const char *state = aggregate ? "aggrif-items" : "phys-items";
 	struct text list = {0};
 	char id[32];
 
 	vlan_set_text(&port->allowed, &list);
-	text_add(out, "<PhysIf-list>");
-	netconf_add(out, "id", port_id(number, id));
+	text_addf(out, "<%s>", row);
+	netconf_add(out, "id", port_id(store, number, id));
 	netconf_add(out, "adminSt", port->is_shut ? "down" : "up");
 	if (port->description[0])
 		netconf_add(out, "descr", port->description);
@@ -71,14 +113,25 @@ static void write_port(const struct cli_port *port, unsigned number, unsigned wh
 		  port->access, port->native);
 	netconf_add(out, "trunkVlans", text_get(&list));
 	netconf_add(out, "mtu", "1500");
+	if (aggregate)
+		write_members(store, number, out);
 	if (what & NETCONF_STATE)
 		text_addf(out,
-			  "<phys-items><operSt>%s</operSt><operSpeed>10G</operSpeed>"
-			  "<operMode>%s</operMode></phys-items>",
-			  port->is_shut ? "down" : "up",
-			  port->mode == CLI_TRUNK ? "trunk" : "access");
-	text_add(out, "</PhysIf-list>");
+			  "<%s><operSt>%s</operSt><operSpeed>10G</operSpeed>"
+			  "<operMode>%s</operMode></%s>",
+			  state, port->is_shut ? "down" : "up",
+			  port->mode == CLI_TRUNK ? "trunk" : "access", state);
+	text_addf(out, "</%s>", row);
 	text_done(&list);
+}
+
+static void write_ports(const struct cli_store *store, const struct cli_config *config,
+			bool aggregates, unsigned what, struct text *out)
+{
+	for (unsigned i = 1; i <= store->port_count; i++) {
+		if (store->is_aggregate[i] == aggregates)
+			write_port(store, &config->ports[i], i, what, out);
+	}
 }
 
 static void write_neighbors(const struct cli_store *store, struct text *out)
@@ -90,7 +143,7 @@ static void write_neighbors(const struct cli_store *store, struct text *out)
 		char id[32];
 
 		text_add(out, "<If-list>");
-		netconf_add(out, "id", port_id(row->port, id));
+		netconf_add(out, "id", port_id(store, row->port, id));
 		text_addf(out, "<adj-items><AdjEp-list><id>%zu</id><chassisIdT>4</chassisIdT>",
 			  i + 1);
 		netconf_add(out, "chassisIdV", cli_mac_text(row->chassis, 2, '.', mac));
@@ -115,7 +168,7 @@ static void write_macs(const struct cli_store *store, struct text *out)
 			  "%02X:%02X:%02X:%02X:%02X:%02X</macAddress><macInfo>standard</macInfo>"
 			  "<port>%s</port><static>false</static></MacAddressEntry-list>",
 			  row->vid, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5],
-			  port_id(row->port, id));
+			  port_id(store, row->port, id));
 	}
 	text_add(out, "</vlan-items></table-items></mac-items>");
 }
@@ -127,9 +180,10 @@ static void write(const struct netconf_device *at, const struct cli_config *conf
 	netconf_add(out, "name", at->device->hostname);
 	write_vlans(config, what, out);
 	text_add(out, "<intf-items><phys-items>");
-	for (unsigned i = 1; i <= at->device->store->port_count; i++)
-		write_port(&config->ports[i], i, what, out);
-	text_add(out, "</phys-items></intf-items>");
+	write_ports(at->device->store, config, false, what, out);
+	text_add(out, "</phys-items><aggr-items>");
+	write_ports(at->device->store, config, true, what, out);
+	text_add(out, "</aggr-items></intf-items>");
 	if (what & NETCONF_STATE) {
 		write_neighbors(at->device->store, out);
 		write_macs(at->device->store, out);
@@ -193,7 +247,7 @@ static bool read_port(const struct netconf_device *at, const xmlNode *row, struc
 	for (unsigned i = 1; i <= at->device->store->port_count; i++) {
 		char id[32];
 
-		if (strcmp(port_id(i, id), text) == 0)
+		if (strcmp(port_id(at->device->store, i, id), text) == 0)
 			number = i;
 	}
 	if (number == 0)
@@ -217,6 +271,16 @@ static bool read_port(const struct netconf_device *at, const xmlNode *row, struc
 	return true;
 }
 
+static bool read_ports(const struct netconf_device *at, const xmlNode *row,
+		       struct cli_config *fresh, struct netconf_error *error)
+{
+	for (; row; row = netconf_next(row)) {
+		if (!read_port(at, row, fresh, error))
+			return false;
+	}
+	return true;
+}
+
 static bool read(const struct netconf_device *at, const xmlNode *data,
 		 const struct cli_config *before, struct cli_config *fresh,
 		 struct netconf_error *error)
@@ -230,12 +294,10 @@ static bool read(const struct netconf_device *at, const xmlNode *data,
 	}
 	if (!vlan_set_has(&fresh->vlans, 1))
 		return netconf_fail(error, "operation-failed", "Cannot delete VLAN 1");
-	row = netconf_child(data, "System/intf-items/phys-items/PhysIf-list");
-	for (; row; row = netconf_next(row)) {
-		if (!read_port(at, row, fresh, error))
-			return false;
-	}
-	return true;
+	return read_ports(at, netconf_child(data, "System/intf-items/phys-items/PhysIf-list"),
+			  fresh, error) &&
+	       read_ports(at, netconf_child(data, "System/intf-items/aggr-items/AggrIf-list"),
+			  fresh, error);
 }
 
 const struct netconf_model netconf_nxos = {

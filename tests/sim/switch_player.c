@@ -17,8 +17,10 @@ struct switch_player {
 	char name[CLI_NAME_SIZE];
 };
 
-int switch_player_new(const char *family, const char *netconf, struct switch_player **ret)
+int switch_player_new(const char *family, const char *netconf, const char *seed,
+		      struct switch_player **ret)
 {
+	char wrong[128];
 	CLEANUP(switch_player_freep) struct switch_player *player = calloc(1, sizeof(*player));
 	int rc;
 
@@ -32,6 +34,8 @@ int switch_player_new(const char *family, const char *netconf, struct switch_pla
 	(void)text_copy(player->device.hostname, sizeof(player->device.hostname),
 			player->device.family->hostname);
 	rc = cli_store_new(PORTS, &player->device.family->port, &player->device.store);
+	if (rc == 0)
+		rc = cli_store_seed(player->device.store, seed, wrong);
 	if (rc == 0 && netconf)
 		rc = netconf_talk_new(&player->netconf, &player->talk);
 	if (rc == 0 && !netconf)
@@ -116,5 +120,6 @@ struct vlan_set switch_player_port(const struct switch_player *player, unsigned 
 
 const char *switch_player_port_name(struct switch_player *player, unsigned number)
 {
-	return cli_port_print(&player->device.family->naming, number, player->talk != NULL, player->name);
+	return cli_port_print(&player->device.family->naming, number, player->talk != NULL,
+			      player->name);
 }

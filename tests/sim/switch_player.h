@@ -7,9 +7,11 @@
 
 struct switch_player;
 
-/* By the names of `switch_cli --help`; `netconf`: a model of NETCONF, NULL for a command line.
- * -ENOENT. */
-MUST_USE int switch_player_new(const char *family, const char *netconf, struct switch_player **ret);
+/* By the names of `switch_cli --help`; `netconf`: a model of NETCONF, NULL for a command line;
+ * `seed` as its
+ * --seed, "" for nothing. -ENOENT, E_MALFORMED. */
+MUST_USE int switch_player_new(const char *family, const char *netconf, const char *seed,
+			       struct switch_player **ret);
 void switch_player_free(struct switch_player *player);
 void switch_player_freep(struct switch_player **player);
 

@@ -430,7 +430,8 @@ static void site_open(struct site *site, const struct way *way)
 	vlan_set_add(&site->egress, 1);
 	vlan_set_add(&site->untagged, 1);
 	if (way->emulator) {
-		assert_int_equal(switch_player_new(way->emulator, way->model, &site->player), 0);
+		assert_int_equal(switch_player_new(way->emulator, way->model, "", &site->player),
+				 0);
 		name = switch_player_port_name(site->player, PORT);
 	}
 	(void)text_copy(site->port, sizeof(site->port), name);
@@ -542,8 +543,8 @@ static void no_port_is_in_two_networks(void **state)
 	print_message("%zu ways of writing, %u looks\n", COUNT_OF(ways), looks);
 }
 
-/* Each family that is planned around has a way that needs it; what was there to be seen is seen. Of AOS-CX
- * only the manual knows that a list without its last VLAN is all VLANs. */
+/* Each family that is planned around has a way that needs it; what was there to be seen is seen. Of
+ * AOS-CX only the manual knows that a list without its last VLAN is all VLANs. */
 static void they_would_be(void **state)
 {
 	(void)state;
@@ -566,10 +567,65 @@ static void they_would_be(void **state)
 	}
 }
 
+/* --- bonds by NETCONF ------------------------------------------------------------------------ */
+
+/* Two ports are members of an aggregate by LACP: they are read as such, and VLANs are the
+ * aggregate's. */
+static void members_of_aggregates_are_read(void **state)
+{
+	static const struct {
+		struct way way;
+		const char *aggregate, *first, *second, *other;
+	} rows[] = {
+		{{"cisco-nxos-netconf", "nxos", "nxos", NULL, false},
+		 "port-channel8",
+		 "Ethernet1/3",
+		 "Ethernet1/4",
+		 "Ethernet1/5"},
+		{{"hpe-comware-netconf", "comware", "comware", NULL, false},
+		 "Bridge-Aggregation8",
+		 "Ten-GigabitEthernet1/0/3",
+		 "Ten-GigabitEthernet1/0/4",
+		 "Ten-GigabitEthernet1/0/5"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct site site = {.way = &rows[i].way,
+				    .family = switch_family_find(rows[i].way.family)};
+		struct switch_edit edit = {.kind = EDIT_PORT, .after = {.native = 110}};
+		struct netconf_config *config;
+		uint32_t lag;
+		struct vlan_set all;
+
+		assert_int_equal(switch_player_new(rows[i].way.emulator, rows[i].way.model,
+						   "vlan 110\nlag 8 3 4\n", &site.player),
+				 0);
+		config = read_netconf(&site);
+		assert_non_null(netconf_config_port(config, rows[i].aggregate));
+		lag = netconf_config_port(config, rows[i].aggregate)->is.if_index;
+		assert_true(lag && netconf_config_port(config, rows[i].aggregate)->is.is_lag);
+		assert_int_equal(netconf_config_port(config, rows[i].first)->is.lag, lag);
+		assert_int_equal(netconf_config_port(config, rows[i].second)->is.lag, lag);
+		assert_int_equal(netconf_config_port(config, rows[i].other)->is.lag, 0);
+		netconf_config_free(config);
+		(void)text_copy(edit.port, sizeof(edit.port), rows[i].aggregate);
+		edit_netconf(&site, &edit);
+		all = switch_player_port(site.player, 8);
+		assert_true(vlan_set_has(&all, 110) && vlan_set_count(&all) == 1);
+		/* It is still one after it was written. */
+		config = read_netconf(&site);
+		assert_int_equal(netconf_config_port(config, rows[i].first)->is.lag, lag);
+		netconf_config_free(config);
+		switch_player_free(site.player);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(no_port_is_in_two_networks),
-					   cmocka_unit_test(they_would_be)};
+					   cmocka_unit_test(they_would_be),
+					   cmocka_unit_test(members_of_aggregates_are_read)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -278,13 +278,32 @@ static const char *field(const xmlNode *node, const struct netconf_rows *rows,
 	return room;
 }
 
+/* How the model calls the port of a row. A path is "/System/.../PhysIf-list[id='eth1/3']". */
+static const char *key_of(const xmlNode *node, const struct netconf_rows *rows,
+			  char room[NETCONF_TEXT_LIMIT])
+{
+	const char *key = field(node, rows, FIELD_KEY, room);
+	char *end;
+	char *begin;
+
+	if (*key)
+		return key;
+	(void)field(node, rows, FIELD_KEY_QUOTED, room);
+	end = strrchr(room, '\'');
+	if (!end)
+		return "";
+	*end = '\0';
+	begin = strrchr(room, '\'');
+	return begin ? begin + 1 : "";
+}
+
 /* The port a row is about; new when it is the first to name it. */
 static struct netconf_port *port_of_row(struct netconf_config *config, const xmlNode *node,
 					const struct netconf_rows *rows)
 {
 	char key_room[NETCONF_TEXT_LIMIT];
 	char name_room[NETCONF_TEXT_LIMIT];
-	const char *key = field(node, rows, FIELD_KEY, key_room);
+	const char *key = key_of(node, rows, key_room);
 	const char *called = field(node, rows, FIELD_NAME, name_room);
 	struct netconf_port *port = *key && *called ? port_keyed(config, key) : NULL;
 	char name[64];
@@ -433,18 +452,21 @@ static void number_ports(struct netconf_config *config)
 		config->ports[i].is.if_index = (uint32_t)i + 1;
 }
 
-/* Members know their aggregate by its name or the number in it; which port that is shows once all
- * are known. */
+/* Members know their aggregate by its name, ours or the model's, or the number in it; which port
+ * that is shows once all are known. */
 static void find_aggregates(struct netconf_config *config)
 {
 	for (size_t i = 0; i < config->port_count; i++) {
 		struct netconf_port *port = &config->ports[i];
+		char ours[64];
 
+		netconf_port_name(config->dialect, NULL, port->lag, ours);
 		for (size_t j = 0; port->lag[0] && j < config->port_count; j++) {
 			const struct switch_port *other = &config->ports[j].is;
 			size_t head = strcspn(other->name, "0123456789");
 
 			if (strcasecmp(other->name, port->lag) == 0 ||
+			    (*ours && strcasecmp(other->name, ours) == 0) ||
 			    (other->is_lag && strcmp(other->name + head, port->lag) == 0))
 				port->is.lag = other->if_index;
 		}

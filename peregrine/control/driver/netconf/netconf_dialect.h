@@ -15,6 +15,7 @@
 /* What a field of a row is. */
 enum netconf_field_kind {
 	FIELD_KEY,        /* how the model calls the port, in edits and other rows */
+	FIELD_KEY_QUOTED, /* the same, as what stands in quotes at the end of a path to it */
 	FIELD_NAME,       /* its name, where the key is a number */
 	FIELD_INDEX,      /* ifIndex */
 	FIELD_PORT_INDEX, /* a number of its own that the MAC table has */
