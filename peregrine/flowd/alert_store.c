@@ -171,3 +171,8 @@ struct alert_store_counts alert_store_counts(const struct alert_store *store)
 {
 	return store->counts;
 }
+
+uint64_t alert_store_lost(const struct alert_store *store)
+{
+	return store->counts.dropped + store->counts.refused;
+}

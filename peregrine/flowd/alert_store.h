@@ -27,6 +27,8 @@ void alert_store_put(struct alert_store *store, char *row);
 /* Sends what waits, if nothing is under way: after a put, and when PostgreSQL is there again. */
 void alert_store_flush(struct alert_store *store);
 struct alert_store_counts alert_store_counts(const struct alert_store *store);
+/* Rows that were given up, for whatever reason. */
+uint64_t alert_store_lost(const struct alert_store *store);
 
 /* $1 collector -> key, kind, subject_kind, subject, tenant_id, raised_us */
 extern const struct db_query alert_store_open;

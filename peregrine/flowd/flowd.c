@@ -24,7 +24,6 @@ enum {
 	/* A second is closed this long after its end: every receiver has told by then. */
 	LATE_S = 1,
 	STOP_MS = 5000,
-	RECEIVERS_MAX = 64,
 	RECORD_BITS = 16, /* different flows of exporters in one second: 65536 */
 };
 

@@ -22,6 +22,8 @@ enum {
 	ENTRIES = 16384,
 	/* Suspects that are asked for at a time: when all breaks at once, the first ones tell. */
 	ASKED = 16,
+	/* After rows were given up: how soon what is open is read again. */
+	LOOK_US = 5 * SECOND_US,
 };
 
 struct flowd_alerts {
@@ -31,6 +33,10 @@ struct flowd_alerts {
 	struct alert_store *store;
 	char collector[128]; /* the same in every life */
 	bool adopting, adopted;
+	/* Rows that were put in all, and by when the database was asked what is open; those given
+	 * up, by then, and by when it last answered. */
+	uint64_t put, put_asked, lost_asked, lost_answered;
+	int64_t asked_us;
 	int64_t at_us; /* end of the last second that was looked at */
 	unsigned asked;
 	struct agent_facts *agents; /* by index.switches */
@@ -85,6 +91,7 @@ static void begin_row(const struct alert_entry *entry, const char *op, const cha
 static void put_row(struct flowd_alerts *alerts, struct text *json)
 {
 	json_end_object(json);
+	alerts->put++;
 	alert_store_put(alerts->store, text_take(json));
 	text_done(json);
 }
@@ -203,6 +210,59 @@ static void on_alert(void *context, enum alert_event event, const struct alert_e
 	}
 }
 
+/* --- what is open in the database --------------------------------------------------------------
+ */
+
+static void on_open(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct flowd_alerts *alerts = context;
+
+	alerts->adopting = false;
+	if (rc) {
+		if (rc != E_UNAVAILABLE)
+			log_warn(SUBJECT, "open alerts could not be read: %s (detail=\"%s\")",
+				 problem->message, problem->detail);
+		return;
+	}
+	/* Something was told meanwhile: it may be over. The first time nothing of before is known,
+	 * and what was raised since is the same one. */
+	if (alerts->adopted && alerts->put != alerts->put_asked)
+		return;
+	if (PQntuples(result) > 0 && !alerts->adopted)
+		log_info(SUBJECT, "%d are open from before", PQntuples(result));
+	alerts->adopted = true;
+	alerts->lost_answered = alerts->lost_asked;
+	for (int i = 0; i < PQntuples(result); i++)
+		alert_watch_adopt(alerts->watch, db_text(result, i, 0, ""),
+				  db_text(result, i, 1, ""), db_text(result, i, 2, ""),
+				  db_text(result, i, 3, ""), db_int(result, i, 4, 0),
+				  db_int(result, i, 5, 0), clock_wall_us());
+}
+
+static void ask_open(struct flowd_alerts *alerts)
+{
+	const char *params[] = {alerts->collector};
+
+	if (alerts->adopting)
+		return;
+	alerts->put_asked = alerts->put;
+	alerts->lost_asked = alert_store_lost(alerts->store);
+	alerts->adopting =
+		!db_submit(alerts->flowd->db, &alert_store_open, params, on_open, alerts);
+}
+
+/* A row that was given up may have said that an alert is over: what is open there but not here is
+ * taken over as from an earlier life, and ends as such a one does. */
+static void look_again(struct flowd_alerts *alerts)
+{
+	if (alert_store_lost(alerts->store) == alerts->lost_answered || !alerts->adopted ||
+	    llabs(alerts->at_us - alerts->asked_us) < LOOK_US ||
+	    alert_store_counts(alerts->store).waiting || !db_connected(alerts->flowd->db))
+		return;
+	alerts->asked_us = alerts->at_us;
+	ask_open(alerts);
+}
+
 /* --- seconds ------------------------------------------------------------------------------- */
 
 static bool gather_agents(struct flowd_alerts *alerts)
@@ -249,38 +309,15 @@ void flowd_alerts_second(void *context, int64_t at_s, double seconds, const stru
 	};
 
 	alert_look_at(alerts->look, &second, alerts->watch);
+	look_again(alerts);
 }
 
 /* --- life ---------------------------------------------------------------------------------- */
 
-static void on_open(void *context, int rc, const PGresult *result, const struct problem *problem)
-{
-	struct flowd_alerts *alerts = context;
-
-	alerts->adopting = false;
-	if (rc) {
-		if (rc != E_UNAVAILABLE)
-			log_warn(SUBJECT, "open alerts could not be read: %s (detail=\"%s\")",
-				 problem->message, problem->detail);
-		return;
-	}
-	alerts->adopted = true;
-	for (int i = 0; i < PQntuples(result); i++)
-		alert_watch_adopt(alerts->watch, db_text(result, i, 0, ""),
-				  db_text(result, i, 1, ""), db_text(result, i, 2, ""),
-				  db_text(result, i, 3, ""), db_int(result, i, 4, 0),
-				  db_int(result, i, 5, 0), clock_wall_us());
-	if (PQntuples(result) > 0)
-		log_info(SUBJECT, "%d are open from before", PQntuples(result));
-}
-
 void flowd_alerts_connected(struct flowd_alerts *alerts)
 {
-	const char *params[] = {alerts->collector};
-
-	if (!alerts->adopted && !alerts->adopting)
-		alerts->adopting =
-			!db_submit(alerts->flowd->db, &alert_store_open, params, on_open, alerts);
+	if (!alerts->adopted)
+		ask_open(alerts);
 	alert_store_use(alerts->store, alerts->flowd->db);
 	alert_store_flush(alerts->store);
 }

@@ -41,6 +41,8 @@ struct flowd_inlet {
 	unsigned first;              /* of its receivers in flowd.received */
 };
 
+enum { RECEIVERS_MAX = 64 }; /* of sFlow */
+
 struct flowd {
 	struct loop *loop;
 	const struct flowd_conf *conf;
@@ -67,10 +69,13 @@ struct flowd {
 	struct loop_timer *turn; /* partitions */
 
 	int64_t started_s;
-	struct agent_state *agents;                       /* AGENT_LIMIT + 1 */
-	struct receive_counts received[64 + INLET_COUNT]; /* of each receiver, since it started */
+	struct agent_state *agents; /* AGENT_LIMIT + 1 */
+	struct receive_counts
+		received[RECEIVERS_MAX + INLET_COUNT]; /* of each receiver, since it started */
 	struct flowd_totals totals;
-	unsigned thin; /* one of so many samples was used by who told last */
+	unsigned thin_of[RECEIVERS_MAX]; /* one of so many samples was used by each receiver; 0 =
+					    not told yet */
+	unsigned thin;                   /* the worst of them */
 };
 
 /* flowd_take.c; the context is the inlet. */

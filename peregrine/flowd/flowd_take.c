@@ -68,31 +68,34 @@ static void note_counters(struct flowd *flowd, const struct harvest *harvest)
 	}
 }
 
-/* Overload is never silent. */
-static void note_thin(struct flowd *flowd, const struct flowd_inlet *inlet,
-		      const struct harvest *harvest)
+/* Overload is never silent. Receivers have factors of their own: the worst is told. */
+static void note_thin(struct flowd *flowd, unsigned receiver, const struct harvest *harvest)
 {
-	unsigned thin = harvest->thin ? harvest->thin : 1;
+	unsigned worst = 1;
 
-	if (inlet != &flowd->inlets[INLET_SFLOW] || thin == flowd->thin)
-		return;
-	if (thin > 1)
-		log_warn(SUBJECT, "overload: one of %u samples is used, for %u", thin, thin);
-	else if (flowd->thin > 1)
+	flowd->thin_of[receiver] = harvest->thin;
+	for (size_t i = 0; i < COUNT_OF(flowd->thin_of); i++)
+		if (flowd->thin_of[i] > worst)
+			worst = flowd->thin_of[i];
+	if (worst > 1 && worst != flowd->thin)
+		log_warn(SUBJECT, "overload: one of %u samples is used, for %u", worst, worst);
+	else if (worst == 1 && flowd->thin > 1)
 		log_info(SUBJECT, "every sample is used again");
-	flowd->thin = thin;
+	flowd->thin = worst;
 }
 
 void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 {
 	struct flowd_inlet *inlet = context;
 	struct flowd *flowd = inlet->flowd;
+	bool sflow = inlet == &flowd->inlets[INLET_SFLOW];
 
-	note_sources(flowd, harvest, inlet == &flowd->inlets[INLET_SFLOW]);
+	note_sources(flowd, harvest, sflow);
 	if (flowd->sampling)
 		sampling_watch_note(flowd->sampling, harvest);
 	note_counters(flowd, harvest);
-	note_thin(flowd, inlet, harvest);
+	if (sflow)
+		note_thin(flowd, receiver, harvest);
 	rollup_take(flowd->rollup, harvest);
 	flowd->totals.discards += harvest->discard_count;
 	flowd->received[inlet->first + receiver] = harvest->counts;

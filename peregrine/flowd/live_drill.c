@@ -336,7 +336,7 @@ static void put_sums(struct text *out, const struct traffic_sums *sums, int64_t 
 {
 	json_int(out, "bytes", (int64_t)sums->bytes);
 	json_int(out, "packets", (int64_t)sums->packets);
-	json_int(out, "samples", sums->samples);
+	json_int(out, "samples", (int64_t)sums->samples);
 	json_double(out, "square", sums->square);
 	json_int(out, "missed", missed);
 }

@@ -74,7 +74,7 @@ static void add_key(struct text *text, const struct traffic_batch *batch,
 
 static void add_sums(struct text *text, const struct traffic_sums *sums)
 {
-	text_addf(text, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu32 "\t%.17g", sums->bytes, sums->packets,
+	text_addf(text, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%.17g", sums->bytes, sums->packets,
 		  sums->samples, sums->square);
 }
 

@@ -20,12 +20,10 @@ struct drill_sums {
 
 static struct drill_sums sums_at(const PGresult *rows, int row, int first)
 {
-	uint64_t samples = (uint64_t)db_int(rows, row, first + 2, 0);
-
 	return (struct drill_sums){
 		.sums = {.bytes = (uint64_t)db_int(rows, row, first, 0),
 			 .packets = (uint64_t)db_int(rows, row, first + 1, 0),
-			 .samples = samples < UINT32_MAX ? (uint32_t)samples : UINT32_MAX,
+			 .samples = (uint64_t)db_int(rows, row, first + 2, 0),
 			 .square = strtod(db_text(rows, row, first + 3, "0"), NULL)},
 		.missed = (uint64_t)db_int(rows, row, first + 4, 0)};
 }
@@ -53,7 +51,7 @@ static void add_sums(struct text *body, const struct drill_sums *of, uint64_t to
 	json_int(body, "bits_per_second",
 		 seconds > 0 ? llround((double)estimate.bytes * 8 / seconds) : 0);
 	json_int(body, "packets", (int64_t)of->sums.packets);
-	json_int(body, "samples", of->sums.samples);
+	json_int(body, "samples", (int64_t)of->sums.samples);
 	json_double(body, "share", total > 0 ? (double)estimate.bytes / (double)total : 0);
 }
 
@@ -67,7 +65,7 @@ static void add_exact(struct text *body, const PGresult *rows, int row, int colu
 		json_null(body, "exact_bytes");
 	if (known)
 		json_double(body, "exact_seconds",
-			    strtod(db_text(rows, row, column + 1, "0"), NULL));
+			    round(strtod(db_text(rows, row, column + 1, "0"), NULL) * 1000) / 1000);
 	else
 		json_null(body, "exact_seconds");
 }
@@ -230,6 +228,11 @@ static void add_url(const struct drill *drill, const char *path, struct text *bo
 			  minutes ? asked / 60 : asked, minutes ? "m" : "s");
 	drill_url_print(&url, &text);
 	json_string(body, "url", text_get(&text));
+}
+
+bool drill_has_traffic(const PGresult *rows)
+{
+	return db_int(rows, 0, DRILL_TOTAL, 0) > 0;
 }
 
 void drill_answer(const struct drill *drill, const PGresult *rows, struct text *body)

@@ -28,7 +28,7 @@ struct drill {
 	struct drill_path path;
 	struct drill_window window;
 	char stored_from[32], stored_to[32];
-	char switch_id[24];
+	char step[24], switch_id[24];
 	char *tenants;  /* PostgreSQL's array; owned */
 	char *live;     /* the collector's answer; NULL = none; owned */
 	bool in_memory; /* it has traffic there */
@@ -36,5 +36,7 @@ struct drill {
 	struct text body; /* of the answer, while it is written into a case */
 };
 
+/* Is there anything at the place? */
+bool drill_has_traffic(const PGresult *rows);
 /* `rows` as store_drill_levels has them. */
 void drill_answer(const struct drill *drill, const PGresult *rows, struct text *body);

@@ -246,7 +246,10 @@ static bool add_now(struct traffic_now *now, uint32_t second, const struct traff
 	now->bytes += sums->bytes;
 	now->packets += sums->packets;
 	now->square += sums->square;
-	now->samples += sums->samples;
+	if (sums->samples > UINT32_MAX - now->samples)
+		now->samples = UINT32_MAX;
+	else
+		now->samples += (uint32_t)sums->samples;
 	return first;
 }
 

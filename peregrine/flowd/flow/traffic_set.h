@@ -17,9 +17,10 @@
 struct traffic_now {
 	uint64_t bytes, packets;
 	double square;
-	uint32_t samples;
-	uint32_t second; /* the set's count of seconds; any other: there is nothing of this one */
-	uint64_t floor;  /* what a child had of this second when it was dropped within it */
+	uint32_t samples; /* stops at the most that fits: of one second, and told, not reckoned with
+			   */
+	uint32_t second;  /* the set's count of seconds; any other: there is nothing of this one */
+	uint64_t floor;   /* what a child had of this second when it was dropped within it */
 };
 
 struct traffic_share {

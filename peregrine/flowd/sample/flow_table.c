@@ -136,7 +136,8 @@ void flow_table_add(struct flow_table *table, struct flow_add *adds, size_t coun
 void flow_table_add_sum(struct flow_table *table, const struct flow_key *key, uint32_t source,
 			uint64_t packets, uint64_t bytes, uint32_t rate)
 {
-	uint64_t samples = rate ? packets / rate : 0;
+	/* What was not sampled was counted whole: a record of it is one, however many packets. */
+	uint64_t samples = rate > 1 ? packets / rate : 1;
 	struct flow_entry *entry;
 
 	if (samples < 1)
@@ -148,7 +149,8 @@ void flow_table_add_sum(struct flow_table *table, const struct flow_key *key, ui
 		return;
 	if (!entry->samples)
 		entry->source = source;
-	entry->samples += (uint32_t)samples;
+	entry->samples += samples > UINT32_MAX - entry->samples ? UINT32_MAX - entry->samples
+								: (uint32_t)samples;
 	entry->packets += packets;
 	entry->bytes += bytes;
 	/* Frames of one flow taken as alike: nothing else was said of them. */
