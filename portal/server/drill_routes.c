@@ -80,14 +80,12 @@ static void answer_recorded(struct exchange *exchange, const PGresult *result)
 }
 
 /* What is looked at for a case is in the case, or it is not told. */
-static void answer_level(struct exchange *exchange, const PGresult *result)
+static void tell(struct exchange *exchange)
 {
 	struct drill *drill = exchange->data;
 	const char *number = exchange_arg(exchange, "?case");
+	struct problem problem = {0};
 
-	if (!exchange->request)
-		return;
-	drill_answer(drill, result, &drill->body);
 	if (!drill->body.failed) {
 		const char *const params[] = {number, text_get(&drill->body), exchange->actor};
 
@@ -97,24 +95,53 @@ static void answer_level(struct exchange *exchange, const PGresult *result)
 			exchange_answer(exchange, 200, text_get(&drill->body));
 		return;
 	}
-	struct problem problem = {0};
-
 	(void)problem_set(&problem, -ENOMEM, "no memory for the answer");
 	exchange_problem(exchange, 500, &problem);
 }
 
+static void answer_present(struct exchange *exchange, const PGresult *result)
+{
+	const struct drill *drill = exchange->data;
+
+	if (!exchange->request)
+		return;
+	if (PQntuples(result) > 0)
+		tell(exchange);
+	else
+		answer_unknown(exchange, "switch", drill->path.switch_name, "haasctl switch list");
+}
+
+static void answer_level(struct exchange *exchange, const PGresult *result)
+{
+	struct drill *drill = exchange->data;
+
+	if (!exchange->request)
+		return;
+	drill_answer(drill, result, &drill->body);
+	/* To a tenant a switch that has nothing of its own is none: looked for only when there is
+	 * nothing at the place. */
+	if (!drill->window.is_operator && drill->path.at_link && !drill_has_traffic(result)) {
+		const char *const params[] = {drill->step, drill->stored_from, drill->stored_to,
+					      drill->switch_id};
+
+		exchange_query(exchange, &store_drill_present, params, answer_present);
+		return;
+	}
+	tell(exchange);
+}
+
 /* Numbers of the path as the statements take them. */
 struct path_numbers {
-	char step[24], vlan[12], source_port[12], target_port[12], protocol[12], ethertype[12];
+	char vlan[12], source_port[12], target_port[12], protocol[12], ethertype[12];
 };
 
 static void ask_level(struct exchange *exchange)
 {
-	const struct drill *drill = exchange->data;
+	struct drill *drill = exchange->data;
 	const struct drill_path *path = &drill->path;
 	struct path_numbers n;
 
-	(void)text_format(n.step, sizeof(n.step), "%" PRId64, drill->window.length);
+	(void)text_format(drill->step, sizeof(drill->step), "%" PRId64, drill->window.length);
 	(void)text_format(n.vlan, sizeof(n.vlan), "%d", path->vlan);
 	(void)text_format(n.source_port, sizeof(n.source_port), "%d", path->flow.source_port);
 	(void)text_format(n.target_port, sizeof(n.target_port), "%d", path->flow.target_port);
@@ -122,7 +149,7 @@ static void ask_level(struct exchange *exchange)
 	(void)text_format(n.ethertype, sizeof(n.ethertype), "%d", path->flow.ethertype);
 	const char *reason = strcmp(path->owner, DRILL_NO_TENANT) == 0 ? "" : path->owner;
 	const char *const params[DRILL_PARAMS] = {
-		n.step,
+		drill->step,
 		drill->stored_from,
 		drill->stored_to,
 		exchange_arg(exchange, "?limit"),

@@ -88,18 +88,18 @@
 			"when u.k1 <> u.k2 then " FLOOR_AT("u.k2") " else 0 end"
 /* What the counters of a port said, and of how many seconds: readings need not meet the buckets,
  * and a switch may have been silent. */
-#define EXACT                                                                                              \
-	"sum(t.out_bytes)::bigint as exact, round((sum(t.seconds) filter (where t.out_bytes is not null))" \
-	"::numeric, 3) as exact_seconds"
-#define NO_EXACT "null::bigint as exact, null::numeric as exact_seconds"
+#define EXACT                                                                                       \
+	"sum(t.out_bytes)::bigint as exact, sum(t.seconds) filter (where t.out_bytes is not null) " \
+	"as exact_seconds"
+#define NO_EXACT "null::bigint as exact, null::double precision as exact_seconds"
 
 const struct db_query store_drill_window = {
 	"drill_window",
 	"with asked as (select case when $1::text ~ '^[0-9]{2}:[0-9]{2}$' then date_trunc('day', now()) + "
 	"$1::text::interval else $1::text::timestamptz end as at, make_interval(secs => $2::int) as length), "
-	"ends as (select case when at > now() and $1::text ~ '^[0-9]{2}:' then at - interval '1 day' else "
+	"ends as materialized (select case when at > now() and $1::text ~ '^[0-9]{2}:' then at - interval '1 day' else "
 	"coalesce(at, now()) end as at, length, at is null as last from asked), "
-	"step as (select e.*, coalesce((select min(r.step) from haas.traffic_retention r where e.at - e.length >= "
+	"step as materialized (select e.*, coalesce((select min(r.step) from haas.traffic_retention r where e.at - e.length >= "
 	"now() - r.keep and e.length <= make_interval(secs => 400 * r.step)), 3600) as fits from ends e), "
 	"chosen as (select s.*, case when $5::boolean then 60 else fits end as step from step s), "
 	"bounds as (select c.step, c.length, case when c.last then floor(extract(epoch from c.at) / c.step) "
@@ -119,15 +119,19 @@ const struct db_query store_drill_window = {
 	"unnest(c.ranges * tstzmultirange(tstzrange(w.lower, w.upper))) r), "
 	"case when haas.is_operator() then coalesce(c.bytes, 0) end, case when haas.is_operator() then "
 	"coalesce(c.nobodys, 0) end, case when haas.is_operator() then coalesce(c.lost, 0) end, "
-	"(select s.id from haas.switch s where s.name = $3::text and (haas.is_operator() or exists (select from "
-	"haas.traffic_share t where t.switch_id = s.id and t.step = w.step and t.at >= w.lower and t.at < w.upper))), "
-	"(select array_agg(distinct x.id) from (select t.id from haas.tenant t where t.name = $4::text union all "
-	"select t.tenant_id from haas.traffic_share t where t.tenant = $4::text and t.step = w.step and t.at >= "
-	"w.lower and t.at < w.upper) x where x.id is not null), haas.is_operator(), "
+	"(select s.id from haas.switch s where s.name = $3::text), "
+	"(select array_agg(x.tenant_id) from haas.tenant_name x where x.name = $4::text), haas.is_operator(), "
 	"case when not e.last then ceil(extract(epoch from e.at))::bigint end, e.at > now() - interval '2 hours' and w.step = 60, "
 	"case when not haas.is_operator() then coalesce(haas.current_tenant(), -1) end, $6::text > $7::text, coalesce(c.thinned, 1) "
 	"from w, collected c, ends e",
 	7};
+
+/* Is there stored traffic at a switch that the asking one may see? */
+const struct db_query store_drill_present = {
+	"drill_present",
+	"select from haas.traffic_share t where t.step = $1::int and t.at >= $2::timestamptz and t.at < $3::timestamptz "
+	"and t.switch_id = $4::bigint limit 1",
+	4};
 
 /* What of the minutes that are read together was collected, as above: stored ones, and those in
  * memory
@@ -170,7 +174,7 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 ", '' as network, x.exact, x.exact_seconds, b.bytes, b.packets, b.samples, b.square, 0::bigint as missed "
 		 "from b join haas.switch w on w.id = b.switch_id left join x on x.switch_id = b.switch_id "
 		 "and x.port = b.port), " LIVE_ROWS CHILDREN("0")
-			 TOTAL_OF_CHILDREN ANSWER("null::bigint, null::numeric"),
+			 TOTAL_OF_CHILDREN ANSWER("null::bigint, null::double precision"),
 		 5},
 	[DRILL_LINK] = {"drill_link",
 			"with s as (select t.tenant as k1, t.reason as k2, " NO_KEYS_AFTER_2
@@ -188,7 +192,7 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 			 ", t.network, " NO_EXACT ", " SUMS
 			 ", 0::bigint as missed from haas.traffic_share t where " WHERE_OWNER
 			 " group by t.vlan, t.network), " LIVE_ROWS CHILDREN("0")
-				 TOTAL_OF_CHILDREN ANSWER("null::bigint, null::numeric"),
+				 TOTAL_OF_CHILDREN ANSWER("null::bigint, null::double precision"),
 			 9},
 	/* A pair that is not there in a bucket may have had as much as the smallest that was kept,
 	 * at each port where it may be. */
@@ -208,7 +212,7 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 "from b left join f using (at, switch_id, port, n, reason) group by b.k1, b.k2), " LIVE(
 			 "least(r.k1, r.k2)", "greatest(r.k1, r.k2)", "r.k7")
 			 CHILDREN(FLOOR_OF_PAIR) TOTAL_OF("traffic_share", WHERE_VLAN, "0")
-				 ANSWER("null::bigint, null::numeric"),
+				 ANSWER("null::bigint, null::double precision"),
 		 10},
 	/* A flow that is not there, likewise: as much as the smallest that was kept of its pair. */
 	[DRILL_PAIR] =
@@ -228,7 +232,7 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 "from b left join f using (at, switch_id, port, n, r) group by 1, 2, 3, 4, 5, 6, 7), " LIVE_ROWS
 			 CHILDREN("coalesce((select sum(f.floor) from f), 0)")
 				 TOTAL_OF("traffic_pair", WHERE_PAIR, "t.missed")
-					 ANSWER("null::bigint, null::numeric"),
+					 ANSWER("null::bigint, null::double precision"),
 		 12},
 	[DRILL_FLOW] =
 		{"drill_flow",
@@ -236,6 +240,6 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 ", 0::bigint as bytes, 0::bigint as packets, "
 		 "0::bigint as samples, 0::double precision as square, 0::bigint as missed where false), " LIVE_ROWS
 			 TOTAL_OF("traffic_flow", WHERE_FLOW, "t.missed")
-				 ANSWER("null::bigint, null::numeric"),
+				 ANSWER("null::bigint, null::double precision"),
 		 19},
 };

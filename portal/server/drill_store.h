@@ -8,15 +8,15 @@
 enum drill_window_column {
 	WINDOW_FROM, /* RFC 3339, whole buckets */
 	WINDOW_TO,
-	WINDOW_STEP,    /* seconds: the finest that is kept for so long, at most 400 of them */
-	WINDOW_KEPT,    /* t: it begins no earlier than that is kept */
-	WINDOW_BUCKETS, /* how many there may be */
-	WINDOW_PRESENT, /* of them collected at least in part */
-	WINDOW_SECONDS, /* collected */
-	WINDOW_BYTES,   /* entered; null for a tenant, as the next two */
-	WINDOW_NOBODYS, /* of them nobody's */
-	WINDOW_LOST,    /* did not fit into memory of the collector */
-	WINDOW_SWITCH, /* its id; null when there is none, or none that the tenant has traffic on */
+	WINDOW_STEP,     /* seconds: the finest that is kept for so long, at most 400 of them */
+	WINDOW_KEPT,     /* t: it begins no earlier than that is kept */
+	WINDOW_BUCKETS,  /* how many there may be */
+	WINDOW_PRESENT,  /* of them collected at least in part */
+	WINDOW_SECONDS,  /* collected */
+	WINDOW_BYTES,    /* entered; null for a tenant, as the next two */
+	WINDOW_NOBODYS,  /* of them nobody's */
+	WINDOW_LOST,     /* did not fit into memory of the collector */
+	WINDOW_SWITCH,   /* its id; null when there is none */
 	WINDOW_TENANTS,  /* the ids that had the name, as an array; null when nobody had */
 	WINDOW_OPERATOR, /* t or f */
 	WINDOW_AT,       /* the end asked for, seconds since 1970; null = now */
@@ -29,6 +29,9 @@ enum drill_window_column {
  * = none; $4 = tenant, null = none; $5 = t when only the finest step will do; $6 $7 = ends of the
  * path, null = none. */
 extern const struct db_query store_drill_window;
+
+/* A row, or none. $1 step, $2 from, $3 to, $4 switch id. */
+extern const struct db_query store_drill_present;
 
 /* Columns of store_drill_joined, one row. */
 enum drill_joined_column {

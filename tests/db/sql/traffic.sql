@@ -56,6 +56,15 @@ reset role;
 select count(*) from traffic_share where at > now() - interval '1 hour';
 select traffic_partitions_turn(now() + interval '3 days') > 0 as turned;
 select count(*) as left from traffic_share;
+\echo a tenant is found by every name that it had, by others not at all
+update tenant set name = 'acme-corp' where name = 'acme';
+set role portald;
+select name, tenant_id from tenant_name order by name;
+select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '1', false) \g /dev/null
+select name, tenant_id from tenant_name order by name;
+insert into tenant_name values ('mine', 1);
+select set_config('haas.scope', 'operator', false) \g /dev/null
+reset role;
 \echo counters of SNMP: peregrined writes them by COPY, flowd reads them, of people only operators; their partitions go with the rest
 select traffic_partitions_turn(now()) \g /dev/null
 set role peregrined;
