@@ -168,6 +168,13 @@ static void get_agents(void *context, struct http_request *request)
 	http_answer_json(request, 200, &body);
 }
 
+static const char *export_state(const struct flowd *flowd, const struct problem *problem)
+{
+	if (!flowd->exporter)
+		return "off";
+	return problem ? "failing" : "ok";
+}
+
 /* How the export to Kafka stands. */
 static void get_export(void *context, struct http_request *request)
 {
@@ -182,6 +189,7 @@ static void get_export(void *context, struct http_request *request)
 		problem = traffic_writer_problem(flowd->exporter);
 	}
 	json_begin_object(&body, NULL);
+	json_string(&body, "state", export_state(flowd, problem));
 	json_string(&body, "brokers", flowd->conf->kafka.brokers);
 	json_string(&body, "writer", flowd->name);
 	json_string(&body, "problem", problem ? problem->detail : NULL);
@@ -199,7 +207,7 @@ static void get_export(void *context, struct http_request *request)
 
 static const struct http_route routes[] = {
 	{HTTP_GET, "/metrics", get_metrics}, {HTTP_GET, "/healthz", get_health},
-	{HTTP_GET, "/agents", get_agents},   {HTTP_GET, "/export", get_export},
+	{HTTP_GET, "/agents", get_agents},   {HTTP_GET, "/traffic/export", get_export},
 	{HTTP_GET, "/drill", flowd_drill},
 };
 

@@ -88,6 +88,22 @@ static int sampling_set(void *context, const struct command_input *input)
 	return listing_rows(input, json_object_get(reply.json, "items"), COLUMNS(columns));
 }
 
+static int sampling_export(void *context, const struct command_input *input)
+{
+	static const char *const order[] = {
+		"state",         "brokers",       "problem",  "written_at", "written", "waiting",
+		"waiting_bytes", "without_flows", "given_up", "failures",   "writer",  NULL};
+	static const struct output_column members[] = {
+		COLUMN("state"),         COLUMN("brokers"),  COLUMN("written_at"),
+		NUMBER("written"),       NUMBER("waiting"),  NUMBER("waiting_bytes"),
+		NUMBER("without_flows"), NUMBER("given_up"), NUMBER("failures"),
+		WIDE("writer"),          WIDE("problem"),
+	};
+
+	return listing_show(context, input, "/traffic/export",
+			    &(struct show){order, COLUMNS(members)});
+}
+
 static const struct option_row show_options[] = {
 	{"--fabric", 0, OPTION_VALUE, "FABRIC", "only of this fabric"},
 	{"--switch", 0, OPTION_VALUE, "SWITCH", "only this switch"},
@@ -109,5 +125,7 @@ static const struct command commands[] = {
 	 OPTIONS(show_options), 0, 0, sampling_show},
 	{"sampling", "set", "", "what switches shall send; the rest stays as it is",
 	 OPTIONS(set_options), 0, 0, sampling_set},
+	{"sampling", "export", "", "whether what the collector sums up gets to Kafka", NO_OPTIONS,
+	 0, 0, sampling_export},
 };
 const struct command_group sampling_group = {commands, COUNT_OF(commands)};
