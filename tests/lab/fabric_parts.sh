@@ -229,6 +229,7 @@ switch_config() { # NAME: what its daemons read
 			[ -e "$dir/controller.crt" ] || lab_certificate "$dir/controller" controller
 			lab_certificate "$d/ovsdb" "$name" "${address[$name]}"
 			;;
+		sflow) echo --sflow >>"$d/options" ;; # SFLOW-MIB
 		like=*) echo "--like ${word#like=}" >>"$d/options" ;; # a family's manners: switch_agent --help
 		cisco=*) cisco=${word#cisco=} ;; # the VLANs that have a BRIDGE-MIB of their own
 		*) fail "switch $name: '$word' is no option" ;;

@@ -17,6 +17,7 @@
 #include "tests/sim/switch_like.h"
 #include "tests/sim/switch_mib.h"
 #include "tests/sim/switch_netsnmp.h"
+#include "tests/sim/switch_sflow.h"
 
 #define CACHE_MS    300 /* a walk of many requests sees one state, mostly */
 #define REQUEST_MAX 256
@@ -204,8 +205,9 @@ static void set_cisco(struct agent *agent, netsnmp_agent_request_info *info,
 	free(sets);
 }
 
-static void set_like(struct agent *agent, netsnmp_agent_request_info *info,
-		     netsnmp_request_info *requests, bool now)
+/* What a vendor or sFlow has of its own: all of a SET's varbinds at once. */
+static void set_more(struct agent *agent, netsnmp_agent_request_info *info,
+		     netsnmp_request_info *requests, bool sflow, bool now)
 {
 	const netsnmp_variable_list *varbinds[REQUEST_MAX];
 	enum switch_error error;
@@ -214,7 +216,8 @@ static void set_like(struct agent *agent, netsnmp_agent_request_info *info,
 	switch_device_refresh(&agent->device, 0);
 	for (netsnmp_request_info *at = requests; at && count < REQUEST_MAX; at = at->next)
 		varbinds[count++] = at->requestvb;
-	error = switch_like_set(&agent->likeness, &agent->device, varbinds, count, now);
+	error = sflow ? switch_sflow_set(&agent->device, varbinds, count, now)
+		      : switch_like_set(&agent->likeness, &agent->device, varbinds, count, now);
 	if (error != SWITCH_OK)
 		(void)netsnmp_set_request_error(info, requests, (int)error);
 }
@@ -222,11 +225,16 @@ static void set_like(struct agent *agent, netsnmp_agent_request_info *info,
 static void set(struct agent *agent, const netsnmp_handler_registration *about,
 		netsnmp_agent_request_info *info, netsnmp_request_info *requests, bool now)
 {
+	static const oid sflow[] = {SWITCH_SFLOW_OID};
 	const struct switch_like *like = agent->likeness.like;
 
 	if (like && snmp_oid_compare(about->rootoid, about->rootoid_len, like->root,
 				     like->root_length) == 0) {
-		set_like(agent, info, requests, now);
+		set_more(agent, info, requests, false, now);
+		return;
+	}
+	if (snmp_oid_compare(about->rootoid, about->rootoid_len, sflow, OID_LENGTH(sflow)) == 0) {
+		set_more(agent, info, requests, true, now);
 		return;
 	}
 	if (agent->device.cisco) {
@@ -300,6 +308,7 @@ static bool serve_all(struct agent *agent)
 {
 	static const oid own[] = {SWITCH_OWN_OID};
 	static const oid cisco[] = {1, 3, 6, 1, 4, 1, 9};
+	static const oid sflow[] = {SWITCH_SFLOW_OID};
 	static const oid last_change[] = {1, 3, 6, 1, 2, 1, 2, 2, 1, 9};
 
 	if (!serve(agent, "ifLastChange", last_change, OID_LENGTH(last_change), 1))
@@ -312,6 +321,9 @@ static bool serve_all(struct agent *agent)
 		return false;
 	if (agent->likeness.like && !serve(agent, "like", agent->likeness.like->root,
 					   agent->likeness.like->root_length, DEFAULT_MIB_PRIORITY))
+		return false;
+	if (agent->device.sflow &&
+	    !serve(agent, "sflow", sflow, OID_LENGTH(sflow), DEFAULT_MIB_PRIORITY))
 		return false;
 	for (size_t i = 0; i < agent->save_count; i++) {
 		const struct switch_save_object *save = &agent->saves[i];
@@ -376,6 +388,8 @@ static void turn(struct agent *agent)
 		limit = (struct timeval){0, 250000};
 	ready = select(numfds, &fds, NULL, NULL, &limit);
 	switch_device_refresh(&agent->device, 1000);
+	(void)switch_sflow_expire(&agent->device);
+	agent->device.serial += agent->device.sflow != NULL; /* its receivers' time runs */
 	if (ready > 0) {
 		uint32_t slow = agent->device.faults.slow_ms;
 		const struct timespec pause = {slow / 1000, (long)(slow % 1000) * 1000000};
@@ -431,13 +445,14 @@ static int usage(FILE *out, int status)
 		out,
 		"switch_agent --database SOCKET --control SOCKET --agentx SOCKET --startup FILE\n"
 		"             [--faults FILE] [--bridge NAME] [--openflow SOCKET] [--save OID=VALUE]...\n"
-		"             [--cisco] [--like FAMILY]\n"
+		"             [--cisco] [--like FAMILY] [--sflow]\n"
 		"  --database  of ovsdb-server      --control  of ovs-vswitchd\n"
 		"  --agentx    of snmpd             --startup  what a reboot comes back with\n"
 		"  --faults    KEY=VALUE words, read again when the file changes\n"
 		"  --save      another object that saves when it is set to VALUE\n"
 		"  --cisco     a Catalyst: CISCO-VTP-MIB, vmVlan, a BRIDGE-MIB per VLAN\n"
 		"  --like      the manners of a family, below\n"
+		"  --sflow     SFLOW-MIB, over Open vSwitch's own sFlow\n"
 		"Prints \"ready\". Save object of its own: 1.3.6.1.4.1.8072.9999.9999.4.1.0 = 1\n"
 		"\nmanners and faults:\n");
 	switch_faults_help(out);
@@ -460,6 +475,7 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		{"save", required_argument, NULL, 'S'},
 		{"cisco", no_argument, NULL, 'C'},
 		{"like", required_argument, NULL, 'L'},
+		{"sflow", no_argument, NULL, 'F'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
@@ -486,6 +502,10 @@ static int read_options(struct agent *agent, int argc, char **argv)
 			agent->device.manners = agent->likeness.like->words;
 			agent->device.like = agent->likeness.like;
 			agent->device.has_access = agent->likeness.like->mode_length > 0;
+			break;
+		case 'F':
+			if (!agent->device.sflow && switch_sflow_new(&agent->device.sflow) != 0)
+				return usage(stderr, 2);
 			break;
 		case 'S':
 			if (!read_save(agent, optarg))

@@ -77,7 +77,8 @@ __attribute__((noreturn)) PRINTF_LIKE(1, 2) static void usage(const char *format
 		"\nusage: switch_ask --address A [--community C | --secrets FILE] [--port N] [--cli-port N] [--netconf-port N] [--ovsdb-port N] "
 		"[--family F] [--driver D] [--timeout MS] [--retries N] [--deadline MS] "
 		"[--repeat N] read [--parts P,..] [--only PORT].. | change EDIT.. | save | "
-		"locate PORT SECONDS\nEDIT: vlan+:ID:NAME vlan-:ID:NAME port:NAME:access:ID "
+		"locate PORT SECONDS | sampling SAMPLING\n"
+		"SAMPLING: off | look:ADDRESS:PORT:RATE:HEADER:SECONDS | set:...\nEDIT: vlan+:ID:NAME vlan-:ID:NAME port:NAME:access:ID "
 		"port:NAME:trunk:NATIVE:TAGGED\n",
 		stderr);
 	exit(2);
@@ -133,6 +134,18 @@ static void put_identity(struct text *json, const struct switch_identity *identi
 	json_end_object(json);
 }
 
+static void put_sampling(struct text *json, const struct sampling_found *found)
+{
+	json_begin_object(json, "sampling");
+	json_bool(json, "agrees", found->agrees);
+	json_bool(json, "foreign", found->foreign);
+	json_int(json, "sources", found->sources);
+	json_int(json, "rate_low", found->rate_low);
+	json_int(json, "rate_high", found->rate_high);
+	json_string(json, "text", found->text);
+	json_end_object(json);
+}
+
 static void put_reading(struct text *json, const struct switch_reading *reading)
 {
 	json_begin_array(json, "parts");
@@ -143,6 +156,7 @@ static void put_reading(struct text *json, const struct switch_reading *reading)
 	json_end_array(json);
 	put_identity(json, &reading->identity);
 	json_int(json, "requests", reading->requests);
+	put_sampling(json, &reading->sampling);
 	json_int(json, "odd", reading->odd);
 	json_string(json, "odd_text", reading->odd_text);
 	json_begin_array(json, "ports");
@@ -303,6 +317,29 @@ static void parse_edit(struct ask *ask, char *words)
 	ask->request.edit_count++;
 }
 
+static void read_sampling(const char *words, struct sampling_wanted *ret)
+{
+	char verb[8] = "";
+	unsigned port = 0;
+	unsigned header = 0;
+	unsigned seconds = 0;
+	unsigned rate = 0;
+
+	*ret = (struct sampling_wanted){.change = true};
+	if (strcmp(words, "off") == 0)
+		return;
+	// NOLINTNEXTLINE(cert-err34-c): the widths bound the numbers
+	if (sscanf(words, "%7[^:]:%45[^:]:%5u:%9u:%5u:%5u", verb, ret->collector, &port, &rate,
+		   &header, &seconds) != 6)
+		usage("\"%s\"?", words);
+	ret->enabled = true;
+	ret->change = strcmp(verb, "set") == 0;
+	ret->port = (uint16_t)port;
+	ret->rate = rate;
+	ret->header = (uint16_t)header;
+	ret->poll_s = (uint16_t)seconds;
+}
+
 static void parse_secret(struct ask *ask, const char *key, const char *value)
 {
 	struct switch_endpoint *endpoint = &ask->endpoint;
@@ -429,6 +466,9 @@ static void parse(struct ask *ask, int argc, char **argv)
 		ask->request.results = ask->results;
 	} else if (strcmp(argv[optind], "save") == 0) {
 		ask->request.op = SWITCH_SAVE;
+	} else if (strcmp(argv[optind], "sampling") == 0 && optind + 1 < argc) {
+		ask->request.op = SWITCH_SAMPLING;
+		read_sampling(argv[optind + 1], &ask->request.sampling);
 	} else if (strcmp(argv[optind], "locate") == 0 && optind + 2 < argc) {
 		ask->request.op = SWITCH_LOCATE;
 		text_copy(ask->request.port, sizeof(ask->request.port), argv[optind + 1]);

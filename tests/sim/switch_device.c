@@ -29,6 +29,7 @@ void switch_device_done(struct switch_device *device)
 	free(device->fdb);
 	free(device->flows);
 	free(device->cisco);
+	free(device->sflow);
 	switch_ovs_free(device->ovs);
 }
 

@@ -79,6 +79,8 @@ static const struct {
 	 "alone|moves|leaves_tagged|untagged: what setting dot1qPvid does to memberships"},
 	{"time_mark", WORD, AT(time_mark), mark_words, 0,
 	 "zero|change|both: index of the current tables"},
+	{"sflow_powers", FLAG, AT(sflow_powers), NULL, 0,
+	 "SFLOW-MIB: sampling rates are powers of two, others become the nearest"},
 	{"vtp_busy", FLAG, AT(vtp_busy), NULL, 0, "Cisco: another manager holds the edit buffer"},
 	{"vtp_client", FLAG, AT(vtp_client), NULL, 0, "Cisco: VTP mode client"},
 	{"vtp_refuse", FLAG, AT(vtp_refuse), NULL, 0, "Cisco: applying ends in inconsistentEdit"},

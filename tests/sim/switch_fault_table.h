@@ -42,6 +42,7 @@ struct switch_faults {
 	enum switch_pvid_manner pvid;
 	enum switch_time_mark time_mark;
 	/* of a Cisco switch */
+	bool sflow_powers;    /* sampling rates are powers of two */
 	bool vtp_busy;        /* another manager holds the edit buffer */
 	bool vtp_client;      /* its VLANs are its VTP server's */
 	bool vtp_refuse;      /* applying ends in inconsistentEdit */

@@ -8,6 +8,7 @@
 
 #include "tests/sim/switch_like.h"
 #include "tests/sim/switch_mib_private.h"
+#include "tests/sim/switch_sflow.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -386,6 +387,8 @@ int switch_mib_build(const struct switch_device *device, const struct switch_sav
 	put_own(&mib, device, saves, save_count);
 	put_broken_lldp(&mib, device);
 	put_last_changes(&mib, device);
+	if (device->sflow)
+		switch_sflow_show(device, &mib);
 	if (device->like)
 		switch_like_show(device->like, device, &mib);
 	rc = mib_finish(&mib);

@@ -300,21 +300,14 @@ static int wait_applied(struct switch_ovs *ovs)
 	return E_TIMEOUT;
 }
 
-int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *changes, size_t count)
+/* Consumes `params`; returns when it is so. */
+static int transact(struct switch_ovs *ovs, json_t *params)
 {
-	json_t *params = json_array();
 	json_t *answer = NULL;
 	json_t *result;
 	size_t i;
 	int rc;
 
-	if (count == 0) {
-		json_decref(params);
-		return 0;
-	}
-	(void)json_array_append_new(params, json_string("Open_vSwitch"));
-	for (i = 0; i < count; i++)
-		(void)json_array_append_new(params, update_of(&changes[i]));
 	(void)json_array_append_new(params, json_pack("{s:s,s:s,s:[],s:[[s,s,i]]}", "op", "mutate",
 						      "table", "Open_vSwitch", "where", "mutations",
 						      "next_cfg", "+=", 1));
@@ -328,6 +321,45 @@ int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *cha
 	}
 	json_decref(answer);
 	return rc != 0 ? rc : wait_applied(ovs);
+}
+
+int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *changes, size_t count)
+{
+	json_t *params = json_array();
+	size_t i;
+
+	if (count == 0) {
+		json_decref(params);
+		return 0;
+	}
+	(void)json_array_append_new(params, json_string("Open_vSwitch"));
+	for (i = 0; i < count; i++)
+		(void)json_array_append_new(params, update_of(&changes[i]));
+	return transact(ovs, params);
+}
+
+int switch_ovs_sample(struct switch_ovs *ovs, const struct switch_ovs_sflow *sflow)
+{
+	json_t *params = json_pack("[s]", "Open_vSwitch");
+	json_t *row = json_object();
+	json_t *reference = json_pack("[s,[]]", "set");
+
+	if (sflow) {
+		json_decref(reference);
+		reference = json_pack("[s,s]", "named-uuid", "sampler");
+		(void)json_array_append_new(
+			params,
+			json_pack("{s:s,s:s,s:s,s:{s:s,s:I,s:I,s:I,s:s}}", "op", "insert", "table",
+				  "sFlow", "uuid-name", "sampler", "row", "targets", sflow->target,
+				  "sampling", (json_int_t)sflow->rate, "header",
+				  (json_int_t)sflow->header, "polling", (json_int_t)sflow->interval,
+				  "agent", "mgmt0"));
+	}
+	(void)json_object_set_new(row, "sflow", reference);
+	(void)json_array_append_new(params, json_pack("{s:s,s:s,s:[[s,s,s]],s:o}", "op", "update",
+						      "table", "Bridge", "where", "name",
+						      "==", ovs->bridge, "row", row));
+	return transact(ovs, params);
 }
 
 static int run_ofctl(char *command, const char *openflow, const char *path, const char *flows)

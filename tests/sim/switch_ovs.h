@@ -45,6 +45,13 @@ struct switch_ovs_change {
 /* All of them in one transaction; returns when the data plane has them. */
 MUST_USE int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *changes,
 			      size_t count);
+/* The bridge's sFlow: one for all of its ports. `interval` 0: no counters. */
+struct switch_ovs_sflow {
+	char target[80]; /* "10.0.0.1:6343" */
+	uint32_t rate, header, interval;
+};
+/* NULL: none. Returns when the data plane does so. */
+MUST_USE int switch_ovs_sample(struct switch_ovs *ovs, const struct switch_ovs_sflow *sflow);
 /* The bridge's OpenFlow rules, all at once, by ovs-ofctl; `path` is where the text may be put. */
 MUST_USE int switch_ovs_flows(const char *openflow, const char *path, const char *flows);
 /* Some of them, at once: lines "add ..." and "delete ..." (ovs-ofctl(8), add-flows). */

@@ -270,11 +270,23 @@ static bool is_ours(const struct snmp_sampling *sampling, const struct source *s
 	       (source->fs_receiver == 0 || source->fs_receiver == sampling->ours);
 }
 
+/* An agent makes the closest rate of a wanted one that it can do (sFlowFsPacketSamplingRate), as
+ * the nearest power of two, and tells that. One that was set just now is as close as it gets; later
+ * a doubled one, as switches set it under load, has to differ. */
+static bool rate_agrees(const struct snmp_sampling *sampling, const struct source *source)
+{
+	int64_t rate = rate_for(wanted_of(sampling), source);
+
+	if (sampling->set)
+		return source->rate > 0;
+	return source->rate * 3 >= rate * 2 && source->rate * 3 <= rate * 4;
+}
+
 static bool source_agrees(const struct snmp_sampling *sampling, const struct source *source)
 {
 	const struct sampling_wanted *wanted = wanted_of(sampling);
 
-	return source->fs_receiver == sampling->ours && source->rate == rate_for(wanted, source) &&
+	return source->fs_receiver == sampling->ours && rate_agrees(sampling, source) &&
 	       source->header == wanted->header &&
 	       (!source->has_cp || source->cp_receiver != sampling->ours ||
 		source->interval == wanted->poll_s) &&
