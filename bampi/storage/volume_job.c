@@ -1,15 +1,14 @@
 #include <errno.h>
-#include <sodium.h>
 #include <stdlib.h>
 
 #include "common/base/error.h"
 #include "common/base/hex.h"
 #include "common/base/text.h"
 
+#include "bampi/storage/volume_account.h"
 #include "bampi/storage/volume_runner_private.h"
 
-/* The secret that was told to the tenant; where none was, one that nobody knows: the door is there,
- * and locked. */
+/* The volume's secret; where it has none, one that nobody knows: the door is there, and locked. */
 static int secret_of(const struct volume_job *job, char ret[STORAGE_SECRET_SIZE],
 		     struct problem *problem)
 {
@@ -31,34 +30,39 @@ static int secret_of(const struct volume_job *job, char ret[STORAGE_SECRET_SIZE]
 	return rc;
 }
 
+/* The first account is the tenant's. The job's end wipes them. */
+static int fill_secrets(struct volume_job *job, struct problem *problem)
+{
+	struct storage_user *users = job->target.users;
+	int rc = secret_of(job, users[0].secret, problem);
+
+	for (size_t i = 1; rc == 0 && i < job->target.user_count; i++)
+		rc = volume_account_secret(users[0].secret, users[i].name, users[i].secret);
+	return rc;
+}
+
 static int open_volume(struct volume_job *job, struct problem *problem)
 {
 	const struct volume_runner_options *options = job->options;
-	char secret[STORAGE_SECRET_SIZE];
-	struct problem ignored = {0};
 	int rc;
 
 	if (job->row.address_count == 0) {
 		volume_nameless(&job->row, problem);
 		return problem->code;
 	}
-	rc = secret_of(job, secret, problem);
-	if (rc == 0 && job->old_user)
-		rc = options->driver->close(&options->place, job->row.id, job->old_user, &ignored);
+	rc = fill_secrets(job, problem);
 	if (rc == 0)
-		rc = options->driver->open(&options->place, &job->target, secret, problem);
-	sodium_memzero(secret, sizeof(secret));
+		rc = options->driver->open(&options->place, &job->target, problem);
 	return rc;
 }
 
-static int admit(const struct volume_job *job, struct problem *problem)
+static int admit(struct volume_job *job, struct problem *problem)
 {
 	const struct volume_runner_options *options = job->options;
-	int rc = 0;
+	int rc = fill_secrets(job, problem);
 
-	for (size_t i = 0; rc == 0 && i < job->target.address_count; i++)
-		rc = options->driver->admit(&options->place, job->row.id,
-					    job->target.addresses[i].text, problem);
+	if (rc == 0)
+		rc = options->driver->admit(&options->place, &job->target, problem);
 	return rc;
 }
 
@@ -116,10 +120,7 @@ void volume_job_work(void *context)
 	case ACTION_EXPEL:
 		rc = options->driver->expel(&options->place, &job->target, &problem);
 		break;
-	case ACTION_CLOSE:
-		rc = options->driver->close(&options->place, row->id,
-					    job->old_user ? job->old_user : "", &problem);
-		break;
+	case ACTION_CLOSE: rc = options->driver->close(&options->place, row->id, &problem); break;
 	case ACTION_NONE:
 	case ACTION_TELL_OPEN:
 	case ACTION_TELL_CLOSED:

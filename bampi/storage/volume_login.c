@@ -8,22 +8,20 @@
 #include "common/base/json_text.h"
 #include "common/io/log.h"
 
-#include "bampi/storage/driver/storage_driver.h"
+#include "bampi/storage/volume_account.h"
 
 #define SUBJECT "storage"
-#define SECRET_LENGTH \
-	16 /* as portald's: RFC 7143 wants 96 bits, some initiators take 16 characters */
 
 enum column { VOLUME, NODE, AGENT_KEY, SEALED, NUMBER };
 
-static void make(char ret[SECRET_LENGTH + 1])
+static void make(char ret[VOLUME_SECRET_LENGTH + 1])
 {
 	static const char letters[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-	for (size_t i = 0; i < SECRET_LENGTH; i++)
+	for (size_t i = 0; i < VOLUME_SECRET_LENGTH; i++)
 		ret[i] = letters[randombytes_uniform(sizeof(letters) - 1)];
-	ret[SECRET_LENGTH] = '\0';
+	ret[VOLUME_SECRET_LENGTH] = '\0';
 }
 
 static int seal(const uint8_t public_key[SEAL_KEY_SIZE], const char *secret,
@@ -56,7 +54,7 @@ static void begin(struct text *json)
 
 static int add_secret(const struct seal_key *key, const PGresult *rows, int row, struct text *json)
 {
-	char secret[SECRET_LENGTH + 1];
+	char secret[VOLUME_SECRET_LENGTH + 1];
 	char sealed[2 * SEAL_SIZE_MAX + 1];
 	int rc;
 
@@ -77,26 +75,35 @@ static int add_secret(const struct seal_key *key, const PGresult *rows, int row,
 static int add_login(const struct seal_key *key, const PGresult *rows, int row, struct text *json)
 {
 	const char *agent = db_text(rows, row, AGENT_KEY, "");
+	int64_t volume = db_int(rows, row, VOLUME, 0);
+	int64_t node = db_int(rows, row, NODE, 0);
+	int64_t number = db_int(rows, row, NUMBER, 0);
 	uint8_t agent_key[SEAL_KEY_SIZE];
+	char name[STORAGE_USER_SIZE];
 	char secret[STORAGE_SECRET_SIZE];
+	char own[STORAGE_SECRET_SIZE];
 	char sealed[2 * SEAL_SIZE_MAX + 1];
 	int rc;
 
 	if (strlen(agent) != 2 * sizeof(agent_key) ||
 	    hex_decode(agent, agent_key, sizeof(agent_key)) != 0)
 		return E_MALFORMED;
+	volume_account_name(volume, number, node, name);
 	rc = open_own(key, db_text(rows, row, SEALED, ""), secret);
 	if (rc == 0)
-		rc = seal(agent_key, secret, sealed);
+		rc = volume_account_secret(secret, name, own);
+	if (rc == 0)
+		rc = seal(agent_key, own, sealed);
 	sodium_memzero(secret, sizeof(secret));
+	sodium_memzero(own, sizeof(own));
 	if (rc)
 		return rc;
 	begin(json);
 	json_begin_object(json, NULL);
-	json_int(json, "volume", db_int(rows, row, VOLUME, 0));
-	json_int(json, "node", db_int(rows, row, NODE, 0));
+	json_int(json, "volume", volume);
+	json_int(json, "node", node);
 	json_string(json, "key", agent);
-	json_int(json, "number", db_int(rows, row, NUMBER, 0));
+	json_int(json, "number", number);
 	json_string(json, "sealed", sealed);
 	json_end_object(json);
 	return 0;

@@ -70,7 +70,6 @@ static void job_free(struct volume_job *job)
 {
 	volume_row_done(&job->row);
 	storage_target_done(&job->target);
-	free(job->old_user);
 	free(job);
 }
 
@@ -184,6 +183,7 @@ static void job_start(struct volume_job *job)
 
 /* --- deciding --- */
 
+/* Users and addresses stay the row's. */
 static void target_of(const struct volume_runner *runner, const struct volume_row *row,
 		      struct storage_target *ret)
 {
@@ -191,34 +191,42 @@ static void target_of(const struct volume_runner *runner, const struct volume_ro
 	(void)text_format(ret->name, sizeof(ret->name), "%s:volume.%lld", runner->claim.iqn,
 			  (long long)row->id);
 	(void)volume_path(runner->options.dir, row->id, ret->path, sizeof(ret->path));
-	(void)text_format(ret->user, sizeof(ret->user), "v%lld-%lld", (long long)row->id,
-			  (long long)row->secret_number);
+	ret->users = row->users;
+	ret->user_count = row->user_count;
+	ret->addresses = row->addresses;
+	ret->address_count = row->address_count;
 }
 
-static enum volume_fit fit_of(const struct volume_row *row, const struct storage_target *wanted,
+/* All of one may be at the other: users, addresses, sessions. */
+static bool holds(const struct storage_target *one, const struct storage_target *other)
+{
+	for (size_t i = 0; i < one->user_count; i++) {
+		if (!storage_target_knows(other, one->users[i].name))
+			return false;
+	}
+	for (size_t i = 0; i < one->address_count; i++) {
+		if (!storage_target_lists(other, one->addresses[i].text))
+			return false;
+	}
+	for (size_t i = 0; i < one->session_count; i++) {
+		if (!storage_target_lists(other, one->sessions[i].address))
+			return false;
+	}
+	return true;
+}
+
+static enum volume_fit fit_of(const struct storage_target *wanted,
 			      const struct storage_target *open)
 {
-	const struct storage_target allowed = {.addresses = row->addresses,
-					       .address_count = row->address_count};
-
 	if (!open)
 		return FIT_CLOSED;
+	/* the tenant's account is always there: without it the secret is another */
 	if (strcmp(open->name, wanted->name) != 0 || strcmp(open->path, wanted->path) != 0 ||
-	    strcmp(open->user, wanted->user) != 0)
+	    !storage_target_knows(open, wanted->users[0].name))
 		return FIT_WRONG;
-	for (size_t i = 0; i < open->address_count; i++) {
-		if (!storage_target_lists(&allowed, open->addresses[i].text))
-			return FIT_LONG;
-	}
-	for (size_t i = 0; i < open->session_count; i++) {
-		if (!storage_target_lists(&allowed, open->sessions[i].address))
-			return FIT_LONG;
-	}
-	for (size_t i = 0; i < row->address_count; i++) {
-		if (!storage_target_lists(open, row->addresses[i].text))
-			return FIT_SHORT;
-	}
-	return FIT_RIGHT;
+	if (!holds(open, wanted))
+		return FIT_LONG;
+	return holds(wanted, open) ? FIT_RIGHT : FIT_SHORT;
 }
 
 static const struct storage_target *open_target(const struct volume_runner *runner, int64_t id)
@@ -250,27 +258,16 @@ static bool is_free(const struct volume_runner *runner, const struct volume_row 
 }
 
 static void start_volume(struct volume_runner *runner, struct volume_row *row,
-			 enum volume_action action, const struct storage_target *wanted,
-			 const struct storage_target *open)
+			 enum volume_action action, const struct storage_target *wanted)
 {
 	struct volume_job *job = job_new(runner, row, action);
 
 	if (!job)
 		return;
+	/* `row` is the job's now; the target takes from it who may log in. */
 	job->target = *wanted;
-	/* `row` is the job's now; its addresses stay with it. */
-	if (job->row.address_count > 0) {
-		job->target.addresses = calloc(job->row.address_count, sizeof(*job->row.addresses));
-		if (!job->target.addresses) {
-			job_end(job);
-			return;
-		}
-		memcpy(job->target.addresses, job->row.addresses,
-		       job->row.address_count * sizeof(*job->row.addresses));
-		job->target.address_count = job->row.address_count;
-	}
-	if (open && open->user[0])
-		job->old_user = strdup(open->user);
+	job->row.users = NULL;
+	job->row.addresses = NULL;
 	job_start(job);
 }
 
@@ -290,12 +287,12 @@ static void decide_volume(struct volume_runner *runner, struct volume_row *row)
 		.size = row->size_bytes,
 		.kept = row->kept_bytes,
 		.open_wanted = row->open_wanted,
-		.fit = fit_of(row, &wanted, open),
+		.fit = fit_of(&wanted, open),
 		.told_open = row->served_pdci != 0,
 		.told = row->told,
 	});
 	if (action != ACTION_NONE)
-		start_volume(runner, row, action, &wanted, open);
+		start_volume(runner, row, action, &wanted);
 }
 
 static void decide_archive(struct volume_runner *runner, struct volume_row *row)
@@ -338,7 +335,6 @@ static void close_unwanted(struct volume_runner *runner)
 		if (!job)
 			continue;
 		job->silent = true;
-		job->old_user = open->user[0] ? strdup(open->user) : NULL;
 		job_start(job);
 	}
 }

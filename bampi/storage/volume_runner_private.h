@@ -11,8 +11,7 @@ struct volume_job {
 	const struct volume_runner_options *options;
 	struct volume_job *next;
 	struct volume_row row;
-	struct storage_target target; /* ACTION_OPEN, ADMIT, CLOSE */
-	char *old_user;               /* of what is closed; owned */
+	struct storage_target target; /* ACTION_OPEN, ADMIT, EXPEL */
 	struct volume_done done;
 	struct volume_progress progress;
 	int64_t told; /* of progress */

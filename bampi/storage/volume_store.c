@@ -10,6 +10,8 @@
 #include "common/base/json_text.h"
 #include "common/http/json_reader.h"
 
+#include "bampi/storage/volume_account.h"
+
 #define INITIATORS_LIMIT ((size_t)4 << 20)
 
 /* clang-format off */
@@ -19,7 +21,7 @@ static const struct db_query claim_query = {"storage_claim",
 static const struct db_query volumes_query = {"volume_work",
 	"select id, name, tenant, state, absent, size_bytes, kept_bytes, coalesce(archive_id, 0), coalesce(archive_bytes, 0), coalesce(archive_digest, ''),"
 	" coalesce(pdci_id, 0), coalesce(served_pdci_id, 0), initiators is not null, initiators, encode(secret_sealed, 'hex'), secret_number,"
-	" pdci_id is not distinct from served_pdci_id and served is not distinct from initiators from haas.volume_work($1::bigint)", 1};
+	" pdci_id is not distinct from served_pdci_id and served is not distinct from initiators, coalesce(node_ids, '[]') from haas.volume_work($1::bigint)", 1};
 
 static const struct db_query archives_query = {"archive_work",
 	"select id, name, tenant, state, absent, size_bytes, coalesce(volume_id, 0) from haas.archive_work($1::bigint)", 1};
@@ -75,6 +77,7 @@ static const struct db_query progress_queries[] = {
 void volume_row_done(struct volume_row *row)
 {
 	free(row->initiators);
+	free(row->users);
 	free(row->addresses);
 	*row = (struct volume_row){0};
 }
@@ -171,6 +174,39 @@ int storage_store_logins(struct db *db, const struct storage_claim *claim, const
 	return store_rows(db, &logins_put_query, claim, rows, fn, context);
 }
 
+static int add_user(struct volume_row *row, int64_t node)
+{
+	struct storage_user *users = reallocarray(row->users, row->user_count + 1, sizeof(*users));
+
+	if (!users)
+		return -ENOMEM;
+	row->users = users;
+	users[row->user_count] = (struct storage_user){0};
+	volume_account_name(row->id, row->secret_number, node, users[row->user_count++].name);
+	return 0;
+}
+
+/* The tenant's account and, where the volume has a secret to derive theirs from, the nodes'. */
+static int read_users(const char *text, struct volume_row *row)
+{
+	CLEANUP(json_decrefp) json_t *list = NULL;
+	struct problem ignored = {0};
+	const json_t *node;
+	size_t i;
+	int rc = json_read(text, strlen(text), INITIATORS_LIMIT, &list, &ignored);
+
+	if (rc == 0)
+		rc = add_user(row, 0);
+	if (row->sealed_size == 0)
+		return rc;
+	json_array_foreach(list, i, node)
+	{
+		if (rc == 0 && json_integer_value(node) > 0)
+			rc = add_user(row, json_integer_value(node));
+	}
+	return rc;
+}
+
 /* [{"node", "address"}]; a node without an address cannot be let in, and is named. */
 static int read_initiators(const char *text, struct volume_row *row)
 {
@@ -247,6 +283,8 @@ int volume_row_read(const PGresult *result, int row, struct volume_row *ret)
 		rc = read_initiators(db_text(result, row, 13, "[]"), &volume);
 	if (rc == 0)
 		rc = read_sealed(db_text(result, row, 14, ""), &volume);
+	if (rc == 0)
+		rc = read_users(db_text(result, row, 17, "[]"), &volume);
 	if (rc) {
 		volume_row_done(&volume);
 		return rc;

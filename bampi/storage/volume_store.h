@@ -28,7 +28,9 @@ struct volume_row {
 	int64_t pdci, served_pdci; /* 0 = none */
 	bool told;                 /* the row says to whom it is open, as it is wanted */
 	bool open_wanted;
-	char *initiators;                  /* JSON as it is told; owned */
+	char *initiators;           /* JSON as it is told; owned */
+	struct storage_user *users; /* without secrets; the first is the tenant's; owned */
+	size_t user_count;
 	struct storage_address *addresses; /* owned */
 	size_t address_count;
 	char nameless[64]; /* a node that has no address to be let in by; "" = none */

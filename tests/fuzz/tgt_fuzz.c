@@ -23,9 +23,9 @@ static void write_down(const struct storage_view *view, struct text *ret)
 		text_addf(ret, "Target %lld: %s\n    LUN information:\n        LUN: 1\n",
 			  (long long)target->id, target->name);
 		text_addf(ret, "            Backing store path: %s\n", target->path);
-		text_addf(ret, "    Account information:\n%s%s%s",
-			  target->user[0] ? "        " : "", target->user,
-			  target->user[0] ? "\n" : "");
+		text_add(ret, "    Account information:\n");
+		for (size_t j = 0; j < target->user_count; j++)
+			text_addf(ret, "        %s\n", target->users[j].name);
 		text_add(ret, "    I_T nexus information:\n");
 		for (size_t j = 0; j < target->session_count; j++) {
 			text_addf(ret, "        I_T nexus: %llu\n            Connection: %u\n",
@@ -50,7 +50,13 @@ static void check(const struct storage_view *view)
 		assert(target->id >= 1 && target->id <= INT32_MAX);
 		assert(target->name[0] && strlen(target->name) < sizeof(target->name));
 		assert(strlen(target->path) < sizeof(target->path));
-		assert(!strchr(target->user, ' ') && strlen(target->user) < sizeof(target->user));
+		for (size_t j = 0; j < target->user_count; j++) {
+			const struct storage_user *user = &target->users[j];
+
+			assert(user->name[0] && !strchr(user->name, ' ') &&
+			       strlen(user->name) < sizeof(user->name));
+			assert(!user->secret[0] && storage_target_knows(target, user->name));
+		}
 		for (size_t j = 0; j < target->session_count; j++) {
 			const char *from = target->sessions[j].address;
 
@@ -70,7 +76,10 @@ static void same(const struct storage_view *a, const struct storage_view *b)
 		assert(a->targets[i].id == b->targets[i].id);
 		assert(strcmp(a->targets[i].name, b->targets[i].name) == 0);
 		assert(strcmp(a->targets[i].path, b->targets[i].path) == 0);
-		assert(strcmp(a->targets[i].user, b->targets[i].user) == 0);
+		assert(a->targets[i].user_count == b->targets[i].user_count);
+		for (size_t j = 0; j < a->targets[i].user_count; j++)
+			assert(strcmp(a->targets[i].users[j].name, b->targets[i].users[j].name) ==
+			       0);
 		assert(a->targets[i].address_count == b->targets[i].address_count);
 		assert(a->targets[i].session_count == b->targets[i].session_count);
 		for (size_t j = 0; j < a->targets[i].session_count; j++) {

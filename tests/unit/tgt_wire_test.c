@@ -150,6 +150,7 @@ static const char list[] = "Target 1: iqn.2026-11.test:v1\n"
 			   "            Backing store flags: \n"
 			   "    Account information:\n"
 			   "        v7-2\n"
+			   "        v7-2-n12\n"
 			   "        other (outgoing)\n"
 			   "    ACL information:\n"
 			   "        10.50.0.32\n"
@@ -169,7 +170,12 @@ static void listing(void **state)
 	assert_int_equal(view.targets[1].id, 7);
 	assert_string_equal(view.targets[1].name, "iqn.2026-11.internal.haas:volume.7");
 	assert_string_equal(view.targets[1].path, "/var/lib/haas/storage/volumes/7");
-	assert_string_equal(view.targets[1].user, "v7-2");
+	assert_int_equal(view.targets[0].user_count, 0);
+	assert_int_equal(view.targets[1].user_count, 2);
+	assert_string_equal(view.targets[1].users[0].name, "v7-2");
+	assert_true(storage_target_knows(&view.targets[1], "v7-2-n12"));
+	assert_false(storage_target_knows(&view.targets[1], "v7-2-n1"));
+	assert_false(storage_target_knows(&view.targets[1], "other"));
 	assert_int_equal(view.targets[1].address_count, 2);
 	assert_string_equal(view.targets[1].addresses[0].text, "10.50.0.32");
 	assert_string_equal(view.targets[1].addresses[1].text, "fd00::17");

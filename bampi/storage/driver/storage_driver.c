@@ -1,5 +1,6 @@
 #include "bampi/storage/driver/storage_driver.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,9 @@ const struct storage_driver *storage_driver_find(const char *name)
 
 void storage_target_done(struct storage_target *target)
 {
+	if (target->users)
+		sodium_memzero(target->users, target->user_count * sizeof(*target->users));
+	free(target->users);
 	free(target->addresses);
 	free(target->sessions);
 	*target = (struct storage_target){0};
@@ -25,6 +29,15 @@ bool storage_target_lists(const struct storage_target *target, const char *addre
 {
 	for (size_t i = 0; i < target->address_count; i++) {
 		if (strcmp(target->addresses[i].text, address) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool storage_target_knows(const struct storage_target *target, const char *user)
+{
+	for (size_t i = 0; i < target->user_count; i++) {
+		if (strcmp(target->users[i].name, user) == 0)
 			return true;
 	}
 	return false;

@@ -39,6 +39,12 @@ struct storage_portals {
 
 void storage_portals_done(struct storage_portals *portals);
 
+/* Whoever knows its secret may log in, from any of the addresses. */
+struct storage_user {
+	char name[STORAGE_USER_SIZE];
+	char secret[STORAGE_SECRET_SIZE]; /* "" where it is only looked at */
+};
+
 /* Somebody who is logged in. */
 struct storage_session {
 	uint64_t number;
@@ -50,9 +56,10 @@ struct storage_session {
 struct storage_target {
 	int64_t id; /* of the volume, 1..INT32_MAX: targets are numbered alike */
 	char name[STORAGE_TARGET_SIZE];
-	char path[PATH_MAX]; /* of the file with its data; "" = none */
-	char user[STORAGE_USER_SIZE];
-	struct storage_address *addresses; /* who may log in; owned */
+	char path[PATH_MAX];        /* of the file with its data; "" = none */
+	struct storage_user *users; /* who may log in; owned, wiped */
+	size_t user_count;
+	struct storage_address *addresses; /* and from where; owned */
 	size_t address_count;
 	struct storage_session *sessions; /* as it is; owned */
 	size_t session_count;
@@ -67,6 +74,7 @@ void storage_view_done(struct storage_view *view);
 void storage_target_done(struct storage_target *target);
 /* May it log in? By its address. */
 bool storage_target_lists(const struct storage_target *target, const char *address);
+bool storage_target_knows(const struct storage_target *target, const char *user);
 
 struct storage_driver {
 	const char *name;
@@ -74,15 +82,15 @@ struct storage_driver {
 	 * E_UNAVAILABLE: it does not answer. */
 	int (*look)(const struct storage_place *place, struct storage_view *ret,
 		    struct problem *problem);
-	/* Opens it to its addresses and to nobody else, with the secret; what was open under this
-	 * id is closed first. Nobody gets in before all of it holds. */
+	/* Opens it to its users at its addresses and to nobody else; what was open under this id is
+	 * closed first. Nobody gets in before all of it holds. */
 	int (*open)(const struct storage_place *place, const struct storage_target *target,
-		    const char *secret, struct problem *problem);
-	/* Lets one more address in. */
-	int (*admit)(const struct storage_place *place, int64_t id, const char *address,
+		    struct problem *problem);
+	/* Lets in those of the target's users and addresses that are not yet. */
+	int (*admit)(const struct storage_place *place, const struct storage_target *target,
 		     struct problem *problem);
-	/* Takes out whoever is not among the target's addresses: nobody else can log in any more,
-	 * and their sessions are cut; those of the others go on. */
+	/* Takes out whoever is not among the target's users and addresses: nobody else can log in
+	 * any more, and sessions from elsewhere are cut; those of the others go on. */
 	int (*expel)(const struct storage_place *place, const struct storage_target *target,
 		     struct problem *problem);
 	/* Where it listens now. E_NOT_FOUND, E_UNAVAILABLE: as for look. */
@@ -91,9 +99,8 @@ struct storage_driver {
 	/* Listens there, or no more; 0 when it is so already. Sessions go on. */
 	int (*listen)(const struct storage_place *place, const char *portal, bool open,
 		      struct problem *problem);
-	/* Ends the sessions and closes it; 0 when it is not open. `user` "" = none. */
-	int (*close)(const struct storage_place *place, int64_t id, const char *user,
-		     struct problem *problem);
+	/* Ends the sessions, closes it and forgets its users; 0 when it is not open. */
+	int (*close)(const struct storage_place *place, int64_t id, struct problem *problem);
 };
 
 /* NULL when there is none of that name. */

@@ -1,8 +1,8 @@
-/* Linux tgt as the target software: a volume is target number ID with one logical unit, one account
- * (CHAP) and a list of addresses: who logs in has one of these AND the secret. tgt lets in whom an
- * address OR a name of its lists fits, so only addresses are listed: a name is what an initiator
- * says of itself (docs/decision/0017). A target without an address is open to nobody, which is why
- * those come last. */
+/* Linux tgt as the target software: a volume is target number ID with one logical unit, accounts
+ * (CHAP) and a list of addresses: who logs in has one of these AND the secret of an account. tgt
+ * lets in whom an address OR a name of its lists fits, so only addresses are listed: a name is what
+ * an initiator says of itself (docs/decision/0017). A target without an address is open to nobody,
+ * which is why those come last. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +70,59 @@ static int forget_user(const struct storage_place *place, const char *user, stru
 	return ask(place, &request, TGT_NO_USER, problem);
 }
 
-static int tgt_close(const struct storage_place *place, int64_t id, const char *user,
-		     struct problem *problem)
+static int bind_user(const struct storage_place *place, int64_t id, const char *user,
+		     enum tgt_op op, struct problem *problem)
+{
+	char text[STORAGE_USER_SIZE + 16];
+	const struct tgt_request request = {.mode = TGT_ACCOUNT,
+					    .op = op,
+					    .target = (int32_t)id,
+					    .unit = UINT64_MAX,
+					    .text = text};
+
+	(void)text_format(text, sizeof(text), "user=%s", user);
+	return ask(place, &request, TGT_OK, problem);
+}
+
+/* tgtd keeps a target's accounts in slots and reads as many as there are accounts: a free slot
+ * between two hides the last of them at a login, and ends tgtd when it lists them (1.0.85). So only
+ * the last is ever taken out: all from the first that goes, backwards, and those that stay come
+ * back. A login in between is refused; sessions go on. */
+static int expel_users(const struct storage_place *place, const struct storage_target *target,
+		       const struct storage_target *open, struct problem *problem)
+{
+	size_t first = 0;
+	int rc = 0;
+
+	while (first < open->user_count && storage_target_knows(target, open->users[first].name))
+		first++;
+	for (size_t i = open->user_count; rc == 0 && i > first; i--)
+		rc = bind_user(place, open->id, open->users[i - 1].name, TGT_UNBIND, problem);
+	for (size_t i = first; rc == 0 && i < open->user_count; i++) {
+		const char *user = open->users[i].name;
+
+		rc = storage_target_knows(target, user)
+			     ? bind_user(place, open->id, user, TGT_BIND, problem)
+			     : forget_user(place, user, problem);
+	}
+	return rc;
+}
+
+/* What is open under a number, in `view`; NULL: nothing is. */
+static int look_at(const struct storage_place *place, int64_t id, struct storage_view *view,
+		   const struct storage_target **ret, struct problem *problem)
+{
+	int rc = tgt_look(place, view, problem);
+
+	*ret = NULL;
+	for (size_t i = 0; rc == 0 && i < view->count; i++) {
+		if (view->targets[i].id == id)
+			*ret = &view->targets[i];
+	}
+	return rc;
+}
+
+static int tgt_close(const struct storage_place *place, int64_t id, struct problem *problem)
 {
 	const struct tgt_request request = {.mode = TGT_TARGET,
 					    .op = TGT_DELETE,
@@ -79,13 +130,20 @@ static int tgt_close(const struct storage_place *place, int64_t id, const char *
 					    .unit = UINT64_MAX,
 					    .force = 1,
 					    .text = ""};
-	int rc = ask(place, &request, TGT_NO_TARGET, problem);
+	struct storage_view view = {0};
+	const struct storage_target *open;
+	int rc = look_at(place, id, &view, &open, problem);
 
-	return rc == 0 && user[0] ? forget_user(place, user, problem) : rc;
+	if (rc == 0 && open)
+		rc = ask(place, &request, TGT_NO_TARGET, problem);
+	for (size_t i = 0; rc == 0 && open && i < open->user_count; i++)
+		rc = forget_user(place, open->users[i].name, problem);
+	storage_view_done(&view);
+	return rc;
 }
 
-static int tgt_admit(const struct storage_place *place, int64_t id, const char *address,
-		     struct problem *problem)
+static int let_in(const struct storage_place *place, int64_t id, const char *address,
+		  struct problem *problem)
 {
 	char text[STORAGE_ADDRESS_SIZE + 32];
 	const struct tgt_request request = {.mode = TGT_TARGET,
@@ -139,76 +197,97 @@ static int tgt_expel(const struct storage_place *place, const struct storage_tar
 		     struct problem *problem)
 {
 	struct storage_view view = {0};
-	int rc = tgt_look(place, &view, problem);
+	const struct storage_target *open;
+	int rc = look_at(place, target->id, &view, &open, problem);
 
-	for (size_t i = 0; rc == 0 && i < view.count; i++) {
-		const struct storage_target *open = &view.targets[i];
-
-		if (open->id != target->id)
-			continue;
-		for (size_t j = 0; rc == 0 && j < open->address_count; j++) {
-			if (!storage_target_lists(target, open->addresses[j].text))
-				rc = refuse(place, open->id, open->addresses[j].text, problem);
-		}
-		for (size_t j = 0; rc == 0 && j < open->session_count; j++) {
-			if (!storage_target_lists(target, open->sessions[j].address))
-				rc = cut(place, open->id, &open->sessions[j], problem);
-		}
+	for (size_t i = 0; rc == 0 && open && i < open->address_count; i++) {
+		if (!storage_target_lists(target, open->addresses[i].text))
+			rc = refuse(place, open->id, open->addresses[i].text, problem);
+	}
+	if (rc == 0 && open)
+		rc = expel_users(place, target, open, problem);
+	for (size_t i = 0; rc == 0 && open && i < open->session_count; i++) {
+		if (!storage_target_lists(target, open->sessions[i].address))
+			rc = cut(place, open->id, &open->sessions[i], problem);
 	}
 	storage_view_done(&view);
 	return rc;
 }
 
-/* The account first: the secret of one that is there cannot be changed, so it is made anew. */
-static int give_secret(const struct storage_place *place, const struct storage_target *target,
-		       const char *secret, struct problem *problem)
+/* The secret of an account that is there cannot be changed, so it is made anew. */
+static int give_user(const struct storage_place *place, int64_t id, const struct storage_user *user,
+		     struct problem *problem)
 {
 	char text[STORAGE_USER_SIZE + STORAGE_SECRET_SIZE + 32];
-	struct tgt_request request = {
+	const struct tgt_request request = {
 		.mode = TGT_ACCOUNT, .op = TGT_NEW, .target = -1, .unit = UINT64_MAX, .text = text};
-	int rc = forget_user(place, target->user, problem);
+	int rc = forget_user(place, user->name, problem);
 
 	if (rc)
 		return rc;
-	(void)text_format(text, sizeof(text), "user=%s,password=%s", target->user, secret);
+	(void)text_format(text, sizeof(text), "user=%s,password=%s", user->name, user->secret);
 	rc = ask(place, &request, TGT_OK, problem);
 	sodium_memzero(text, sizeof(text));
-	if (rc)
-		return rc;
-	request.op = TGT_BIND;
-	request.target = (int32_t)target->id;
-	(void)text_format(text, sizeof(text), "user=%s", target->user);
-	return ask(place, &request, TGT_OK, problem);
+	return rc ? rc : bind_user(place, id, user->name, TGT_BIND, problem);
+}
+
+/* Who of `target` is not let in yet, by what is `open`. */
+static int let_in_rest(const struct storage_place *place, const struct storage_target *target,
+		       const struct storage_target *open, struct problem *problem)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < target->user_count; i++) {
+		if (!storage_target_knows(open, target->users[i].name))
+			rc = give_user(place, target->id, &target->users[i], problem);
+	}
+	for (size_t i = 0; rc == 0 && i < target->address_count; i++) {
+		if (!storage_target_lists(open, target->addresses[i].text))
+			rc = let_in(place, target->id, target->addresses[i].text, problem);
+	}
+	return rc;
+}
+
+static int tgt_admit(const struct storage_place *place, const struct storage_target *target,
+		     struct problem *problem)
+{
+	struct storage_view view = {0};
+	const struct storage_target *open;
+	int rc = look_at(place, target->id, &view, &open, problem);
+
+	if (rc == 0 && open)
+		rc = let_in_rest(place, target, open, problem);
+	storage_view_done(&view);
+	return rc;
 }
 
 static int tgt_open(const struct storage_place *place, const struct storage_target *target,
-		    const char *secret, struct problem *problem)
+		    struct problem *problem)
 {
+	static const struct storage_target nobody = {0};
 	char text[PATH_MAX + 64];
 	struct tgt_request request = {.mode = TGT_TARGET,
 				      .op = TGT_NEW,
 				      .target = (int32_t)target->id,
 				      .unit = UINT64_MAX,
 				      .text = text};
-	int rc = tgt_close(place, target->id, target->user, problem);
+	int rc = tgt_close(place, target->id, problem);
 
 	(void)text_format(text, sizeof(text), "targetname=%s", target->name);
 	if (rc == 0)
 		rc = ask(place, &request, TGT_OK, problem);
-	if (rc == 0)
-		rc = give_secret(place, target, secret, problem);
 	if (rc == 0) {
 		request.mode = TGT_LOGICAL_UNIT;
 		request.unit = 1;
 		(void)text_format(text, sizeof(text), "path=%s,bstype=rdwr", target->path);
 		rc = ask(place, &request, TGT_OK, problem);
 	}
-	for (size_t i = 0; rc == 0 && i < target->address_count; i++)
-		rc = tgt_admit(place, target->id, target->addresses[i].text, problem);
+	if (rc == 0)
+		rc = let_in_rest(place, target, &nobody, problem);
 	if (rc) {
 		struct problem ignored = {0};
 
-		(void)tgt_close(place, target->id, target->user, &ignored);
+		(void)tgt_close(place, target->id, &ignored);
 	}
 	return rc;
 }

@@ -163,6 +163,24 @@ static int add_address(struct storage_target *target, const char *word)
 	return rc;
 }
 
+static int add_user(struct storage_target *target, const char *word)
+{
+	void *users = target->users;
+	struct storage_user user = {0};
+	int rc;
+
+	if (!word[0] || strchr(word, ' ')) /* an outgoing one has " (outgoing)" behind its name */
+		return 0;
+	if (target->user_count > STORAGE_ADDRESSES_MAX ||
+	    !text_copy(user.name, sizeof(user.name), word))
+		return E_MALFORMED;
+	rc = grow(&users, target->user_count, sizeof(user));
+	target->users = users;
+	if (rc == 0)
+		target->users[target->user_count++] = user;
+	return rc;
+}
+
 static bool begins(const char *line, const char *with)
 {
 	return strncmp(line, with, strlen(with)) == 0;
@@ -260,12 +278,7 @@ static int read_line(struct list *list, const char *line)
 	case PART_UNIT: return read_unit(list, line);
 	case PART_SESSIONS: return read_session(list, line);
 	case PART_ADDRESSES: return add_address(list->target, word);
-	case PART_ACCOUNTS:
-		/* an outgoing one has " (outgoing)" behind its name */
-		if (!list->target->user[0] && !strchr(word, ' ') &&
-		    !text_copy(list->target->user, sizeof(list->target->user), word))
-			return E_MALFORMED;
-		return 0;
+	case PART_ACCOUNTS: return add_user(list->target, word);
 	case PART_OTHER: return 0;
 	}
 	return 0;

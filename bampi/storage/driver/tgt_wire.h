@@ -63,7 +63,7 @@ struct tgt_answer {
 void tgt_request_encode(const struct tgt_request *request, struct wire_writer *writer);
 /* E_MALFORMED: too short, or a length below its own head. E_LIMIT: more text than is read. */
 MUST_USE int tgt_answer_decode(const void *data, size_t size, struct tgt_answer *ret);
-/* What `show` of all targets answers: number, name, file of unit 1, the first incoming account,
+/* What `show` of all targets answers: number, name, file of unit 1, incoming accounts,
  * addresses, who is logged in. Unknown lines are passed over; names in place of addresses too.
  * `text` needs no NUL. E_MALFORMED: a target without a number or name, or something too long.
  * -ENOMEM. */
