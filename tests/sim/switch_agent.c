@@ -14,6 +14,7 @@
 
 #include "tests/sim/switch_cisco.h"
 #include "tests/sim/switch_device.h"
+#include "tests/sim/switch_dnos.h"
 #include "tests/sim/switch_like.h"
 #include "tests/sim/switch_mib.h"
 #include "tests/sim/switch_netsnmp.h"
@@ -498,6 +499,9 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		case 'L':
 			agent->likeness.like = switch_like_find(optarg);
 			if (!agent->likeness.like)
+				return usage(stderr, 2);
+			if (agent->likeness.like->is_dnos && !agent->device.dnos &&
+			    switch_dnos_new(&agent->device.dnos) != 0)
 				return usage(stderr, 2);
 			agent->device.manners = agent->likeness.like->words;
 			agent->device.like = agent->likeness.like;

@@ -11,6 +11,7 @@
 #include "common/io/file.h"
 
 #include "tests/sim/switch_cisco.h"
+#include "tests/sim/switch_dnos.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -29,6 +30,7 @@ void switch_device_done(struct switch_device *device)
 	free(device->fdb);
 	free(device->flows);
 	free(device->cisco);
+	free(device->dnos);
 	free(device->sflow);
 	switch_ovs_free(device->ovs);
 }
@@ -115,6 +117,8 @@ static void follow_mode(struct switch_device *device, const struct switch_port *
 {
 	device->access[port->number] =
 		switch_model_tagging(&device->running, port).mode == SWITCH_ACCESS;
+	if (device->dnos)
+		switch_dnos_follow(device, port);
 }
 
 static void import_plane(struct switch_device *device)

@@ -16,12 +16,14 @@
 #include "tests/sim/switch_ovs.h"
 
 struct switch_cisco;
+struct switch_dnos;
 struct switch_sflow;
 struct switch_like;
 
 struct switch_device {
 	struct switch_ovs *ovs;
 	struct switch_cisco *cisco; /* owned; NULL: it speaks Q-BRIDGE-MIB */
+	struct switch_dnos *dnos;   /* owned; NULL: its ports have no such modes */
 	struct switch_sflow *sflow; /* owned; NULL: it has no SFLOW-MIB */
 	const char *startup_path, *faults_path;
 	const struct switch_like *like; /* whose objects it has; NULL = nobody's */

@@ -1,5 +1,6 @@
 #include "tests/sim/switch_like.h"
 
+#include "tests/sim/switch_dnos.h"
 #include "tests/sim/switch_mib_private.h"
 
 #define RESOURCE_UNAVAILABLE ((enum switch_error)SNMP_ERR_RESOURCEUNAVAILABLE)
@@ -111,6 +112,8 @@ void switch_like_show(const struct switch_like *like, const struct switch_device
 {
 	struct place place = mib_place(mib, like->mode, like->mode_length);
 
+	if (device->dnos)
+		switch_dnos_show(device, mib);
 	for (size_t i = 0; like->mode_length && i < device->running.port_count; i++) {
 		uint32_t number = device->running.ports[i].number;
 		struct place cell = mib_under(&place, number);
@@ -133,6 +136,8 @@ enum switch_error switch_like_set(struct switch_likeness *likeness, struct switc
 
 	if (device->faults.read_only)
 		return SWITCH_NOT_WRITABLE;
+	if (count > 0 && device->dnos && switch_dnos_has(varbinds[0]))
+		return switch_dnos_set(device, varbinds, count, now);
 	if (count > 0 && is_mode(like, varbinds[0]))
 		return set_modes(like, device, varbinds, count, now);
 	while (wanted < SWITCH_LIKE_SAVES && like->saves[wanted].length)

@@ -27,6 +27,7 @@ struct switch_like {
 	oid mode[SWITCH_OID_MAX];                         /* INTEGER by port: a port's mode */
 	size_t mode_length;
 	int access, hybrid; /* values of it */
+	bool is_dnos;       /* ports as switch_dnos.h has them */
 };
 
 /* NULL when there is none. */
