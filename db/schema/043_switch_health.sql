@@ -22,7 +22,8 @@ create table traffic_60_counter (
 	speed_bps bigint not null default 0,   -- 0 = unknown
 	up boolean not null
 ) partition by range (at);
-create index traffic_60_counter_port on traffic_60_counter (switch_id, port, at);
+-- Unique: what is sent again, because nobody heard of its commit, is not there twice.
+create unique index traffic_60_counter_port on traffic_60_counter (switch_id, port, at);
 create index traffic_60_counter_at on traffic_60_counter (at);
 grant select on traffic_60_counter to peregrined, peregrine_flowd;
 grant insert on traffic_60_counter to peregrined;
@@ -84,9 +85,9 @@ create table switch_health (
 	response_ms integer,                   -- of the first question of the last look that was answered, waiting excluded
 	problem jsonb,                         -- why the last look failed
 	counters_at timestamptz,               -- the last interval of its counters
-	stp jsonb,                             -- {protocol, bridge, priority, root, root_cost, root_port, changes, changed_at, ports: [{port, state, role..}]} (BRIDGE-MIB)
-	lags jsonb,                            -- [{lag, partner, members: [{port, state, synchronized, ...}]}] (IEEE8023-LAG-MIB)
-	sensors jsonb                          -- [{name, port, kind, value, unit, status, emulated}] (ENTITY-SENSOR-MIB)
+	stp jsonb,                             -- {running, version, bridge, root, .., ports: [{port, state, role, transitions}]} (BRIDGE-MIB)
+	lags jsonb,                            -- [{lag, partner, members: [{port, bundled, actor, partner}]}] (IEEE8023-LAG-MIB)
+	sensors jsonb                          -- [{name, text, port, value, unit, status}] (ENTITY-SENSOR-MIB)
 );
 grant select, insert, update, delete on switch_health to peregrined;
 grant select on switch_health to portald;

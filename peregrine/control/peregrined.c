@@ -43,6 +43,8 @@ static void on_db_state(void *context, bool connected)
 		sampling_db_state(peregrined->sampling, connected);
 	if (peregrined->mirrors)
 		mirrors_db_state(peregrined->mirrors, connected);
+	if (peregrined->health)
+		health_db_state(peregrined->health, connected);
 }
 
 static void on_notify(void *context, const char *channel)
@@ -79,13 +81,16 @@ static void on_switch(void *context, int64_t switch_id, const struct switch_row 
 
 	if (!row) {
 		discovery_remove(peregrined->discovery, switch_id);
+		if (peregrined->health)
+			health_remove(peregrined->health, switch_id);
 		return;
 	}
 	known.fabric_id = row->fabric_id;
 	known.poll_ms = row->poll_ms;
 	known.problem = row->problem;
 	(void)text_copy(known.name, sizeof(known.name), row->name);
-	if (discovery_put(peregrined->discovery, &known) != 0)
+	if (discovery_put(peregrined->discovery, &known) != 0 ||
+	    (peregrined->health && health_put(peregrined->health, switch_id, row->name) != 0))
 		log_error(SUBJECT, "no memory to look at switch %s", row->name);
 }
 
@@ -191,6 +196,17 @@ static int start_reconcile(struct peregrined *peregrined)
 	return rc;
 }
 
+static int start_health(struct peregrined *peregrined)
+{
+	const struct health_options options = {.db = peregrined->db,
+					       .queue = peregrined->queue,
+					       .worker = peregrined->worker,
+					       .conninfo = peregrined->conf->database,
+					       .period_ms = peregrined->conf->health_s * 1000};
+
+	return health_new(peregrined->loop, &options, &peregrined->health);
+}
+
 static int start_parts(struct peregrined *peregrined, struct problem *problem)
 {
 	const struct db_options db = {
@@ -221,6 +237,8 @@ static int start_parts(struct peregrined *peregrined, struct problem *problem)
 	if (rc == 0)
 		rc = mirrors_new(peregrined->loop, peregrined->db, peregrined->queue,
 				 &peregrined->mirrors);
+	if (rc == 0)
+		rc = start_health(peregrined);
 	if (rc && !problem_is_set(problem))
 		(void)problem_set(problem, rc, "peregrined cannot start: %s", error_text(rc));
 	return rc;
@@ -287,6 +305,8 @@ void peregrined_stop(void *state)
 		sampling_db_state(peregrined->sampling, false);
 	if (peregrined->mirrors)
 		mirrors_db_state(peregrined->mirrors, false);
+	if (peregrined->health)
+		health_db_state(peregrined->health, false);
 	db_free(peregrined->db);
 	switches_free(peregrined->switches);
 	discovery_free(peregrined->discovery);
@@ -298,5 +318,6 @@ void peregrined_stop(void *state)
 	reconcile_free(peregrined->reconcile); /* the queue has answered what it asked */
 	snmp_client_free(peregrined->snmp);
 	worker_free(peregrined->worker);
+	health_free(peregrined->health); /* the worker has ended what it wrote */
 	free(peregrined);
 }

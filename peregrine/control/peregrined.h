@@ -20,6 +20,7 @@ struct peregrined_conf {
 	int64_t failing_calls;
 	int64_t full_read_s;
 	int64_t seen_s;
+	int64_t health_s;
 	int64_t claim_s;
 };
 

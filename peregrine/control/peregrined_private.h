@@ -9,6 +9,7 @@
 #include "peregrine/control/beacons.h"
 #include "peregrine/control/driver/switch_queue.h"
 #include "peregrine/control/fabric/discovery.h"
+#include "peregrine/control/health/health.h"
 #include "peregrine/control/mirrors.h"
 #include "peregrine/control/peregrined.h"
 #include "peregrine/control/reconcile/reconcile.h"
@@ -35,6 +36,7 @@ struct peregrined {
 	struct beacons *beacons;
 	struct sampling *sampling;
 	struct mirrors *mirrors;
+	struct health *health;
 	char owner[128]; /* of the fabrics that it works on; a restart keeps it */
 	struct http_server *server;
 	struct waiting *waiting; /* requests whose answer a switch has to give */

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/db/copy.h"
+
+#define UNWRITTEN "traffic could not be written"
 
 struct traffic_store {
 	const char *conninfo, *name;
@@ -16,34 +19,17 @@ struct traffic_store {
 
 static int failed(struct traffic_store *store, int rc, const PGresult *result)
 {
-	const char *reason =
-		result ? PQresultErrorMessage(result) : PQerrorMessage(store->connection);
-
-	(void)problem_set(store->problem, rc, "traffic could not be written");
-	problem_detail(store->problem, "%.*s", (int)strcspn(reason, "\n"), reason);
+	(void)problem_set(store->problem, rc, UNWRITTEN);
+	db_blocking_detail(store->connection, result, store->problem);
 	return rc;
-}
-
-/* By SQLSTATE (PostgreSQL 15, appendix A). Rows that are wrong stay wrong; whatever else is the
- * matter may be over by the next attempt. */
-static int rc_of(const PGresult *result)
-{
-	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-
-	if (!state)
-		return E_UNAVAILABLE;
-	if (!strcmp(state, "23505")) /* unique_violation: the batch's number is there already */
-		return E_CONFLICT;
-	if (!strcmp(state, "23514")) /* check_violation: no partition has that time */
-		return E_NOT_FOUND;
-	return !strncmp(state, "22", 2) || !strncmp(state, "23", 2) ? E_INVALID : E_UNAVAILABLE;
 }
 
 static int run(struct traffic_store *store, const char *sql, const char *const params[], int count)
 {
 	PGresult *result = PQexecParams(store->connection, sql, count, NULL, params, NULL, NULL, 0);
 	ExecStatusType status = PQresultStatus(result);
-	int rc = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? 0 : rc_of(result);
+	int rc = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? 0
+									 : db_blocking_rc(result);
 
 	if (rc)
 		(void)failed(store, rc, result);
@@ -56,36 +42,10 @@ static int copy(struct traffic_store *store, enum traffic_table_kind table,
 {
 	const struct text *rows = &batch->tables[table];
 	char sql[COPY_STATEMENT_SIZE];
-	PGresult *result;
-	int rc;
 
 	traffic_copy_statement(table, batch->step, sql);
-	result = PQexec(store->connection, sql);
-	rc = PQresultStatus(result) == PGRES_COPY_IN ? 0 : rc_of(result);
-
-	if (rc)
-		(void)failed(store, rc, result);
-	PQclear(result);
-	/* libpq takes an int: a large bucket goes in pieces. */
-	for (size_t at = 0; !rc && at < rows->size;) {
-		size_t piece = rows->size - at < 1 << 20 ? rows->size - at : 1 << 20;
-
-		if (PQputCopyData(store->connection, rows->data + at, (int)piece) != 1)
-			rc = failed(store, E_UNAVAILABLE, NULL);
-		at += piece;
-	}
-	if (rc)
-		return rc;
-	if (PQputCopyEnd(store->connection, NULL) != 1)
-		return failed(store, E_UNAVAILABLE, NULL);
-	while ((result = PQgetResult(store->connection))) {
-		if (PQresultStatus(result) != PGRES_COMMAND_OK && !rc) {
-			rc = rc_of(result);
-			(void)failed(store, rc, result);
-		}
-		PQclear(result);
-	}
-	return rc;
+	(void)problem_set(store->problem, E_UNAVAILABLE, UNWRITTEN);
+	return db_copy_in(store->connection, sql, rows->data, rows->size, store->problem);
 }
 
 /* First of all, so that a batch which is there already is refused before its rows are sent. */

@@ -50,7 +50,7 @@ site_up() { # LEAVES NODES [OPTION...]: and every port of a node adopted, parked
 	HAAS_NS=$FABRIC_NS HAAS_INTERFACE=lo HAAS_GATEWAY=127.0.0.1
 	daemon_folders
 	"$lab_folder/../support/pg" start "$dir/pg" >/dev/null
-	daemon_extra[peregrined]='full_read = 5;' # neighbours may speak after the first reading
+	daemon_extra[peregrined]="full_read = 5; ${daemon_extra[peregrined]:-}" # neighbours may speak after the first reading
 	daemon_configs
 	[ -z "$ovsdb_leaves" ] || ovsdb_keys
 	daemons_start

@@ -45,6 +45,7 @@ void switch_reading_done(struct switch_reading *reading)
 	free(reading->vlans);
 	free(reading->neighbors);
 	free(reading->fdb);
+	switch_health_done(&reading->health);
 	*reading = (struct switch_reading){0};
 }
 

@@ -18,6 +18,7 @@
 #include "common/net/vlan_set.h"
 
 #include "peregrine/control/driver/sampling_policy.h"
+#include "peregrine/control/driver/switch_health.h"
 
 /* --- who is asked ---------------------------------------------------- */
 
@@ -159,6 +160,7 @@ struct switch_reading {
 	struct switch_fdb_entry *fdb;
 	size_t fdb_count;
 	struct sampling_found sampling; /* of SWITCH_SAMPLING */
+	struct switch_health health;    /* of SWITCH_HEALTH */
 	uint32_t requests;              /* PDUs, commands or messages that it took */
 	uint32_t odd; /* rows that made no sense and were left out (MAC 0, broken indexes, ...) */
 	char odd_text[128]; /* the first of them, for an operator */
@@ -204,6 +206,8 @@ enum switch_op {
 	SWITCH_SAMPLING, /* sampling -> reading->sampling; E_UNSUPPORTED, E_CONFLICT when it is
 			    refused */
 	SWITCH_MIRROR,   /* mirrors -> results: these sessions of ours, and no other one */
+	SWITCH_HEALTH, /* health -> reading->health; by driver "snmp" alone, whatever else reads the
+			  switch */
 	SWITCH_OP_COUNT
 };
 
@@ -220,6 +224,7 @@ struct switch_mirror {
 struct switch_request {
 	enum switch_op op;
 	unsigned parts;                  /* SWITCH_READ: bits of enum switch_part */
+	unsigned health;                 /* SWITCH_HEALTH: bits of enum health_part */
 	const char *const *only_ports;   /* SWITCH_READ: NULL-ended, NULL = all */
 	const struct switch_edit *edits; /* SWITCH_CHANGE; borrowed until the call has ended */
 	size_t edit_count;
@@ -235,7 +240,8 @@ struct switch_request {
 };
 
 /* A call has ended; from the loop, never from inside start(). rc 0: what *reading owns passes to
- * the callee (SWITCH_READ, SWITCH_SAMPLING; else NULL). Both pointers are borrowed for the call. */
+ * the callee (SWITCH_READ, SWITCH_SAMPLING,
+ * SWITCH_HEALTH; else NULL). Both pointers are borrowed for the call. */
 typedef void (*switch_call_fn)(void *context, int rc, struct switch_reading *reading,
 			       const struct problem *problem);
 

@@ -71,9 +71,9 @@ struct switch_answer {
 	 * E_TIMEOUT      the deadline passed; see the results whether a change had been sent
 	 * E_NOT_FOUND    the switch is not (or no more) known */
 	int rc;
-	const struct problem *problem;   /* rc != 0 */
-	struct switch_reading *reading;  /* of a good SWITCH_READ or SWITCH_SAMPLING; its contents
-					    may be moved out */
+	const struct problem *problem;  /* rc != 0 */
+	struct switch_reading *reading; /* of a good SWITCH_READ, _SAMPLING or _HEALTH; its contents
+					   may be moved out */
 	const enum edit_result *results; /* of a SWITCH_CHANGE or SWITCH_MIRROR: edit_count of them,
 					    always */
 	size_t edit_count;

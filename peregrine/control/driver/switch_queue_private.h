@@ -51,7 +51,8 @@ struct way {
 	struct breaker breaker;
 };
 
-enum way_kind { WAY_READ, WAY_WRITE, WAY_COUNT };
+/* WAY_HEALTH: by SNMP, of families that are read in another way. */
+enum way_kind { WAY_READ, WAY_WRITE, WAY_HEALTH, WAY_COUNT };
 
 struct line {
 	struct switch_queue *queue;

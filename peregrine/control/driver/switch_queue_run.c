@@ -61,7 +61,8 @@ static void call_answer(struct call *call)
 		.rc = call->rc,
 		.problem = call->rc ? &call->problem : NULL,
 		.reading = call->rc == 0 && (call->request.op == SWITCH_READ ||
-					     call->request.op == SWITCH_SAMPLING)
+					     call->request.op == SWITCH_SAMPLING ||
+					     call->request.op == SWITCH_HEALTH)
 				   ? &call->reading
 				   : NULL,
 		.results = call->results,
@@ -206,10 +207,15 @@ static void text_open(const struct line *line, const struct breaker *breaker, in
 			: "is it up, and is its management address reachable from here?");
 }
 
+#define HEALTH_DRIVER "snmp"
+
 static enum way_kind way_of(const struct line *line, enum switch_op op)
 {
 	bool one = strcmp(line->family->read_driver, line->family->write_driver) == 0;
 
+	if (op == SWITCH_HEALTH)
+		return strcmp(line->family->read_driver, HEALTH_DRIVER) == 0 ? WAY_READ
+									     : WAY_HEALTH;
 	return op == SWITCH_READ || op == SWITCH_SAMPLING || one ? WAY_READ : WAY_WRITE;
 }
 
@@ -274,7 +280,9 @@ static void on_landed(void *context, int rc, struct switch_reading *reading,
 
 	line_landed(line);
 	line->queue->stats.failed_calls += rc != 0;
-	line->problem = rc ? *problem : (struct problem){0};
+	/* That SNMP fails is nothing to whoever reads the switch in another way. */
+	if (way != &line->ways[WAY_HEALTH])
+		line->problem = rc ? *problem : (struct problem){0};
 	if (rc != E_TIMEOUT)
 		line->answered_ms = now_of(line->queue);
 	breaker_hear(line, way, call, rc);
@@ -318,7 +326,10 @@ static struct call *line_next(const struct line *line, bool *ret_passes)
 static int way_open(struct line *line, struct way *way, enum way_kind kind, struct problem *problem)
 {
 	const struct switch_family *family = line->family;
-	const char *name = kind == WAY_READ ? family->read_driver : family->write_driver;
+	const char *const names[WAY_COUNT] = {[WAY_READ] = family->read_driver,
+					      [WAY_WRITE] = family->write_driver,
+					      [WAY_HEALTH] = HEALTH_DRIVER};
+	const char *name = names[kind];
 
 	if (way->session)
 		return 0;
@@ -394,7 +405,8 @@ static bool line_step(struct line *line)
 		return false;
 	rc = way_open(line, way, kind, &call->problem);
 	if (rc) {
-		line->problem = call->problem;
+		if (kind != WAY_HEALTH)
+			line->problem = call->problem;
 		call_finish(call, rc, &call->problem);
 		return true;
 	}

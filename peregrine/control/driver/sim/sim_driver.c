@@ -251,7 +251,8 @@ static void answer(void *context)
 	case SWITCH_SAVE: rc = answer_save(at, &problem); break;
 	case SWITCH_LOCATE:
 	case SWITCH_MIRROR: break;
-	case SWITCH_SAMPLING: rc = E_UNSUPPORTED; break;
+	case SWITCH_SAMPLING:
+	case SWITCH_HEALTH: rc = E_UNSUPPORTED; break;
 	case SWITCH_OP_COUNT: rc = -EINVAL; break;
 	}
 	if (session->silent) {

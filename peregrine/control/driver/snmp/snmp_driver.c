@@ -23,6 +23,8 @@ static void call_forget(struct snmp_switch *one)
 	one->change = NULL;
 	snmp_sampling_cancel(one->sampling);
 	one->sampling = NULL;
+	snmp_health_cancel(one->health);
+	one->health = NULL;
 	snmp_facts_done(&one->facts);
 	loop_timer_disarm(one->timer);
 	one->fn = NULL;
@@ -369,6 +371,7 @@ static int (*const starts[SWITCH_OP_COUNT])(struct snmp_switch *one) = {
 	[SWITCH_SAVE] = snmp_save_start,
 	[SWITCH_LOCATE] = start_locate,
 	[SWITCH_SAMPLING] = snmp_sampling_start,
+	[SWITCH_HEALTH] = snmp_health_start,
 };
 
 static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,

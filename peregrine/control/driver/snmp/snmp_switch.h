@@ -14,6 +14,7 @@ struct loop_timer;
 struct snmp_change;
 struct snmp_saving;
 struct snmp_sampling;
+struct snmp_health;
 
 struct snmp_switch {
 	struct switch_endpoint endpoint;
@@ -36,6 +37,7 @@ struct snmp_switch {
 	struct snmp_change *change;
 	struct snmp_saving *saving;
 	struct snmp_sampling *sampling;
+	struct snmp_health *health;
 
 	struct snmp_target_map map;
 	struct snmp_target targets[TARGET_LIMIT]; /* of the call: the only ports that are read */
@@ -82,3 +84,6 @@ void snmp_save_cancel(struct snmp_saving *saving);
 /* snmp_sampling.c: SWITCH_SAMPLING by SFLOW-MIB. */
 int snmp_sampling_start(struct snmp_switch *one);
 void snmp_sampling_cancel(struct snmp_sampling *sampling);
+/* snmp_health.c: SWITCH_HEALTH. */
+int snmp_health_start(struct snmp_switch *one);
+void snmp_health_cancel(struct snmp_health *health);

@@ -1,0 +1,19 @@
+/* COPY on a connection of one's own: blocks, so it is for workers. */
+#pragma once
+
+#include <libpq-fe.h>
+#include <stddef.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+/* What a failed result means to whoever may try again: E_CONFLICT the rows are there already,
+ * E_NOT_FOUND no partition has that time, E_INVALID the rows are wrong and stay wrong, else
+ * E_UNAVAILABLE. */
+int db_blocking_rc(const PGresult *result);
+/* The first line of what PostgreSQL says of it; `result` NULL: of the connection. */
+void db_blocking_detail(const PGconn *connection, const PGresult *result, struct problem *ret);
+/* Sends rows (text format) with a COPY .. FROM STDIN statement. 0 or as above, with the detail of
+ * `problem` filled in. */
+MUST_USE int db_copy_in(PGconn *connection, const char *statement, const void *rows, size_t size,
+			struct problem *problem);

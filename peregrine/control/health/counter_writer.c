@@ -1,0 +1,182 @@
+#include "peregrine/control/health/counter_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/problem.h"
+#include "common/db/copy.h"
+#include "common/io/log.h"
+
+#include "peregrine/control/health/health_text.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define SUBJECT  "counters"
+#define SOON_MS  1000 /* switches that answer together are written together */
+#define RETRY_MS 5000
+/* Waiting rows at most: about an hour of 500 switches with 64 ports. */
+#define WAITING_MAX ((size_t)192 << 20)
+
+struct counter_writer {
+	struct loop *loop;
+	struct worker *worker;
+	struct loop_timer *timer;
+	char *conninfo;
+	struct text waiting;
+	struct counter_writer_counts counts;
+	bool complained;
+
+	/* Under way: the worker's until it is done. */
+	bool busy, ran;
+	struct text rows;
+	PGconn *connection;
+	int rc;
+	struct problem problem;
+};
+
+/* --- in the worker ------------------------------------------------------------------------ */
+
+static bool connect_to(struct counter_writer *writer)
+{
+	if (writer->connection && PQstatus(writer->connection) != CONNECTION_OK) {
+		PQfinish(writer->connection);
+		writer->connection = NULL;
+	}
+	if (!writer->connection)
+		writer->connection = PQconnectdb(writer->conninfo);
+	if (PQstatus(writer->connection) == CONNECTION_OK)
+		return true;
+	db_blocking_detail(writer->connection, NULL, &writer->problem);
+	return false;
+}
+
+static int copy(struct counter_writer *writer)
+{
+	return db_copy_in(writer->connection, health_copy_statement, writer->rows.data,
+			  writer->rows.size, &writer->problem);
+}
+
+static void work(void *context)
+{
+	struct counter_writer *writer = context;
+
+	writer->ran = true;
+	writer->problem = (struct problem){0};
+	writer->rc = connect_to(writer) ? copy(writer) : E_UNAVAILABLE;
+	if (writer->rc == E_NOT_FOUND) { /* partitions are made a little ahead of now */
+		PQclear(PQexec(writer->connection, "select haas.traffic_partitions_turn(now())"));
+		writer->rc = copy(writer);
+		if (writer->rc == E_NOT_FOUND)
+			writer->rc = E_INVALID;
+	}
+	if (writer->rc) {
+		PQfinish(writer->connection);
+		writer->connection = NULL;
+	}
+}
+
+/* --- in the loop --------------------------------------------------------------------------- */
+
+static void done(void *context)
+{
+	struct counter_writer *writer = context;
+
+	writer->busy = false;
+	if (!writer->ran) /* the worker goes */
+		return;
+	if (writer->rc && writer->rc != E_CONFLICT && writer->rc != E_INVALID) {
+		writer->counts.failures++;
+		if (!writer->complained)
+			log_warn(SUBJECT, "counters of ports could not be written (detail=\"%s\")",
+				 writer->problem.detail);
+		writer->complained = true;
+		loop_timer_arm(writer->timer, RETRY_MS);
+		return;
+	}
+	if (writer->rc == E_INVALID) {
+		log_error(SUBJECT, "PostgreSQL refuses counters, they are given up (detail=\"%s\")",
+			  writer->problem.detail);
+		writer->counts.dropped_bytes += writer->rows.size;
+	}
+	if (writer->complained)
+		log_info(SUBJECT, "counters of ports are written again");
+	writer->complained = false;
+	writer->counts.batches++;
+	text_done(&writer->rows);
+	if (writer->waiting.size)
+		loop_timer_arm(writer->timer, SOON_MS);
+}
+
+static void on_timer(void *context)
+{
+	struct counter_writer *writer = context;
+
+	if (writer->busy)
+		return;
+	/* What failed goes again as it was: it may be there, and is then refused as a whole. */
+	if (!writer->rows.size) {
+		writer->rows = writer->waiting;
+		writer->waiting = (struct text){0};
+	}
+	if (!writer->rows.size)
+		return;
+	writer->ran = false;
+	writer->busy = worker_submit(writer->worker, work, done, writer) == 0;
+	if (!writer->busy)
+		loop_timer_arm(writer->timer, RETRY_MS);
+}
+
+void counter_writer_put(struct counter_writer *writer, const struct text *rows)
+{
+	if (writer->waiting.failed || writer->waiting.size + rows->size > WAITING_MAX) {
+		log_warn(SUBJECT,
+			 "too many counters wait for PostgreSQL, they are given up (bytes=%zu)",
+			 writer->waiting.size);
+		writer->counts.dropped_bytes += writer->waiting.size;
+		text_done(&writer->waiting);
+	}
+	/* Not put off by each that comes; after a failure the next attempt has its time. */
+	if (!writer->busy && !writer->rows.size && !writer->waiting.size)
+		loop_timer_arm(writer->timer, SOON_MS);
+	text_add_bytes(&writer->waiting, rows->data, rows->size);
+}
+
+int counter_writer_new(struct loop *loop, struct worker *worker, const char *conninfo,
+		       struct counter_writer **ret)
+{
+	struct counter_writer *writer = calloc(1, sizeof(*writer));
+	int rc = -ENOMEM;
+
+	if (!writer)
+		return rc;
+	*writer = (struct counter_writer){
+		.loop = loop, .worker = worker, .conninfo = strdup(conninfo)};
+	if (writer->conninfo)
+		rc = loop_timer_new(loop, on_timer, writer, &writer->timer);
+	if (rc) {
+		counter_writer_free(writer);
+		return rc;
+	}
+	*ret = writer;
+	return 0;
+}
+
+void counter_writer_free(struct counter_writer *writer)
+{
+	if (!writer)
+		return;
+	loop_timer_free(writer->timer);
+	PQfinish(writer->connection);
+	text_done(&writer->waiting);
+	text_done(&writer->rows);
+	free(writer->conninfo);
+	free(writer);
+}
+
+struct counter_writer_counts counter_writer_counts(const struct counter_writer *writer)
+{
+	return writer->counts;
+}

@@ -1,0 +1,332 @@
+#include "peregrine/control/health/health.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/json_text.h"
+#include "common/base/text.h"
+#include "common/io/log.h"
+
+#include "peregrine/control/health/counter_policy.h"
+#include "peregrine/control/health/counter_writer.h"
+#include "peregrine/control/health/health_text.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+#define SUBJECT  "health"
+#define TICK_MS  500
+#define FIRST_MS 5000             /* switches of a start are spread over so long */
+#define TURN_MS  (10 * 60 * 1000) /* partitions */
+#define CALL_MS  50000
+#define WHOLE    5 /* of so many looks one is at everything */
+
+/* clang-format off */
+static const struct db_query put_query = {"health_put",
+	"insert into haas.switch_health as h (switch_id, asked_at, heard_at, response_ms, problem, counters_at, stp, lags, sensors)"
+	" select e.switch_id, now(), case when $3::int is not null then now() end, $3::int, $2::jsonb, case when $4::boolean then now() end,"
+	"  nullif($5::jsonb, 'null'), $6::jsonb, $7::jsonb from haas.switch_endpoint e where e.switch_id = $1::bigint"
+	" on conflict (switch_id) do update set asked_at = excluded.asked_at, heard_at = coalesce(excluded.heard_at, h.heard_at),"
+	"  response_ms = coalesce(excluded.response_ms, h.response_ms), problem = excluded.problem, counters_at = coalesce(excluded.counters_at, h.counters_at),"
+	"  stp = coalesce(excluded.stp, h.stp), lags = coalesce(excluded.lags, h.lags), sensors = coalesce(excluded.sensors, h.sensors)", 7};
+static const struct db_query turn_query = {"health_turn", "select haas.traffic_partitions_turn(now())", 0};
+/* clang-format on */
+
+struct health_switch {
+	struct health *health;
+	int64_t id;
+	char name[64];
+	int64_t due_ms;
+	uint64_t ticket; /* of the call under way */
+	bool asking;
+	bool complained;
+	unsigned looks;
+	/* The last look at its counters. */
+	struct counter_look look;
+	struct port_health *ports; /* owned, sorted by if_index */
+	size_t port_count;
+	UT_hash_handle hh;
+};
+
+struct health {
+	struct loop *loop;
+	struct loop_timer *timer;
+	struct db *db;
+	struct switch_queue *queue;
+	struct counter_writer *writer;
+	struct health_switch *switches;
+	int64_t period_ms, turn_ms;
+	bool connected;
+};
+
+/* --- counters ------------------------------------------------------------------------------ */
+
+static const struct port_health *port_before(const struct health_switch *one,
+					     const struct port_health *port)
+{
+	size_t low = 0;
+	size_t high = one->port_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (one->ports[middle].if_index < port->if_index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* A number may have become another port's when the switch began anew. */
+	return low < one->port_count && one->ports[low].if_index == port->if_index &&
+			       strcmp(one->ports[low].name, port->name) == 0
+		       ? &one->ports[low]
+		       : NULL;
+}
+
+static bool is_silent(const struct port_health *port, const struct counter_interval *interval)
+{
+	for (unsigned i = 0; i < PORT_COUNTS; i++)
+		if (interval->values[i])
+			return false;
+	return !port->up;
+}
+
+/* Rows of what was counted since the last look. True: there were some. */
+static bool count(struct health_switch *one, const struct switch_health *read)
+{
+	const struct counter_look now = {.at_ms = loop_now_ms(one->health->loop),
+					 .uptime_ms = read->uptime_ms};
+	double seconds = one->port_count ? counter_seconds(&one->look, &now) : 0;
+	CLEANUP(text_done) struct text rows = {0};
+	int64_t at_us = clock_wall_us();
+
+	for (size_t i = 0; seconds > 0 && i < read->port_count; i++) {
+		const struct port_health *port = &read->ports[i];
+		const struct port_health *before = port_before(one, port);
+		struct counter_interval interval;
+		if (port->is_port && port->name[0] && before &&
+		    counter_interval(before, port, seconds, &interval) &&
+		    !is_silent(port, &interval))
+			health_counter_row(&rows, at_us, one->id, port, &interval);
+	}
+	one->look = now;
+	if (rows.size && !rows.failed)
+		counter_writer_put(one->health->writer, &rows);
+	return seconds > 0;
+}
+
+static void keep(struct health_switch *one, struct switch_health *read)
+{
+	free(one->ports);
+	one->ports = TAKE(read->ports);
+	one->port_count = read->port_count;
+	read->port_count = 0;
+}
+
+/* --- a look ---------------------------------------------------------------------------------- */
+
+static void on_written(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	(void)context;
+	(void)result;
+	if (rc && rc != E_UNAVAILABLE)
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+}
+
+static void problem_text(const struct problem *problem, struct text *ret)
+{
+	json_begin_object(ret, NULL);
+	json_string(ret, "code", error_word(problem->code));
+	json_string(ret, "message", problem->message);
+	json_string(ret, "detail", problem->detail);
+	json_string(ret, "hint", problem->hint);
+	json_end_object(ret);
+}
+
+static void write_down(const struct health_switch *one, const struct switch_answer *answer,
+		       const struct switch_health *read, bool counted)
+{
+	struct health *health = one->health;
+	CLEANUP(text_done) struct text problem = {0};
+	CLEANUP(text_done) struct text stp = {0};
+	CLEANUP(text_done) struct text lags = {0};
+	CLEANUP(text_done) struct text sensors = {0};
+	char id[24];
+	char response[24];
+	const char *params[7] = {id};
+
+	if (!health->connected)
+		return;
+	(void)text_format(id, sizeof(id), "%" PRId64, one->id);
+	params[3] = counted ? "t" : "f";
+	if (read) {
+		(void)text_format(response, sizeof(response), "%u", read->response_ms);
+		params[2] = response;
+	} else {
+		problem_text(answer->problem, &problem);
+		params[1] = text_get(&problem);
+	}
+	if (read && one->looks % WHOLE == 0) {
+		health_stp_text(read, clock_wall_us(), &stp);
+		health_lags_text(read, &lags);
+		health_sensors_text(read, &sensors);
+		params[4] = text_get(&stp);
+		params[5] = text_get(&lags);
+		params[6] = text_get(&sensors);
+	}
+	if (db_submit(health->db, &put_query, params, on_written, health) != 0)
+		log_warn(SUBJECT, "the health of switch %s could not be written", one->name);
+}
+
+static void switch_free(struct health_switch *one)
+{
+	free(one->ports);
+	free(one);
+}
+
+static void on_looked(void *context, const struct switch_answer *answer)
+{
+	struct health_switch *one = context;
+	struct switch_health *read =
+		answer->rc || !answer->reading ? NULL : &answer->reading->health;
+	bool counted = false;
+
+	one->asking = false;
+	if (!read && answer->rc == 0)
+		return;
+	if (read)
+		counted = count(one, read);
+	if (!read && !one->complained)
+		log_info(SUBJECT, "switch %s: %s (detail=\"%s\")", one->name,
+			 answer->problem->message, answer->problem->detail);
+	one->complained = !read;
+	write_down(one, answer, read, counted);
+	if (read) {
+		keep(one, read);
+		one->looks++;
+	}
+}
+
+static void ask(struct health_switch *one, int64_t now_ms)
+{
+	const struct switch_request request = {
+		.op = SWITCH_HEALTH,
+		.health = one->looks % WHOLE == 0 ? HEALTH_ALL : HEALTH_COUNTERS,
+	};
+	const struct switch_ask question = {.switch_id = one->id,
+					    .request = &request,
+					    .priority = SWITCH_PRIORITY_POLL,
+					    .deadline_ms = CALL_MS};
+
+	one->due_ms += one->health->period_ms;
+	if (one->due_ms <= now_ms)
+		one->due_ms = now_ms + one->health->period_ms;
+	one->asking = switch_queue_submit(one->health->queue, &question, on_looked, one,
+					  &one->ticket) == 0;
+}
+
+static void on_timer(void *context)
+{
+	struct health *health = context;
+	int64_t now_ms = loop_now_ms(health->loop);
+	struct health_switch *one = NULL;
+	struct health_switch *next = NULL;
+
+	HASH_ITER(hh, health->switches, one, next)
+	if (!one->asking && one->due_ms <= now_ms)
+		ask(one, now_ms);
+	if (health->connected && health->turn_ms <= now_ms) {
+		health->turn_ms = now_ms + TURN_MS;
+		(void)!db_submit(health->db, &turn_query, NULL, on_written, health);
+	}
+	loop_timer_arm(health->timer, TICK_MS);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+int health_put(struct health *health, int64_t switch_id, const char *name)
+{
+	struct health_switch *one = NULL;
+
+	HASH_FIND(hh, health->switches, &switch_id, sizeof(switch_id), one);
+	if (!one) {
+		one = calloc(1, sizeof(*one));
+		if (!one)
+			return -ENOMEM;
+		one->health = health;
+		one->id = switch_id;
+		one->due_ms = loop_now_ms(health->loop) +
+			      (int64_t)((uint64_t)switch_id * 2654435761U %
+					(uint64_t)(health->period_ms < FIRST_MS ? health->period_ms
+										: FIRST_MS));
+		HASH_ADD(hh, health->switches, id, sizeof(one->id), one);
+	}
+	(void)text_copy(one->name, sizeof(one->name), name);
+	return 0;
+}
+
+static void forget(struct health *health, struct health_switch *one)
+{
+	HASH_DELETE(hh, health->switches, one);
+	if (one->asking)
+		switch_queue_cancel(health->queue, one->ticket);
+	switch_free(one);
+}
+
+void health_remove(struct health *health, int64_t switch_id)
+{
+	struct health_switch *one = NULL;
+
+	HASH_FIND(hh, health->switches, &switch_id, sizeof(switch_id), one);
+	if (one)
+		forget(health, one);
+}
+
+void health_db_state(struct health *health, bool connected)
+{
+	health->connected = connected;
+}
+
+int health_new(struct loop *loop, const struct health_options *options, struct health **ret)
+{
+	struct health *health = calloc(1, sizeof(*health));
+	int rc;
+
+	if (!health)
+		return -ENOMEM;
+	*health = (struct health){.loop = loop,
+				  .db = options->db,
+				  .queue = options->queue,
+				  .period_ms = options->period_ms};
+	rc = loop_timer_new(loop, on_timer, health, &health->timer);
+	if (rc == 0)
+		rc = counter_writer_new(loop, options->worker, options->conninfo, &health->writer);
+	if (rc) {
+		health_free(health);
+		return rc;
+	}
+	loop_timer_arm(health->timer, TICK_MS);
+	*ret = health;
+	return 0;
+}
+
+/* The queue is gone: nothing of it is under way. */
+void health_free(struct health *health)
+{
+	struct health_switch *one = NULL;
+	struct health_switch *next = NULL;
+
+	if (!health)
+		return;
+	HASH_ITER(hh, health->switches, one, next)
+	{
+		HASH_DELETE(hh, health->switches, one);
+		switch_free(one);
+	}
+	counter_writer_free(health->writer);
+	loop_timer_free(health->timer);
+	free(health);
+}

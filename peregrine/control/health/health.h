@@ -1,0 +1,36 @@
+/* How switches are: each is asked by SNMP once a minute for the counters of all its ports, and
+ * every fifth time for spanning tree, aggregates and sensors too. One call per switch and pass, in
+ * the switch's line behind everything else. What it counted goes into rows (counter_writer.h), what
+ * it says of itself and whether it answers into switch_health. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/db/db.h"
+#include "common/io/loop.h"
+#include "common/io/worker.h"
+
+#include "peregrine/control/driver/switch_queue.h"
+
+struct health;
+
+/* Borrowed, but for `conninfo`. */
+struct health_options {
+	struct db *db;
+	struct switch_queue *queue;
+	struct worker *worker;
+	const char *conninfo;
+	int64_t period_ms;
+};
+
+MUST_USE int health_new(struct loop *loop, const struct health_options *options,
+			struct health **ret);
+/* After the queue and the worker have gone. NULL is fine. */
+void health_free(struct health *health);
+void health_db_state(struct health *health, bool connected);
+/* Unchanged is a no-op. -ENOMEM. */
+MUST_USE int health_put(struct health *health, int64_t switch_id, const char *name);
+/* Unknown ids are fine. */
+void health_remove(struct health *health, int64_t switch_id);
