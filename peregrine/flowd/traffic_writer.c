@@ -33,9 +33,8 @@ struct traffic_writer {
 	struct problem problem;
 	atomic_bool ran;
 
-	/* Since the sink failed: why, and what was lost before then. */
-	struct problem reason;
-	struct traffic_writer_counts before;
+	struct problem reason;               /* why the last attempt failed */
+	struct traffic_writer_counts before; /* when the last batch was taken */
 };
 
 static bool is_failing(const struct traffic_writer *writer)
@@ -106,11 +105,9 @@ static void fail(struct traffic_writer *writer)
 	const struct traffic_sink *sink = &writer->options.sink;
 
 	writer->counts.failures++;
-	if (!is_failing(writer)) {
+	if (!is_failing(writer))
 		log_warn(sink->subject, "%s (detail=\"%s\" waiting=%" PRIu64 ")",
 			 writer->problem.message, writer->problem.detail, writer->counts.waiting);
-		writer->before = writer->counts;
-	}
 	writer->reason = writer->problem;
 }
 

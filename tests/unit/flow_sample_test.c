@@ -533,6 +533,26 @@ static size_t build(uint8_t *out, uint32_t agent, uint32_t sequence)
 	return wire_written(&writer);
 }
 
+/* Wherever it is cut: counted, and nothing is made of it. */
+static void what_is_cut_is_counted(void **state)
+{
+	const struct agent_row row = agent_at(0x0a000001, 0x0a000001, 1);
+	struct bench bench;
+	uint8_t packet[512];
+	size_t size = build(packet, 0x0a000001, 1);
+
+	(void)state;
+	bench_make(&bench, &row, 1, 8);
+	for (size_t cut = 0; cut < size; cut++) {
+		sample_reader_take(&bench.reader, packet, cut, row.source);
+		assert_int_equal(bench.harvest.counts.malformed, cut + 1);
+	}
+	sample_reader_flush(&bench.reader);
+	assert_int_equal(bench.harvest.counts.samples, 0);
+	assert_int_equal(bench.harvest.flows.count, 0);
+	bench_end(&bench);
+}
+
 static void give_up(void *context)
 {
 	loop_stop(((struct heard *)context)->loop);
@@ -622,6 +642,7 @@ int main(void)
 		cmocka_unit_test(thinned_samples_stand_for_all),
 		cmocka_unit_test(overload_is_thinned_by_a_known_factor),
 		cmocka_unit_test(strangers_are_refused),
+		cmocka_unit_test(what_is_cut_is_counted),
 		cmocka_unit_test(a_full_table_folds),
 		cmocka_unit_test(loss_and_new_beginnings_are_seen),
 		cmocka_unit_test(datagrams_of_a_source_go_to_one_receiver),

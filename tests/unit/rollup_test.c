@@ -225,6 +225,29 @@ static void a_clock_that_is_set_back_loses_nothing(void **state)
 	site_end(&site);
 }
 
+/* Hours ahead, and days: what was gathered is handed out, hours that nobody saw are not made up,
+ * and the minute that it jumped into says that it is not whole. */
+static void a_clock_that_jumps_ahead_loses_nothing(void **state)
+{
+	struct site site;
+
+	(void)state;
+	site_start(&site, 3600);
+	take(&site, 3600, 100);
+	take(&site, 7230, 10);
+	rollup_tick(site.rollup, 7231);
+	take(&site, 7230 + 86400 * 3, 1);
+	rollup_flush(site.rollup);
+	assert_int_equal(site.minute_count, 3);
+	check_minute(&site, 0, 3600, 100);
+	assert_false(site.minutes[0].partial);
+	check_minute(&site, 1, 7200, 10);
+	assert_true(site.minutes[1].partial);
+	check_minute(&site, 2, 7200 + 86400 * 3, 1);
+	assert_true(site.minutes[2].partial);
+	site_end(&site);
+}
+
 /* Six hours of seconds whose flows are new each time, as a scan makes them: what was allocated
  * after the first hour is what is allocated after the last. */
 static void memory_does_not_grow(void **state)
@@ -276,6 +299,7 @@ int main(void)
 		cmocka_unit_test(a_remembered_way_ends_with_its_binding),
 		cmocka_unit_test(memory_does_not_grow),
 		cmocka_unit_test(a_clock_that_is_set_back_loses_nothing),
+		cmocka_unit_test(a_clock_that_jumps_ahead_loses_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

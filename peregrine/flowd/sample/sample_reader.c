@@ -155,10 +155,11 @@ void sample_reader_take(struct sample_reader *reader, const void *data, size_t s
 			     datagram.uptime_ms);
 	for (uint32_t i = 0; i < datagram.samples; i++) {
 		rc = sflow_next(&samples, &sample);
-		if (rc != 1)
+		/* Broken, or fewer than it says. */
+		if (rc != 1) {
+			counts->malformed++;
 			break;
+		}
 		take_sample(reader, &datagram, &sample, (uint16_t)agent);
 	}
-	if (rc < 0)
-		counts->malformed++;
 }
