@@ -13,15 +13,22 @@ static const char *const kind_words[PACKAGE_KIND_COUNT + 1] = {
 };
 
 /* After a failure the others still come; at the next boot what is left is tried again. Names have
- * no underscore (package_list_read), so what is before the first one is the name. */
+ * no underscore (package_list_read), so what is before the first one is the name. What failed is
+ * told on the console with the callback's nonce, at its time and again at the end, then that it is
+ * the end: bampid reads it there (step verify). */
 const char package_installer_text[] =
 	"#!/bin/sh\n"
 	"# Installs the packages that this node was given, in the order of the list, each once.\n"
 	"# Written when the node was installed; haas-packages.service runs it at boot.\n"
 	"cd \"${0%/*}\" || exit 1\n"
-	"failed=0\n"
+	"failed=''\n"
+	"url=''\n"
+	"[ ! -s /etc/haas/callback ] || read -r url </etc/haas/callback\n"
 	"say() {\n"
 	"\techo \"haas-packages: $*\"\n"
+	"}\n"
+	"tell() {\n"
+	"\t[ -z \"$url\" ] || printf '\\r\\n%s\\r\\n' \"haas-packages ${url##*/} $*\" 2>/dev/null >>/dev/console\n"
 	"}\n"
 	"install_bundle() {\n"
 	"\thook=/usr/lib/haas/install/${1%%_*}\n"
@@ -41,11 +48,16 @@ const char package_installer_text[] =
 	"\t\tsay \"$file is installed\"\n"
 	"\telse\n"
 	"\t\tsay \"$file could not be installed (status $status)\"\n"
-	"\t\tfailed=1\n"
+	"\t\tfailed=\"$failed $file\"\n"
+	"\t\ttell \"failed $file\"\n"
 	"\tfi\n"
 	"done <list\n"
-	"[ \"$failed\" -ne 0 ] || rm -f list\n"
-	"exit \"$failed\"\n";
+	"for file in $failed; do\n"
+	"\ttell \"failed $file\"\n"
+	"done\n"
+	"tell end\n"
+	"[ -n \"$failed\" ] || rm -f list\n"
+	"[ -z \"$failed\" ]\n";
 
 /* Before the OS says that it is up, and before the tenant's own program. */
 const char package_unit_text[] = "[Unit]\n"

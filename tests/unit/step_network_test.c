@@ -230,6 +230,49 @@ static void volumes_are_told(void **state)
 	}
 }
 
+/* What the installed OS said of its packages becomes one event; a broken one holds up nothing. */
+static void verify_packages(void **state)
+{
+	static const struct {
+		uint32_t failed;
+		bool ended, blind;
+		int64_t called_ms; /* before now */
+		const char *note;  /* NULL: it is waited for */
+	} said[] = {
+		{0, false, false, 1000, NULL},
+		{0, true, false, 1000, "the OS installed its packages"},
+		{2, false, false, 1000, NULL}, /* there may be more */
+		{2, true, false, 1000,
+		 "the OS could not install cuda:12.4, and tries again at each boot: haasctl node console n4"},
+		{3, true, false, 1000,
+		 "the OS could not install tools:1.0, cuda:12.4, and tries again at each boot: haasctl node console n4"},
+		{0, false, false, 15000,
+		 "its console did not say whether the OS installed its packages"},
+		{0, false, true, 1000, ""},
+	};
+	json_t *packages =
+		json_loads("[{\"name\":\"tools\",\"version\":\"1.0\",\"kind\":\"bundle\"},"
+			   "{\"name\":\"cuda\",\"version\":\"12.4\",\"kind\":\"deb\"}]",
+			   0, NULL);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(said); i++) {
+		struct facts facts = test_facts(PLAN_INSTALL);
+		struct outcome o = {0};
+
+		set_intent(&facts, INTENT_DISK);
+		set_seen(&facts, SEEN_CALLBACK, said[i].called_ms, TOKEN);
+		facts.packages = packages;
+		facts.packages_failed = said[i].failed;
+		facts.packages_ended = said[i].ended;
+		facts.console_blind = said[i].blind;
+		step_verify(&facts, NOW, &o);
+		assert_int_equal(o.event, said[i].note ? NODE_EVENT_ACTIVATE : NODE_EVENT_NONE);
+		assert_string_equal(o.note, said[i].note ? said[i].note : "");
+	}
+	json_decref(packages);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +281,7 @@ int main(void)
 		cmocka_unit_test(numbers_of_tagged_networks),
 		cmocka_unit_test(the_console_is_a_witness),
 		cmocka_unit_test(volumes_are_told),
+		cmocka_unit_test(verify_packages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,12 +12,14 @@
 
 #include "bampi/control/deploy/bmc_jobs.h"
 #include "bampi/control/deploy/deploy_store.h"
+#include "bampi/control/deploy/steps/steps.h"
 
-#define SUBJECT       "runner"
-#define PERIOD_MS     5000 /* the safety net */
-#define AFTER_FAIL_MS 1000
-#define MISSED_MS     50 /* somebody held the lock of a row that a BMC's answer is for */
-#define RACES_MAX     20
+#define SUBJECT           "runner"
+#define PACKAGE_LINE_SIZE 256  /* 64 characters of name, 64 of version, a nonce */
+#define PERIOD_MS         5000 /* the safety net */
+#define AFTER_FAIL_MS     1000
+#define MISSED_MS         50 /* somebody held the lock of a row that a BMC's answer is for */
+#define RACES_MAX         20
 
 /* One deployment on its way through a cycle. */
 struct work {
@@ -354,6 +356,34 @@ static void save_slice(struct runner *runner)
  * ------------------------------------------------------------------------------------------------------------------
  */
 
+/* As haas-packages.service says it (bampi/agent/package_files.c). */
+static void hear_packages(const struct runner_options *options, struct facts *facts)
+{
+	char line[PACKAGE_LINE_SIZE];
+	const json_t *package;
+	size_t i;
+
+	if (!options->console_holds || !facts->packages || !facts->intent.nonce[0] ||
+	    strcmp(facts->deployment.step, "verify") != 0)
+		return;
+	json_array_foreach(facts->packages, i, package)
+	{
+		const char *kind = text_of(package, "kind");
+
+		if (i < 32 &&
+		    text_format(line, sizeof(line), "haas-packages %s failed %s_%s.%s",
+				facts->intent.nonce, text_of(package, "name"),
+				text_of(package, "version"),
+				strcmp(kind, "bundle") == 0 ? "tar" : kind) &&
+		    options->console_holds(options->context, facts->node.id, line,
+					   &facts->console_blind))
+			facts->packages_failed |= UINT32_C(1) << i;
+	}
+	(void)text_format(line, sizeof(line), "haas-packages %s end", facts->intent.nonce);
+	facts->packages_ended = options->console_holds(options->context, facts->node.id, line,
+						       &facts->console_blind);
+}
+
 static void decide(struct runner *runner, struct work *work)
 {
 	struct facts *facts = &work->claimed.facts;
@@ -371,6 +401,7 @@ static void decide(struct runner *runner, struct work *work)
 		facts->nonce_seen =
 			options->console_holds(options->context, facts->node.id,
 					       facts->intent.nonce, &facts->console_blind);
+	hear_packages(options, facts);
 	bmc_jobs_look(runner->jobs, facts);
 	advance_decide(facts, work->claimed.now_ms, &work->advance);
 	busy = !work->advance.new_attempt && bmc_jobs_busy(runner->jobs, facts->deployment.id);

@@ -164,6 +164,10 @@ struct facts {
 	bool nonce_seen; /* the intent's nonce stands on the console: only this disk's OS knows it
 			  */
 	bool console_blind; /* its BMC has no serial console for us */
+	/* What the installed OS said on the console, with the intent's nonce, of the packages it
+	 * was given: bits by their place in `packages`; that it is through with all. */
+	uint32_t packages_failed;
+	bool packages_ended;
 	/* Random, new for each run: the only chance a pure function has. */
 	char fresh_token[TOKEN_TEXT_SIZE];
 	char fresh_nonce[TOKEN_TEXT_SIZE];

@@ -7,6 +7,8 @@
 
 #include "bampi/control/deploy/steps/steps.h"
 
+#define PACKAGES_TOLD_MS 15000
+
 static bool called_back(const struct facts *facts)
 {
 	const struct observation *seen = &facts->seen[SEEN_CALLBACK];
@@ -30,6 +32,38 @@ static bool unheard(const struct facts *facts)
 	return facts->network.managed && facts->console_blind;
 }
 
+/* It says so before it calls back, but by a slower way. */
+static bool may_still_tell(const struct facts *facts, int64_t now_ms)
+{
+	return facts->packages && !facts->packages_ended && !facts->console_blind &&
+	       called_back(facts) && now_ms < facts->seen[SEEN_CALLBACK].at_ms + PACKAGES_TOLD_MS;
+}
+
+/* What became of the packages is known on the node; we know what its console said. */
+static void note_packages(const struct facts *facts, struct outcome *ret)
+{
+	CLEANUP(text_done) struct text text = {0};
+	const json_t *package;
+	size_t i;
+
+	json_array_foreach(facts->packages, i, package)
+	{
+		if (i < 32 && facts->packages_failed & UINT32_C(1) << i)
+			text_addf(&text, "%s%s:%s", text.size ? ", " : "", text_of(package, "name"),
+				  text_of(package, "version"));
+	}
+	if (text.size)
+		(void)text_format(ret->note, sizeof(ret->note),
+				  "the OS could not install %s, and tries again at each boot: "
+				  "haasctl node console %s",
+				  text_get(&text), facts->node.name);
+	else if (facts->packages_ended)
+		(void)text_format(ret->note, sizeof(ret->note), "the OS installed its packages");
+	else if (!facts->console_blind)
+		(void)text_format(ret->note, sizeof(ret->note),
+				  "its console did not say whether the OS installed its packages");
+}
+
 void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	ret->memo = facts->memo;
@@ -39,6 +73,11 @@ void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 		problem_hint(&ret->problem,
 			     "it did not start, or has no network: haasctl node console %s",
 			     facts->node.name);
+		return;
+	}
+	if (may_still_tell(facts, now_ms)) {
+		outcome_wait(ret, now_ms + 1000, E_TIMEOUT,
+			     "the OS of node %s did not tell of its packages", facts->node.name);
 		return;
 	}
 	if (facts->node.state == NODE_ACTIVE) {
@@ -59,6 +98,8 @@ void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 			ret->note, sizeof(ret->note),
 			"the start of its OS is not verified: its networks do not lead to us, and its BMC has no "
 			"console for us");
+	else if (facts->packages)
+		note_packages(facts, ret);
 	ret->event = NODE_EVENT_ACTIVATE;
 	ret->memo.fired = true;
 	outcome_wait(ret, now_ms, E_TIMEOUT, "node %s did not become active", facts->node.name);
