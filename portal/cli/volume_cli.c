@@ -8,6 +8,7 @@
 #include "common/base/json_text.h"
 
 #include "portal/cli/listing.h"
+#include "portal/cli/volume_login.h"
 
 #define POLL_MS 200
 
@@ -520,6 +521,8 @@ static const struct command commands[] = {
 	 volume_detach},
 	{"volume", "secret", "VOLUME", "a new CHAP secret, told once", OPTIONS(one_options), 1, 1,
 	 volume_secret},
+	{"volume", "login", "VOLUME NODE", "a script with which an installed node logs in",
+	 OPTIONS(one_options), 2, 2, haasctl_volume_login},
 	{"volume", "resize", "VOLUME SIZE", "make a detached volume larger", OPTIONS(act_options),
 	 2, 2, volume_resize},
 	{"volume", "archive", "VOLUME NAME", "keep a copy of a detached volume",
