@@ -65,6 +65,12 @@ static int line_new(struct switch_queue *queue, int64_t id, struct line **ret)
 	return 0;
 }
 
+/* It changes nothing and may begin anew. */
+static bool is_look(const struct call *call)
+{
+	return call->request.op == SWITCH_READ || call->request.op == SWITCH_HEALTH;
+}
+
 /* What is under way when the sessions have to go: a reading begins anew, a change has an end that
  * nobody knows. */
 static void line_break_off(struct line *line)
@@ -77,7 +83,7 @@ static void line_break_off(struct line *line)
 	line_landed(line);
 	if (call->unheard) {
 		call_free(call);
-	} else if (call->request.op == SWITCH_READ) {
+	} else if (is_look(call)) {
 		call->state = CALL_WAITING;
 		DL_PREPEND(line->waiting[call->priority], call);
 	} else {
@@ -310,8 +316,8 @@ static void line_preempt(struct line *line, enum switch_priority priority)
 	struct call *call = line->flying;
 
 	if (!call || call->unheard || call->priority != SWITCH_PRIORITY_POLL ||
-	    priority == SWITCH_PRIORITY_POLL || call->request.op != SWITCH_READ ||
-	    call->preempted >= 3 || !line_recall(line))
+	    priority == SWITCH_PRIORITY_POLL || !is_look(call) || call->preempted >= 3 ||
+	    !line_recall(line))
 		return;
 	line->queue->stats.preempted++;
 	call->preempted++;
@@ -359,7 +365,7 @@ void switch_queue_cancel(struct switch_queue *queue, uint64_t ticket)
 	switch (call->state) {
 	case CALL_WAITING: DL_DELETE(line->waiting[call->priority], call); break;
 	case CALL_FLYING:
-		if (call->request.op != SWITCH_READ || !line_recall(line)) {
+		if (!is_look(call) || !line_recall(line)) {
 			call->unheard = true;
 			return;
 		}

@@ -110,7 +110,9 @@ static bool count(struct health_switch *one, const struct switch_health *read)
 		if (port->is_port && port->name[0] && before &&
 		    counter_interval(before, port, seconds, &interval) &&
 		    !is_silent(port, &interval))
-			health_counter_row(&rows, at_us, one->id, port, &interval);
+			/* Ports of some switches share a name: a microsecond apart, lest the
+			 * whole COPY is refused as one that is there already. */
+			health_counter_row(&rows, at_us + (int64_t)i, one->id, port, &interval);
 	}
 	one->look = now;
 	if (rows.size && !rows.failed)

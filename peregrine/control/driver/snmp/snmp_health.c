@@ -520,6 +520,21 @@ static bool on_value(void *context, size_t column, const uint32_t *index, size_t
 
 static void next_step(struct snmp_health *state);
 
+/* Packets are sums of columns: of a walk that was broken off some may be missing, and the next look
+ * would take what they had since the switch began for what came in a minute. */
+static void drop_sums(struct snmp_health *state)
+{
+	const uint8_t sums = 1U << COUNT_IN_PACKETS | 1U << COUNT_OUT_PACKETS;
+
+	for (size_t i = 0; i < state->health.port_count; i++) {
+		struct port_health *port = &state->health.ports[i];
+
+		port->known &= (uint8_t)~sums;
+		port->wide &= (uint8_t)~sums;
+		port->counts[COUNT_IN_PACKETS] = port->counts[COUNT_OUT_PACKETS] = 0;
+	}
+}
+
 static void on_walked(void *context, int rc, const char *why)
 {
 	struct snmp_health *state = context;
@@ -530,6 +545,8 @@ static void on_walked(void *context, int rc, const char *why)
 		fail(state, rc, why);
 		return;
 	}
+	if (rc && steps[state->step].columns == wide_columns)
+		drop_sums(state);
 	state->step++;
 	next_step(state);
 }
