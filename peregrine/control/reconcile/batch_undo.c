@@ -9,12 +9,13 @@ static bool is_parked(const struct fabric_model *model, const struct port_vlans 
 	return vlans && !vlans->trunk && model_vlan_is_parking(model, vlans->native);
 }
 
-/* Parking numbers that ports of the switch have, get, or may have while they change. */
+/* Parking numbers that ports of the switch have, get, or may have while they change; and what it
+ * keeps to itself. */
 static struct vlan_set numbers_used(const struct batch_source *source, uint32_t at)
 {
 	const struct fabric_model *model = &source->scene->model;
 	const struct fabric_switch *sw = &model->switches[at];
-	struct vlan_set used = sw->moving;
+	struct vlan_set used = vlan_set_union(&sw->moving, &sw->reserved);
 
 	for (uint32_t p = sw->first_port; p < sw->first_port + sw->port_count; p++) {
 		port_state ends[] = {source->scene->observed[p], source->wanted->ports[p]};
