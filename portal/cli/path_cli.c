@@ -88,6 +88,17 @@ static int print_rows(const struct command_input *input, const json_t *answer)
 
 /* --- the drawing --- */
 
+/* Ports' names and what switches say come from the wire: one line, and nothing that a terminal
+ * obeys. */
+static void put_line(struct text *line)
+{
+	for (size_t i = 0; i < line->size; i++) {
+		if ((unsigned char)line->data[i] < ' ' || line->data[i] == 0x7f)
+			line->data[i] = ' ';
+	}
+	puts(text_get(line));
+}
+
 /* "> 1.2 Gbit/s 12.3 %"; nothing when nobody knows. */
 static void add_load(struct text *text, const json_t *hop, const char *key, char arrow)
 {
@@ -147,6 +158,7 @@ static void draw_hop(const json_t *hop, const struct widths *widths)
 	CLEANUP(text_done) struct text about = {0};
 	const json_t *faults = json_object_get(hop, "faults");
 	bool several = json_array_size(json_object_get(hop, "members")) > 0;
+	CLEANUP(text_done) struct text line = {0};
 	const json_t *fault;
 	size_t i;
 
@@ -158,11 +170,16 @@ static void draw_hop(const json_t *hop, const struct widths *widths)
 	add_load(&about, hop, "forward", '>');
 	add_load(&about, hop, "back", '<');
 	add_members(&about, hop);
-	printf("  %-*s %s %-*s  %s\n", (int)widths->a, text_get(&a),
-	       json_array_size(faults) > 0 ? "-X-" : (several ? "===" : "---"), (int)widths->b,
-	       text_get(&b), text_get(&about));
+	text_addf(&line, "  %-*s %s %-*s  %s", (int)widths->a, text_get(&a),
+		  json_array_size(faults) > 0 ? "-X-" : (several ? "===" : "---"), (int)widths->b,
+		  text_get(&b), text_get(&about));
+	put_line(&line);
 	json_array_foreach(faults, i, fault)
-		printf("  %-*s  X  %s\n", (int)widths->a, "", json_string_value(fault));
+	{
+		text_clear(&line);
+		text_addf(&line, "  %-*s  X  %s", (int)widths->a, "", json_string_value(fault));
+		put_line(&line);
+	}
 }
 
 static void draw_path(const json_t *path)
@@ -171,17 +188,20 @@ static void draw_path(const json_t *path)
 	const json_t *vlan = json_object_get(path, "vlan");
 	const json_t *vni = json_object_get(path, "vni");
 	const char *problem = haasctl_word(path, "problem");
+	CLEANUP(text_done) struct text line = {0};
 	struct widths widths = {0};
 	const json_t *row;
 	size_t i;
 
-	printf("\nnetwork %s, fabric %s", haasctl_word(path, "network"),
-	       haasctl_word(path, "fabric"));
+	text_addf(&line, "network %s, fabric %s", haasctl_word(path, "network"),
+		  haasctl_word(path, "fabric"));
 	if (json_is_integer(vlan))
-		printf(", VLAN %" JSON_INTEGER_FORMAT, json_integer_value(vlan));
+		text_addf(&line, ", VLAN %" JSON_INTEGER_FORMAT, json_integer_value(vlan));
 	if (json_is_integer(vni))
-		printf(", VNI %" JSON_INTEGER_FORMAT, json_integer_value(vni));
-	printf(": %s\n", problem[0] ? problem : "whole");
+		text_addf(&line, ", VNI %" JSON_INTEGER_FORMAT, json_integer_value(vni));
+	text_addf(&line, ": %s", problem[0] ? problem : "whole");
+	putchar('\n');
+	put_line(&line);
 	json_array_foreach(hops, i, row)
 	{
 		CLEANUP(text_done) struct text a = {0};

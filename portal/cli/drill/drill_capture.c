@@ -104,7 +104,7 @@ const char *drill_capture_call(const struct drill_view *view, enum drill_errand 
 		haasctl_path(target, "/cases/", view->open_case, "/entries");
 		json_begin_object(body, NULL);
 		json_string(body, "kind", view->noting == PROMPT_FINDING ? "finding" : "note");
-		json_string(body, "text", view->typed);
+		json_string(body, "text", view->note);
 		json_end_object(body);
 		return "POST";
 	}

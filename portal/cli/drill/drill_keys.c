@@ -296,7 +296,6 @@ static enum drill_effect begin_entry(struct drill_view *view, enum drill_prompt 
 		(void)text_format(line, sizeof(line), "%s %.1f%%, %s +-%s%%", row->name,
 				  row->share * 100, rate, bound);
 	}
-	view->noting = prompt;
 	return begin_prompt(view, prompt, line);
 }
 

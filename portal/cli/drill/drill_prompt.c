@@ -43,8 +43,11 @@ static enum drill_effect finish(struct drill_view *view)
 		take_time(view);
 	if (prompt == PROMPT_CAPTURE)
 		drill_capture_take(view);
-	if ((prompt == PROMPT_NOTE || prompt == PROMPT_FINDING) && view->typed[0])
+	if ((prompt == PROMPT_NOTE || prompt == PROMPT_FINDING) && view->typed[0]) {
 		view->wish = ERRAND_NOTE;
+		view->noting = prompt;
+		(void)text_copy(view->note, sizeof(view->note), view->typed);
+	}
 	return prompt == PROMPT_FILE && view->typed[0] ? EFFECT_WRITE : EFFECT_NONE;
 }
 

@@ -109,6 +109,7 @@ struct drill_view {
 	struct drill_capture capture;
 	enum drill_errand wish;   /* of a person; not done yet */
 	enum drill_prompt noting; /* a note or a finding */
+	char note[200];           /* its text: `typed` may be another prompt's by then */
 	enum drill_sort sort;
 	enum drill_prompt prompt;
 	char typed[200];
