@@ -92,6 +92,19 @@ create table switch_health (
 grant select, insert, update, delete on switch_health to peregrined;
 grant select on switch_health to portald;
 
+-- What went wrong at ports in the last hour: by the counters of SNMP, or those in sFlow of switches that have no others. For operators.
+create view port_errors with (security_barrier = true) as
+select switch_id, port, 'snmp' as source, sum(in_errors)::bigint as in_errors, sum(out_errors)::bigint as out_errors, sum(in_discards)::bigint as in_discards,
+       sum(out_discards)::bigint as out_discards, sum(in_packets)::bigint as in_packets, sum(out_packets)::bigint as out_packets, sum(seconds) as seconds
+from traffic_60_counter where at > now() - interval '1 hour' and (select is_operator()) group by switch_id, port
+union all
+select switch_id, port, 'sflow', sum(in_errors)::bigint, sum(out_errors)::bigint, sum(in_discards)::bigint, sum(out_discards)::bigint, sum(in_packets)::bigint, sum(out_packets)::bigint,
+       sum(seconds)
+from traffic_port p where step = 60 and at > now() - interval '1 hour' and (select is_operator())
+	and not exists (select from traffic_60_counter c where c.switch_id = p.switch_id and c.at > now() - interval '1 hour')
+group by switch_id, port;
+grant select on port_errors to portald;
+
 -- --- the way between two nodes ------------------------------------------------------------------------------------------------------------
 
 grant select on vni_binding to portald;

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <libpq-fe.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/error.h"
 #include "common/db/copy.h"

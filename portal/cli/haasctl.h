@@ -149,6 +149,8 @@ MUST_USE int haasctl_add_nic(struct text *body, const char *word, char separator
 /* network_cli.c: rows of the noun port stand together in cable_cli.c. */
 int haasctl_port_park(void *context, const struct command_input *input);
 int haasctl_port_release(void *context, const struct command_input *input);
+/* switch_health_cli.c: a row of the noun switch. */
+int haasctl_switch_health(void *context, const struct command_input *input);
 /* path_cli.c: a row of the noun network. */
 int haasctl_network_path(void *context, const struct command_input *input);
 /* volume_cli.c: bytes of "10G", "512M", "1048576"; EXIT_OK, or the error told. */

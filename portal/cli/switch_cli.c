@@ -504,6 +504,10 @@ static const struct option_row wiring_set_options[] = {
 	{"--peer", 0, OPTION_VALUE, "SWITCH:PORT", "the other end of an uplink"},
 };
 
+static const struct option_row health_options[] = {
+	{"--fabric", 0, OPTION_VALUE, "FABRIC", "only switches of this fabric"},
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
 static const struct command commands[] = {
 	{"wiring", "list", "", "the cabling as it was planned", OPTIONS(wiring_list_options), 0, 0,
 	 wiring_list},
@@ -519,6 +523,8 @@ static const struct command commands[] = {
 	 switch_show},
 	{"switch", "ports", "SWITCH", "its ports as last read, and what is behind each", NO_OPTIONS,
 	 1, 1, switch_ports},
+	{"switch", "health", "[SWITCH]", "does it answer, errors, spanning tree, LAGs, sensors",
+	 OPTIONS(health_options), 0, 1, haasctl_switch_health},
 	{"switch", "read", "SWITCH...", "read all of it now", NO_OPTIONS, 1, 1000, switch_read},
 	{"switch", "diff", "SWITCH", "what would be changed on it", NO_OPTIONS, 1, 1, switch_diff},
 	{"switch", "reconcile", "SWITCH...", "repair what differs from what is wanted", NO_OPTIONS,

@@ -85,6 +85,7 @@ extern const struct route fabric_routes[];
 extern const struct route alert_routes[];
 extern const struct route sampling_routes[];
 extern const struct route path_routes[];
+extern const struct route switch_health_routes[];
 extern const struct route pdci_routes[];
 extern const struct route network_routes[];
 extern const struct route volume_routes[];
