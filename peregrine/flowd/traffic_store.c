@@ -50,7 +50,8 @@ static int copy(struct traffic_store *store, enum traffic_table_kind table,
 /* First of all, so that a batch which is there already is refused before its rows are sent. */
 static int mark(struct traffic_store *store, const struct traffic_batch *batch)
 {
-	char texts[8][32], name[192];
+	char texts[8][32];
+	char name[192];
 	const char *params[] = {texts[0], texts[1], name,     texts[2], texts[3],
 				texts[4], texts[5], texts[6], texts[7]};
 

@@ -10,6 +10,8 @@
 #include "common/base/error.h"
 #include "common/io/log.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 /* After it was told to stop. */
 #define STOP_MS 2000
 
@@ -216,7 +218,8 @@ static void drop_oldest(struct traffic_writer *writer)
 
 static void make_room(struct traffic_writer *writer)
 {
-	const struct traffic_writer_counts before = writer->counts;
+	uint64_t thinned = writer->counts.thinned;
+	uint64_t dropped = writer->counts.dropped;
 	const struct traffic_sink *sink = &writer->options.sink;
 
 	for (struct waiting_batch *each = writer->first;
@@ -227,10 +230,10 @@ static void make_room(struct traffic_writer *writer)
 	       writer->counts.waiting_bytes > writer->options.waiting_max)
 		drop_oldest(writer);
 	/* Once an outage each: metrics count the others. */
-	if (before.thinned == writer->before.thinned && writer->counts.thinned > before.thinned)
+	if (thinned == writer->before.thinned && writer->counts.thinned > thinned)
 		log_warn(sink->subject, "too much waits for %s: buckets lose their pairs and flows",
 			 sink->name);
-	if (before.dropped == writer->before.dropped && writer->counts.dropped > before.dropped)
+	if (dropped == writer->before.dropped && writer->counts.dropped > dropped)
 		log_warn(sink->subject, "too much waits for %s: buckets are given up", sink->name);
 }
 

@@ -73,7 +73,7 @@ static void test_rows(void **state)
 		size += message.size;
 		messages++;
 	}
-	assert_true(messages > 100 && size > 10000 * 60);
+	assert_true(messages > 100 && size > 600000);
 	batch.bytes = 5;
 	batch.cut = true;
 	batch.given_up = 3;
@@ -89,7 +89,9 @@ static void test_rows(void **state)
 static void test_names(void **state)
 {
 	struct traffic_batch batch = {.number = UINT64_MAX};
-	char topic[KAFKA_TOPIC_SIZE], key[KAFKA_KEY_SIZE], prefix[KAFKA_TOPIC_SIZE];
+	char topic[KAFKA_TOPIC_SIZE];
+	char key[KAFKA_KEY_SIZE];
+	char prefix[KAFKA_TOPIC_SIZE];
 
 	(void)state;
 	assert_true(kafka_topic_name("haas.traffic", TABLE_FLOW, topic));
@@ -105,7 +107,8 @@ static void test_names(void **state)
 
 static void test_conf(void **state)
 {
-	static char set[] = "x", empty[] = "";
+	static char set[] = "x";
+	static char empty[] = "";
 	static const struct {
 		bool tls, ca, certificate, key, user, password;
 		enum kafka_sasl sasl;
@@ -144,12 +147,16 @@ static void test_conf(void **state)
 
 static void test_secrets(void **state)
 {
-	static char brokers[] = "127.0.0.1:1", topics[] = "t", user[] = "flowd", empty[] = "";
+	static char brokers[] = "127.0.0.1:1";
+	static char topics[] = "t";
+	static char user[] = "flowd";
+	static char empty[] = "";
 	static const struct {
 		mode_t mode;
 		int rc;
 	} cases[] = {{0600, 0}, {0640, 0}, {0644, E_DENIED}, {0601, E_DENIED}};
-	char folder[SCRATCH_SIZE], path[128];
+	char folder[SCRATCH_SIZE];
+	char path[128];
 	const struct kafka_conf conf = {.brokers = brokers,
 					.topics = topics,
 					.ca_file = empty,
@@ -191,7 +198,8 @@ struct fixture {
 
 static int start(void **state)
 {
-	static char topics[] = "t", empty[] = "";
+	static char topics[] = "t";
+	static char empty[] = "";
 	static struct fixture f;
 
 	f = (struct fixture){0};
@@ -335,7 +343,8 @@ static void reading_done(struct reading *reading)
 static void test_each_row_once(void **state)
 {
 	struct fixture *f = *state;
-	struct reading flows, buckets;
+	struct reading flows;
+	struct reading buckets;
 
 	start_writer(f, 64 << 20);
 	put_batch(f, 10, 20000); /* 1.6 MB: several messages */
@@ -358,7 +367,8 @@ static void test_each_row_once(void **state)
 static void test_sent_again(void **state)
 {
 	struct fixture *f = *state;
-	struct reading shares, buckets;
+	struct reading shares;
+	struct reading buckets;
 
 	start_writer(f, 64 << 20);
 	rd_kafka_mock_push_request_errors(f->cluster, PRODUCE, 2, RD_KAFKA_RESP_ERR_NO_ERROR,
@@ -403,8 +413,11 @@ static void test_broker_away(void **state)
 	enum { WAITING_MAX = 128 * 1024 };
 	struct fixture *f = *state;
 	struct traffic_writer_counts counts;
-	struct reading shares, flows, buckets;
-	unsigned whole = 0, there = 0;
+	struct reading shares;
+	struct reading flows;
+	struct reading buckets;
+	unsigned whole = 0;
+	unsigned there = 0;
 	char given_up[64];
 
 	(void)rd_kafka_mock_broker_set_down(f->cluster, -1);
