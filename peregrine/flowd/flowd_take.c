@@ -39,7 +39,7 @@ static void note_counters(struct flowd *flowd, const struct harvest *harvest)
 	for (size_t i = 0; flowd->index && i < harvest->counter_count; i++) {
 		const struct counter_record *record = &harvest->counters[i];
 		const struct sflow_counters *c = &record->counters;
-		const struct port_reading reading = {
+		struct port_reading reading = {
 			.in_octets = c->in_octets,
 			.out_octets = c->out_octets,
 			.in_packets = c->in_unicast + c->in_multicast + c->in_broadcast,
@@ -62,6 +62,7 @@ static void note_counters(struct flowd *flowd, const struct harvest *harvest)
 		place = port == INDEX_NONE ? INDEX_NONE : rollup_place(flowd->rollup, port);
 		if (place == INDEX_NONE)
 			continue;
+		reading.out_sampled = rollup_out_bytes(flowd->rollup, place);
 		flowd->totals.counter_readings++;
 		if (!port_counters_note(flowd->counters, place, harvest->until_us, &reading))
 			flowd->totals.counter_gaps++;

@@ -55,19 +55,56 @@ static void add_sums(struct text *body, const struct drill_sums *of, uint64_t to
 	json_double(body, "share", total > 0 ? (double)estimate.bytes / (double)total : 0);
 }
 
-static void add_exact(struct text *body, const PGresult *rows, int row, int column)
+static void add_exact(struct text *body, bool known, int64_t bytes, double seconds)
 {
-	bool known = !db_is_null(rows, row, column);
-
 	if (known)
-		json_int(body, "exact_bytes", db_int(rows, row, column, 0));
+		json_int(body, "exact_bytes", bytes);
 	else
 		json_null(body, "exact_bytes");
 	if (known)
-		json_double(body, "exact_seconds",
-			    round(strtod(db_text(rows, row, column + 1, "0"), NULL) * 1000) / 1000);
+		json_double(body, "exact_seconds", round(seconds * 1000) / 1000);
 	else
 		json_null(body, "exact_seconds");
+}
+
+static void add_exact_of_row(struct text *body, const PGresult *rows, int row)
+{
+	add_exact(body, !db_is_null(rows, row, DRILL_EXACT), db_int(rows, row, DRILL_EXACT, 0),
+		  strtod(db_text(rows, row, DRILL_EXACT + 1, "0"), NULL));
+}
+
+/* --- scaled to what an interface counted --- */
+
+static struct drill_sums part_of(const struct drill *drill, const struct drill_sums *sums)
+{
+	if (!drill->scale.known)
+		return *sums;
+	return (struct drill_sums){
+		.sums = scale_part(&drill->scale, &sums->sums),
+		.missed = (uint64_t)ceil((double)sums->missed * drill->scale.factor)};
+}
+
+/* To who sees all of a link its total is the link itself. */
+static struct drill_sums whole_of(const struct drill *drill, const struct drill_sums *sums)
+{
+	if (!drill->scale.known || drill->path.level != DRILL_LINK || !drill->window.is_operator)
+		return part_of(drill, sums);
+	return (struct drill_sums){.sums = scale_whole(&drill->scale, &sums->sums)};
+}
+
+/* What is told adds up: of "other" only the bound is its own. */
+static struct drill_sums other_of(const struct drill *drill, const struct drill_sums *raw,
+				  const struct traffic_sums *left)
+{
+	struct drill_sums other = part_of(drill, raw);
+
+	if (!drill->scale.known)
+		return *raw;
+	other.sums.bytes = left->bytes;
+	other.sums.packets = left->packets;
+	if (!left->samples)
+		other.sums.square = 0;
+	return other;
 }
 
 /* --- names --- */
@@ -195,6 +232,16 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 				  window->thinned);
 		json_string(body, NULL, note);
 	}
+	if (drill->scale.known) {
+		(void)text_format(note, sizeof(note),
+				  "scaled to what the interface counted in about the same time: "
+				  "samples say %.3f of that%s",
+				  1 / drill->scale.factor,
+				  scale_is_odd(&drill->scale)
+					  ? ", which is no chance: does it sample as it says?"
+					  : "");
+		json_string(body, NULL, note);
+	}
 	if (window->is_operator && window->nobodys > 0) {
 		(void)text_format(note, sizeof(note),
 				  "%" PRId64 " of %" PRId64 " bytes that entered are nobody's",
@@ -239,8 +286,10 @@ void drill_answer(const struct drill *drill, const PGresult *rows, struct text *
 {
 	CLEANUP(text_done) struct text path = {0};
 	double seconds = drill->window.seconds;
-	struct drill_sums total = sums_at(rows, 0, DRILL_TOTAL);
-	struct drill_sums other = {.sums = total.sums};
+	struct drill_sums raw = sums_at(rows, 0, DRILL_TOTAL);
+	struct drill_sums total = whole_of(drill, &raw);
+	struct drill_sums other;
+	struct traffic_sums left = total.sums; /* as it is told; `raw`: as it was sampled */
 	bool too_much = false;
 
 	drill_path_print(&drill->path, &path);
@@ -254,22 +303,32 @@ void drill_answer(const struct drill *drill, const PGresult *rows, struct text *
 	json_double(body, "seconds", seconds);
 	json_int(body, "memory_seconds", drill->window.memory);
 	json_double(body, "thinned", drill->window.thinned);
+	json_bool(body, "exact", drill->scale.known);
+	if (drill->scale.known)
+		json_double(body, "scale", drill->scale.factor);
+	else
+		json_null(body, "scale");
 	json_begin_object(body, "total");
 	add_sums(body, &total, total.sums.bytes, seconds);
-	add_exact(body, rows, 0, DRILL_TOTAL_EXACT);
+	add_exact(body, drill->path.level == DRILL_LINK && drill->exact_bytes >= 0,
+		  drill->exact_bytes, drill->exact_seconds);
 	json_end_object(body);
 	json_begin_array(body, "rows");
 	for (int i = 0; i < PQntuples(rows) && !db_is_null(rows, i, DRILL_BYTES); i++) {
-		struct drill_sums child = sums_at(rows, i, DRILL_BYTES);
+		struct drill_sums sampled = sums_at(rows, i, DRILL_BYTES);
+		struct drill_sums child = part_of(drill, &sampled);
 
-		too_much = !take_from(&other.sums, &child.sums) || too_much;
+		too_much = !take_from(&raw.sums, &sampled.sums) || too_much;
+		too_much = !take_from(&left, &child.sums) || too_much;
 		json_begin_object(body, NULL);
 		add_row_names(drill, rows, i, body);
 		add_sums(body, &child, total.sums.bytes, seconds);
-		add_exact(body, rows, i, DRILL_EXACT);
+		add_exact_of_row(body, rows, i);
 		json_end_object(body);
 	}
 	json_end_array(body);
+	raw.missed = 0;
+	other = other_of(drill, &raw, &left);
 	json_begin_object(body, "other");
 	add_sums(body, &other, total.sums.bytes, seconds);
 	json_end_object(body);

@@ -7,6 +7,7 @@
 #include "common/base/text.h"
 #include "common/db/db.h"
 #include "common/model/drill_path.h"
+#include "common/model/scale_policy.h"
 
 struct drill_window {
 	char from[32], to[32]; /* RFC 3339 */
@@ -29,6 +30,10 @@ struct drill {
 	struct drill_window window;
 	char stored_from[32], stored_to[32];
 	char step[24], switch_id[24];
+	/* Of a link: what its counters say of its samples, and said. */
+	struct link_scale scale;
+	int64_t exact_bytes; /* -1 = nothing */
+	double exact_seconds;
 	char *tenants;  /* PostgreSQL's array; owned */
 	char *live;     /* the collector's answer; NULL = none; owned */
 	bool in_memory; /* it has traffic there */

@@ -137,11 +137,10 @@ struct path_numbers {
 
 static void ask_level(struct exchange *exchange)
 {
-	struct drill *drill = exchange->data;
+	const struct drill *drill = exchange->data;
 	const struct drill_path *path = &drill->path;
 	struct path_numbers n;
 
-	(void)text_format(drill->step, sizeof(drill->step), "%" PRId64, drill->window.length);
 	(void)text_format(n.vlan, sizeof(n.vlan), "%d", path->vlan);
 	(void)text_format(n.source_port, sizeof(n.source_port), "%d", path->flow.source_port);
 	(void)text_format(n.target_port, sizeof(n.target_port), "%d", path->flow.target_port);
@@ -173,6 +172,41 @@ static void ask_level(struct exchange *exchange)
 	exchange_query(exchange, &store_drill_levels[path->level], params, answer_level);
 }
 
+static void on_scale(struct exchange *exchange, const PGresult *result)
+{
+	struct drill *drill = exchange->data;
+
+	if (!exchange->request)
+		return;
+	if (!db_is_null(result, 0, SCALE_EXACT)) {
+		drill->exact_bytes = db_int(result, 0, SCALE_EXACT, 0);
+		drill->exact_seconds = strtod(db_text(result, 0, SCALE_SECONDS, "0"), NULL);
+	}
+	/* Of seconds from memory there are no counters yet. */
+	drill->scale = (struct link_scale){
+		.known = !drill->live && !db_is_null(result, 0, SCALE_FACTOR),
+		.factor = strtod(db_text(result, 0, SCALE_FACTOR, "1"), NULL),
+		.covered = strtod(db_text(result, 0, SCALE_COVERED, "1"), NULL),
+		.link = {.bytes = (uint64_t)db_int(result, 0, SCALE_BYTES, 0),
+			 .square = strtod(db_text(result, 0, SCALE_SQUARE, "0"), NULL)}};
+	ask_level(exchange);
+}
+
+/* A link is asked first what its counters say. */
+static void ask_scale(struct exchange *exchange)
+{
+	struct drill *drill = exchange->data;
+	const char *const params[] = {drill->step, drill->stored_from, drill->stored_to,
+				      drill->switch_id, drill->path.port};
+
+	(void)text_format(drill->step, sizeof(drill->step), "%" PRId64, drill->window.length);
+	drill->exact_bytes = -1;
+	if (drill->path.at_link)
+		exchange_query(exchange, &store_drill_scale, params, on_scale);
+	else
+		ask_level(exchange);
+}
+
 /* The path must name what there is: also what only memory has traffic of. */
 static void answer_path(struct exchange *exchange, bool in_memory)
 {
@@ -186,7 +220,7 @@ static void answer_path(struct exchange *exchange, bool in_memory)
 	else if (path->level >= DRILL_OWNER && !path->nobody && !drill->tenants)
 		answer_unknown(exchange, "tenant", path->owner, "haasctl tenant list");
 	else
-		ask_level(exchange);
+		ask_scale(exchange);
 }
 
 /* --- with what a collector has in memory --- */

@@ -63,10 +63,9 @@
 	TOTAL("select t.bytes, t.packets, t.samples, t.square, " missed " as missed from " \
 	      "haas." table " t where " where)
 /* The largest children beside their parent. */
-#define ANSWER(exact)                                                      \
-	"select c.*, p.*, " exact                                          \
-	" from p left join (select * from c order by bytes desc, k1, k2, " \
-	"k3, k4, k5, k6, k7 limit $4::int) c on true "                     \
+#define ANSWER                                                                            \
+	"select c.*, p.* from p left join (select * from c order by bytes desc, k1, k2, " \
+	"k3, k4, k5, k6, k7 limit $4::int) c on true "                                    \
 	"order by c.bytes desc, c.k1, c.k2, c.k3, c.k4, c.k5, c.k6, c.k7"
 /* Where all that is kept at a port has one end, that is the port's home: only pairs with it can be
  * there. So a pair's bound widens at its own edge ports, not at those of all the tenant's nodes.
@@ -86,11 +85,6 @@
 	"coalesce((select g.floor from g where g.home is null), 0) + " FLOOR_AT( \
 		"u.k1") " + case "                                               \
 			"when u.k1 <> u.k2 then " FLOOR_AT("u.k2") " else 0 end"
-/* What the counters of a port said, and of how many seconds: readings need not meet the buckets,
- * and a switch may have been silent. */
-#define EXACT                                                                                       \
-	"sum(t.out_bytes)::bigint as exact, sum(t.seconds) filter (where t.out_bytes is not null) " \
-	"as exact_seconds"
 #define NO_EXACT "null::bigint as exact, null::double precision as exact_seconds"
 
 const struct db_query store_drill_window = {
@@ -133,6 +127,13 @@ const struct db_query store_drill_present = {
 	"and t.switch_id = $4::bigint limit 1",
 	4};
 
+const struct db_query store_drill_scale = {
+	"drill_scale",
+	"select x.exact, x.seconds, x.scale, x.covered, l.bytes, l.square from "
+	"haas.link_spread($1::int, $2::timestamptz, $3::timestamptz, $4::bigint, $5::text) l "
+	"left join haas.port_scale($1::int, $2::timestamptz, $3::timestamptz, $4::bigint, $5::text) x on true",
+	5};
+
 /* What of the minutes that are read together was collected, as above: stored ones, and those in
  * memory
  * ($3: a collector's answer) that are not. */
@@ -168,31 +169,30 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 "with b as (select t.switch_id, t.port, " SUMS
 		 " from haas.traffic_share t where " IN_TIME
 		 " and t.direction = 'out' group by t.switch_id, t.port), "
-		 "x as (select t.switch_id, t.port, " EXACT
-		 " from haas.traffic_port t where " IN_TIME " group by t.switch_id, t.port), "
+		 "x as (select y.*, case when $5::jsonb is null then y.scale end as factor from haas.port_scale($1::int, "
+		 "$2::timestamptz, $3::timestamptz, null, null) y), "
 		 "s as (select w.name as k1, b.port as k2, " NO_KEYS_AFTER_2
-		 ", '' as network, x.exact, x.exact_seconds, b.bytes, b.packets, b.samples, b.square, 0::bigint as missed "
+		 ", '' as network, x.exact, x.seconds as exact_seconds, "
+		 "case when x.factor is null then b.bytes else floor(b.bytes * x.factor)::bigint end as bytes, "
+		 "case when x.factor is null then b.packets else floor(b.packets * x.factor)::bigint end as packets, b.samples, "
+		 "case when x.factor is null then b.square else b.square * x.factor * x.factor * case when haas.is_operator() then (1 - x.covered) / x.covered else 1 end end as square, "
+		 "0::bigint as missed "
 		 "from b join haas.switch w on w.id = b.switch_id left join x on x.switch_id = b.switch_id "
-		 "and x.port = b.port), " LIVE_ROWS CHILDREN("0")
-			 TOTAL_OF_CHILDREN ANSWER("null::bigint, null::double precision"),
+		 "and x.port = b.port), " LIVE_ROWS CHILDREN("0") TOTAL_OF_CHILDREN ANSWER,
 		 5},
 	[DRILL_LINK] = {"drill_link",
 			"with s as (select t.tenant as k1, t.reason as k2, " NO_KEYS_AFTER_2
 			", '' as network, " NO_EXACT ", " SUMS
 			", 0::bigint as missed from haas.traffic_share t where " WHERE_LINK
-			" group by t.tenant, t.reason), x as (select " EXACT
-			" from haas.traffic_port t where " IN_TIME
-			" and t.switch_id = $6::bigint and t.port = $7::text), " LIVE_ROWS CHILDREN(
-				"0")
-				TOTAL_OF_CHILDREN ANSWER(
-					"(select exact from x), (select exact_seconds from x)"),
+			" group by t.tenant, t.reason), " LIVE_ROWS CHILDREN("0")
+				TOTAL_OF_CHILDREN ANSWER,
 			7},
 	[DRILL_OWNER] = {"drill_owner",
 			 "with s as (select t.vlan::text as k1, " NO_KEYS_AFTER_1
 			 ", t.network, " NO_EXACT ", " SUMS
 			 ", 0::bigint as missed from haas.traffic_share t where " WHERE_OWNER
 			 " group by t.vlan, t.network), " LIVE_ROWS CHILDREN("0")
-				 TOTAL_OF_CHILDREN ANSWER("null::bigint, null::double precision"),
+				 TOTAL_OF_CHILDREN ANSWER,
 			 9},
 	/* A pair that is not there in a bucket may have had as much as the smallest that was kept,
 	 * at each port where it may be. */
@@ -211,8 +211,7 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 "(sum(b.missed) - coalesce(sum(f.floor), 0))::bigint as missed "
 		 "from b left join f using (at, switch_id, port, n, reason) group by b.k1, b.k2), " LIVE(
 			 "least(r.k1, r.k2)", "greatest(r.k1, r.k2)", "r.k7")
-			 CHILDREN(FLOOR_OF_PAIR) TOTAL_OF("traffic_share", WHERE_VLAN, "0")
-				 ANSWER("null::bigint, null::double precision"),
+			 CHILDREN(FLOOR_OF_PAIR) TOTAL_OF("traffic_share", WHERE_VLAN, "0") ANSWER,
 		 10},
 	/* A flow that is not there, likewise: as much as the smallest that was kept of its pair. */
 	[DRILL_PAIR] =
@@ -231,15 +230,13 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 "(sum(b.missed) - coalesce(sum(f.floor), 0))::bigint as missed "
 		 "from b left join f using (at, switch_id, port, n, r) group by 1, 2, 3, 4, 5, 6, 7), " LIVE_ROWS
 			 CHILDREN("coalesce((select sum(f.floor) from f), 0)")
-				 TOTAL_OF("traffic_pair", WHERE_PAIR, "t.missed")
-					 ANSWER("null::bigint, null::double precision"),
+				 TOTAL_OF("traffic_pair", WHERE_PAIR, "t.missed") ANSWER,
 		 12},
 	[DRILL_FLOW] =
 		{"drill_flow",
 		 "with c as (select null as k1, " NO_KEYS_AFTER_1 ", '' as network, " NO_EXACT
 		 ", 0::bigint as bytes, 0::bigint as packets, "
 		 "0::bigint as samples, 0::double precision as square, 0::bigint as missed where false), " LIVE_ROWS
-			 TOTAL_OF("traffic_flow", WHERE_FLOW, "t.missed")
-				 ANSWER("null::bigint, null::double precision"),
+			 TOTAL_OF("traffic_flow", WHERE_FLOW, "t.missed") ANSWER,
 		 19},
 };

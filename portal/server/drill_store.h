@@ -33,6 +33,18 @@ extern const struct db_query store_drill_window;
 /* A row, or none. $1 step, $2 from, $3 to, $4 switch id. */
 extern const struct db_query store_drill_present;
 
+/* Columns of store_drill_scale, one row: what the counters of a link say of its samples. */
+enum drill_scale_column {
+	SCALE_EXACT,   /* bytes that it counted, null for a tenant and where nothing is known */
+	SCALE_SECONDS, /* in so many */
+	SCALE_FACTOR,  /* counted / sampled; null: known of too little time */
+	SCALE_COVERED, /* of the time, the part of which it is known */
+	SCALE_BYTES,   /* sampled at the link, of whomever */
+	SCALE_SQUARE,
+};
+/* $1 step, $2 from, $3 to, $4 switch id, $5 port. */
+extern const struct db_query store_drill_scale;
+
 /* Columns of store_drill_joined, one row. */
 enum drill_joined_column {
 	JOINED_PRESENT,
@@ -55,7 +67,6 @@ enum drill_column {
 			seconds */
 	DRILL_BYTES = DRILL_EXACT + 2, /* five as drill_sums_of reads them */
 	DRILL_TOTAL = DRILL_BYTES + 5,
-	DRILL_TOTAL_EXACT = DRILL_TOTAL + 5,
 };
 
 #define DRILL_PARAMS 19

@@ -55,7 +55,8 @@ static void readings_become_sums(void **state)
 static void octets_of_32_bits_wrap_too(void **state)
 {
 	struct port_counters *counters = NULL;
-	struct port_reading reading = {.in_octets = 0xffffff00, .out_octets = 0xffffffffffffff00};
+	struct port_reading reading = {
+		.in_octets = 0xffffff00, .out_octets = 0xffffffffffffff00, .out_sampled = 4000};
 	const struct port_rates *rates;
 
 	(void)state;
@@ -64,12 +65,14 @@ static void octets_of_32_bits_wrap_too(void **state)
 	assert_false(port_counters_note(counters, 0, 10 * SECOND, &reading));
 	assert_null(port_counters_rates(counters, 0));
 	reading.in_octets = 0x100;
+	reading.out_sampled = 5000;
 	reading.out_octets = 0x300;
 	assert_true(port_counters_note(counters, 0, 12 * SECOND, &reading));
 	rates = port_counters_rates(counters, 0);
 	assert_non_null(rates);
 	assert_true(rates->per_second[COUNTER_IN_BYTES] == 256);
 	assert_true(rates->per_second[COUNTER_OUT_BYTES] == 512);
+	assert_int_equal(port_counters_take(counters, 0, STEP_MINUTE)->out_sampled, 1000);
 	port_counters_free(counters);
 }
 

@@ -110,6 +110,7 @@ bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t 
 	struct port_state *state = state_of(counters, place);
 	uint64_t values[PORT_COUNTER_COUNT];
 	int64_t interval_us;
+	uint64_t sampled;
 	double seconds;
 	bool follows;
 
@@ -118,6 +119,7 @@ bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t 
 	interval_us = interval_between(&state->last, reading, at_us - state->at_us);
 	seconds = (double)interval_us / 1e6;
 	values_between(&state->last, reading, values);
+	sampled = reading->out_sampled - state->last.out_sampled;
 	follows = state->at_us && interval_us > 0 && interval_us <= INTERVAL_MAX_US &&
 		  is_possible(values, seconds, reading->speed_bps);
 	state->last = *reading;
@@ -133,8 +135,10 @@ bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t 
 		for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++)
 			state->sums[step].values[i] += values[i];
 	}
-	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++)
+	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++) {
 		state->sums[step].seconds += seconds;
+		state->sums[step].out_sampled += sampled;
+	}
 	return true;
 }
 

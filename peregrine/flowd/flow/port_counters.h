@@ -18,6 +18,9 @@ struct port_reading {
 	uint32_t in_errors, out_errors, in_discards, out_discards;
 	uint64_t speed_bps;
 	bool up;
+	/* What samples say left there, since whenever and until now: so that both can be compared.
+	 */
+	uint64_t out_sampled;
 	/* By the agent's own clock, which knows better than we when it looked: readings come in
 	 * bunches when anybody on their way is busy. Wraps; 0 = not told. */
 	uint32_t uptime_ms;
@@ -39,6 +42,7 @@ enum port_counter {
 struct port_sums {
 	double seconds; /* covered by pairs of readings */
 	uint64_t values[PORT_COUNTER_COUNT];
+	uint64_t out_sampled; /* what samples said in the same time */
 };
 
 /* The last interval between two readings. */

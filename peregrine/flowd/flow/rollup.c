@@ -41,6 +41,8 @@ struct rollup {
 	struct traffic_names *names;
 	/* Numbers of traffic_names for what the index numbers in its own way. */
 	uint32_t *place_of_port, *node_of_nic;
+	uint64_t *out_bytes; /* by place, of samples, since the start */
+	uint32_t out_room;
 	struct agent_habit *habits; /* per agent */
 
 	/* No binding begins or ends after that: whose a flow is does not change any more. */
@@ -109,6 +111,7 @@ void rollup_free(struct rollup *rollup)
 	traffic_names_free(rollup->names);
 	free(rollup->place_of_port);
 	free(rollup->node_of_nic);
+	free(rollup->out_bytes);
 	free(rollup->habits);
 	free(rollup);
 }
@@ -133,12 +136,29 @@ static int64_t settled_us(const struct attribution_index *index)
 	return at_us;
 }
 
+/* Room for the places there are and so many more. */
+static int make_places(struct rollup *rollup, size_t more)
+{
+	size_t room = traffic_place_count(rollup->names) + more;
+	uint64_t *bytes;
+
+	if (room <= rollup->out_room)
+		return 0;
+	bytes = reallocarray(rollup->out_bytes, room, sizeof(*bytes));
+	if (!bytes)
+		return -ENOMEM;
+	memset(bytes + rollup->out_room, 0, (room - rollup->out_room) * sizeof(*bytes));
+	rollup->out_bytes = bytes;
+	rollup->out_room = (uint32_t)room;
+	return 0;
+}
+
 int rollup_use(struct rollup *rollup, const struct attribution_index *index)
 {
 	uint32_t *places = calloc(index->port_count + 1, sizeof(*places));
 	uint32_t *nodes = calloc(index->nic_count + 1, sizeof(*nodes));
 
-	if (!places || !nodes) {
+	if (!places || !nodes || make_places(rollup, index->port_count)) {
 		free(places);
 		free(nodes);
 		return -ENOMEM;
@@ -168,6 +188,11 @@ int rollup_use(struct rollup *rollup, const struct attribution_index *index)
 uint32_t rollup_place(const struct rollup *rollup, uint32_t port)
 {
 	return rollup->place_of_port[port];
+}
+
+uint64_t rollup_out_bytes(const struct rollup *rollup, uint32_t place)
+{
+	return place < rollup->out_room ? rollup->out_bytes[place] : 0;
 }
 
 /* --- one flow ------------------------------------------------------------------- */
@@ -292,8 +317,15 @@ static void add(struct rollup *rollup, const struct flow_route *route,
 {
 	struct traffic_set *set = live_set(rollup);
 
-	if (route->counts_out)
+	if (route->counts_out) {
+		uint32_t place = route->out.share == INDEX_NONE
+					 ? INDEX_NONE
+					 : set->shares[route->out.share].key.place;
+
 		traffic_set_add_at(set, &route->out, sums);
+		if (place < rollup->out_room)
+			rollup->out_bytes[place] += sums->bytes;
+	}
 	if (route->counts_in)
 		traffic_set_add_at(set, &route->in, sums);
 	rollup->counts.bytes_by[route->by] += sums->bytes;

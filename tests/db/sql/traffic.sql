@@ -65,6 +65,19 @@ select name, tenant_id from tenant_name order by name;
 insert into tenant_name values ('mine', 1);
 select set_config('haas.scope', 'operator', false) \g /dev/null
 reset role;
+\echo what counters say of samples: of all of the window, of a part, of too little, of more, without samples; a tenant learns the scale alone
+insert into traffic_bucket (step, at, writer, from_at, to_at) select 300, at, 'w', at, at + interval '5 min' from generate_series(timestamptz '2026-11-01 10:00Z', '2026-11-01 10:05Z', '5 min') at;
+select traffic_partitions_turn('2026-11-01 10:00Z') > 0 as made;
+insert into traffic_port (step, at, switch_id, port, seconds, out_bytes, out_sampled)
+select 300, timestamptz '2026-11-01 10:00Z' + x.minute * interval '1 min', 1, x.port, x.seconds, x.counted, x.sampled
+from (values ('all', 0, 300, 1000, 900), ('all', 5, 300, 1000, 1100), ('part', 0, 400, 1000, 2000), ('little', 5, 300, 1000, 2000), ('more', 5, 1200, 1000, 2000), ('none', 0, 600, 1000, 0),
+	('old', 0, 600, 1000, null)) x (port, minute, seconds, counted, sampled);
+set role portald;
+select port, exact, seconds, scale, round(covered::numeric, 3) from port_scale(300, '2026-11-01 10:00Z', '2026-11-01 10:10Z', null, null) order by port;
+select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '1', false) \g /dev/null
+select port, exact, seconds, scale, round(covered::numeric, 3) from port_scale(300, '2026-11-01 10:00Z', '2026-11-01 10:10Z', 1, 'part');
+select set_config('haas.scope', 'operator', false) \g /dev/null
+reset role;
 \echo counters of SNMP: peregrined writes them by COPY, flowd reads them, of people only operators; their partitions go with the rest
 select traffic_partitions_turn(now()) \g /dev/null
 set role peregrined;

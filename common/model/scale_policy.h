@@ -1,0 +1,22 @@
+/* Samples of a link against its interface's counters: a ratio estimator (Cochran, "Sampling
+ * Techniques", 6). What was counted is exact, so what errors of a part have in common with the
+ * whole goes, and what is left is the error of its share. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/model/traffic_sums.h"
+
+struct link_scale {
+	bool known;
+	double factor;            /* counted / sampled, of the same seconds */
+	double covered; /* the part of the window of which that is known: 0.5 to 1 */
+	struct traffic_sums link; /* all that was sampled there: bytes and square */
+};
+
+/* The link itself: its bytes are exact where all of the window is covered (square 0). */
+struct traffic_sums scale_whole(const struct link_scale *scale, const struct traffic_sums *whole);
+/* Some of what left there. Bytes are rounded down, so that parts are no more than their whole. */
+struct traffic_sums scale_part(const struct link_scale *scale, const struct traffic_sums *part);
+/* Do counters and samples differ by more than chance? */
+bool scale_is_odd(const struct link_scale *scale);
