@@ -282,6 +282,8 @@ static int start_parts(struct flowd *flowd, struct problem *problem)
 		rc = db_new(flowd->loop, &db, &flowd->db);
 	if (!rc)
 		rc = sampling_watch_new(flowd->loop, flowd->db, &flowd->sampling);
+	if (!rc)
+		rc = snmp_counters_new(flowd, &flowd->snmp);
 	if (rc && !problem_is_set(problem))
 		(void)problem_set(problem, rc, "peregrine-flowd cannot start: %s", error_text(rc));
 	return rc;
@@ -352,6 +354,8 @@ void flowd_stop(void *state)
 	flowd->alerts = NULL;
 	sampling_watch_free(flowd->sampling);
 	flowd->sampling = NULL;
+	snmp_counters_free(flowd->snmp);
+	flowd->snmp = NULL;
 	for (size_t i = 0; i < INLET_COUNT; i++)
 		receivers_stop(flowd->inlets[i].receivers);
 	if (flowd->inlets[INLET_SFLOW].receivers)

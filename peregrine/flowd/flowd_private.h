@@ -13,6 +13,7 @@
 #include "peregrine/flowd/flowd_alert.h"
 #include "peregrine/flowd/sample/receiver.h"
 #include "peregrine/flowd/sampling_watch.h"
+#include "peregrine/flowd/snmp_counters.h"
 #include "peregrine/flowd/traffic_writer.h"
 
 /* What is known of one agent's datagrams, for an operator. */
@@ -29,7 +30,7 @@ struct agent_state {
 
 struct flowd_totals {
 	uint64_t binding_reads, binding_failures, bindings_odd;
-	uint64_t counter_readings, counter_gaps;
+	uint64_t counter_readings, counter_gaps, snmp_rates;
 	uint64_t discards;
 };
 
@@ -57,6 +58,7 @@ struct flowd {
 	struct rollup *rollup;
 	struct port_counters *counters;
 	struct sampling_watch *sampling;
+	struct snmp_counters *snmp;
 	struct http_server *server;
 	struct flowd_alerts *alerts;
 	uid_t portal_uid; /* who may ask for tenants' traffic, beside root and ourselves */

@@ -52,6 +52,31 @@ static void readings_become_sums(void **state)
 	port_counters_free(counters);
 }
 
+/* Of a switch that sends no readings itself. */
+static void others_may_tell_rates(void **state)
+{
+	struct port_counters *counters = NULL;
+	struct port_reading reading = {.speed_bps = 1000000000};
+	struct port_rates rates = {.at_us = 60 * SECOND, .seconds = 60, .speed_bps = 1};
+
+	(void)state;
+	assert_int_equal(port_counters_new(&counters), 0);
+	rates.per_second[COUNTER_IN_ERRORS] = 7;
+	assert_true(port_counters_tell(counters, 5, &rates));
+	assert_false(port_counters_tell(counters, 5, &rates));
+	assert_float_equal(port_counters_rates(counters, 5)->per_second[COUNTER_IN_ERRORS], 7, 0);
+	assert_null(port_counters_take(counters, 5, STEP_MINUTE));
+	/* It sends some now: these are better, and for as long as they may still come. */
+	(void)port_counters_note(counters, 5, 100 * SECOND, &reading);
+	assert_true(port_counters_note(counters, 5, 105 * SECOND, &reading));
+	rates.at_us = 120 * SECOND;
+	assert_false(port_counters_tell(counters, 5, &rates));
+	assert_float_equal(port_counters_rates(counters, 5)->seconds, 5, 0);
+	rates.at_us = 300 * SECOND;
+	assert_true(port_counters_tell(counters, 5, &rates));
+	port_counters_free(counters);
+}
+
 static void octets_of_32_bits_wrap_too(void **state)
 {
 	struct port_counters *counters = NULL;
@@ -118,6 +143,7 @@ static void the_agents_clock_says_how_long_it_was(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(others_may_tell_rates),
 		cmocka_unit_test(readings_become_sums),
 		cmocka_unit_test(octets_of_32_bits_wrap_too),
 		cmocka_unit_test(the_agents_clock_says_how_long_it_was),

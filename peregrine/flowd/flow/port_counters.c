@@ -12,6 +12,9 @@
 /* What a datagram may be late; a larger difference to our clock is an agent's that began anew. */
 #define LATE_MAX_US (5LL * 1000000)
 
+/* A switch that sent readings so lately sends them still. */
+#define OWN_US (3LL * 60 * 1000000)
+
 struct port_state {
 	int64_t at_us;
 	struct port_reading last;
@@ -139,6 +142,18 @@ bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t 
 		state->sums[step].seconds += seconds;
 		state->sums[step].out_sampled += sampled;
 	}
+	return true;
+}
+
+bool port_counters_tell(struct port_counters *counters, uint32_t place,
+			const struct port_rates *rates)
+{
+	struct port_state *state = state_of(counters, place);
+
+	if (!state || rates->at_us <= state->rates.at_us ||
+	    (state->at_us && rates->at_us - state->at_us < OWN_US))
+		return false;
+	state->rates = *rates;
 	return true;
 }
 

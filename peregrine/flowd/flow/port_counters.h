@@ -62,6 +62,12 @@ void port_counters_free(struct port_counters *counters);
  * nothing was summed up. The interval's sums go to the bucket in which it ends. */
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
 			const struct port_reading *reading);
+/* Rates that somebody else has formed (SNMP); NAN = not known. They count while the port's own
+ * switch sends no readings, and are not summed up: whoever formed them has. False: they are no
+ * news.
+ */
+bool port_counters_tell(struct port_counters *counters, uint32_t place,
+			const struct port_rates *rates);
 /* NULL when nothing is known of it. */
 const struct port_rates *port_counters_rates(const struct port_counters *counters, uint32_t place);
 /* The sums of one step since it was last taken; NULL = none. Then they are empty. */
