@@ -13,6 +13,7 @@
 #include "peregrine/control/driver/cli/cli_config_wire.h"
 #include "peregrine/control/driver/cli/cli_plan_policy.h"
 #include "peregrine/control/driver/cli/cli_port.h"
+#include "peregrine/control/driver/cli/cli_sampling_policy.h"
 #include "peregrine/control/driver/cli/cli_show_wire.h"
 #include "peregrine/control/driver/cli/cli_wire.h"
 #include "tests/support/fuzz_text.h"
@@ -57,6 +58,29 @@ static void plan(const struct cli_config *config, const char *port, bool trunk)
 	cli_plan_done(&lines);
 }
 
+/* What agrees needs nothing, and nothing is sent where another one's collector stands. */
+static void sampling(const struct cli_config *config, const char *text, bool enabled)
+{
+	const struct cli_sampling_about about = {config, text, "10.0.0.20", "10.0.0.2"};
+	const struct sampling_wanted wanted = {.enabled = enabled,
+					       .change = true,
+					       .collector = "10.0.0.1",
+					       .port = 6343,
+					       .header = 128,
+					       .poll_s = 20};
+	struct sampling_found found;
+	struct cli_plan lines = {0};
+
+	if (config->dialect->sampling &&
+	    cli_sampling_plan(config->dialect, &about, &wanted, &found, &lines) == 0) {
+		assert(!(found.agrees || found.foreign) || lines.count == 0);
+		assert(!(found.agrees && found.foreign));
+	}
+	for (size_t i = 0; i < lines.count; i++)
+		one_line(lines.lines[i].text, 319);
+	cli_plan_done(&lines);
+}
+
 static void configuration(const struct cli_dialect *dialect, const char *text)
 {
 	struct cli_config *config;
@@ -81,6 +105,8 @@ static void configuration(const struct cli_dialect *dialect, const char *text)
 			plan(config, config->ports[i].name, true);
 		}
 	}
+	sampling(config, text, true);
+	sampling(config, text, false);
 	cli_config_free(config);
 }
 

@@ -84,6 +84,14 @@ void cli_write_list(struct text *out, const char *before, const struct vlan_set 
 void cli_write_ports(struct text *out, const char *before, const struct cli_ports *ports,
 		     const char *after);
 
+/* switch_cli_sflow.c: lines that are kept as typed, one of a kind (`argument` 1: one for each
+ * value). */
+void cli_keep_line(struct cli_call *call);
+void cli_drop_line(struct cli_call *call);
+bool cli_has_line(const struct cli_config *config, const char *line);
+void cli_write_lines(const struct cli_config *config, struct text *out);
+void cli_sample_port(struct cli_call *call); /* `argument`: is it? */
+
 /* Modes that a command is there in. */
 #define EX CLI_IN(CLI_EXEC)
 #define EN CLI_IN(CLI_ENABLE)

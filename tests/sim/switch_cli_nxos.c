@@ -49,6 +49,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 		  config == store->running ? "running" : "startup", ports ? " interface" : "");
 	if (!ports) {
 		text_addf(out, "hostname %s\nfeature lldp\n\n", session->device->hostname);
+		cli_write_lines(config, out);
 		cli_write_list(out, "vlan ", &config->vlans, "\n");
 		for
 			EACH_VLAN(vid, &config->vlans)
@@ -225,6 +226,20 @@ static void show_lldp(struct cli_call *call)
 	text_addf(call->out, "Total entries displayed: %zu\n", store->neighbor_count);
 }
 
+/* Its commands are there when the feature is. */
+static void sflow(struct cli_call *call)
+{
+	if (!cli_has_line(call->session->device->store->running, "feature sflow")) {
+		text_add(call->out, "% Invalid command at '^' marker.\n");
+		return;
+	}
+	if (strstr(call->command->pattern, "sampling-rate") && call->values[0].number < 4096) {
+		text_add(call->out, "% Invalid value/range at '^' marker.\n");
+		return;
+	}
+	cli_keep_line(call);
+}
+
 static const struct cli_command commands[] = {
 	{EX | EN, "exit|logout|quit", cli_logout, 0, LOOK},
 	{EX | EN, "terminal length <number>", cli_pager, 0, LOOK},
@@ -252,6 +267,17 @@ static const struct cli_command commands[] = {
 	{ALL, "end", cli_end, 0, LOOK},
 	{ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
+	{CF, "feature sflow", cli_keep_line, 0, SWITCH_FILTER},
+	{CF, "no feature sflow", cli_drop_line, 1, SWITCH_FILTER},
+	{CF, "sflow agent-ip <word>", sflow, 0, SWITCH_FILTER},
+	{CF, "sflow collector-ip <word> vrf <word>", sflow, 0, SWITCH_FILTER},
+	{CF, "no sflow collector-ip <word> vrf <word>", cli_drop_line, 0, SWITCH_FILTER},
+	{CF, "sflow collector-port <number>", sflow, 0, SWITCH_FILTER},
+	{CF, "sflow sampling-rate <number>", sflow, 0, SWITCH_FILTER},
+	{CF, "sflow max-sampled-size <number>", sflow, 0, SWITCH_FILTER},
+	{CF, "sflow counter-poll-interval <number>", sflow, 0, SWITCH_FILTER},
+	{CF, "sflow data-source interface <port>", sflow, 1, SWITCH_FILTER},
+	{CF, "no sflow data-source interface <port>", cli_drop_line, 0, SWITCH_FILTER},
 	{CF, "feature <word>", cli_nothing, 0, LOOK},
 	{CF, "vlan <vids>", cli_enter_vlan, 0, SWITCH_CREATE},
 	{CF, "no vlan <vids>", cli_delete_vlan, 0, SWITCH_DELETE},

@@ -150,6 +150,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 			  "! Version 10.5.2.3\n! Last configuration change at Nov  22 02:00:00 "
 			  "2026\n!\nhostname %s\n",
 			  session->device->hostname);
+		cli_write_lines(config, out);
 		write_vlans(config, out);
 	}
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
@@ -289,6 +290,14 @@ static const struct cli_command commands[] = {
 	{ALL, "exit", cli_exit, 0, LOOK},
 	{ALL, "end", cli_end, 0, LOOK},
 	{ALL, "do <text>", cli_do_exec, 0, LOOK},
+	{CF, "sflow collector <word> agent-addr <word> <number>", cli_keep_line, 1, SWITCH_FILTER},
+	{CF, "no sflow collector <word> agent-addr <word> <number>", cli_drop_line, 0,
+	 SWITCH_FILTER},
+	{CF, "sflow sample-rate <number>", cli_keep_line, 0, SWITCH_FILTER},
+	{CF, "sflow polling-interval <number>", cli_keep_line, 0, SWITCH_FILTER},
+	{CF, "sflow max-header-size <number>", cli_keep_line, 0, SWITCH_FILTER},
+	{CF, "sflow enable all-interfaces", cli_keep_line, 0, SWITCH_FILTER},
+	{CF, "no sflow enable all-interfaces", cli_drop_line, 0, SWITCH_FILTER},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "interface vlan <vid>", enter_vlan, 0, SWITCH_CREATE},
 	{CF, "interface range vlan <vids>", enter_vlan, 0, SWITCH_CREATE},

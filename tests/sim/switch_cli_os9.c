@@ -168,6 +168,8 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 		text_add(out, " portmode hybrid\n");
 	if (port->mode != CLI_OFF)
 		text_add(out, " switchport\n");
+	if (port->is_sampled)
+		text_add(out, " sflow ingress-enable\n");
 	text_add(out, port->is_shut ? " shutdown\n" : " no shutdown\n");
 }
 
@@ -203,6 +205,8 @@ static void running(const struct cli_session *session, const struct cli_config *
 {
 	text_addf(out, "Current Configuration ...\n! Version 9.14(2.10)\n!\nhostname %s\n",
 		  session->device->hostname);
+	if (!ports)
+		cli_write_lines(config, out);
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
 			write_port(session, &config->ports[number], number, out);
@@ -298,6 +302,17 @@ static void show_lldp(struct cli_call *call)
 	}
 }
 
+static void sample_rate(struct cli_call *call)
+{
+	unsigned rate = call->values[0].number;
+
+	if (rate < 256 || (rate & (rate - 1)) != 0) {
+		text_add(call->out, "% Error: Sampling rate must be a power of 2.\n");
+		return;
+	}
+	cli_keep_line(call);
+}
+
 static const struct cli_command commands[] = {
 	{EX, "enable", cli_enable, 0, LOOK},
 	{EX | EN, "exit|logout|quit", cli_logout, 0, LOOK},
@@ -320,6 +335,15 @@ static const struct cli_command commands[] = {
 	{ALL, "exit", cli_exit, 0, LOOK},
 	{ALL, "end", cli_end, 0, LOOK},
 	{ALL, "do <text>", cli_do_exec, 0, LOOK},
+	{CF, "sflow collector <word> agent-addr <word> <number>", cli_keep_line, 1, SWITCH_FILTER},
+	{CF, "no sflow collector <word> agent-addr <word> <number>", cli_drop_line, 0,
+	 SWITCH_FILTER},
+	{CF, "sflow sample-rate <number>", sample_rate, 0, SWITCH_FILTER},
+	{CF, "sflow polling-interval <number>", cli_keep_line, 0, SWITCH_FILTER},
+	{CF, "sflow enable", cli_keep_line, 0, SWITCH_FILTER},
+	{CF, "no sflow enable", cli_drop_line, 0, SWITCH_FILTER},
+	{PT, "sflow ingress-enable", cli_sample_port, 1, SWITCH_FILTER},
+	{PT, "no sflow ingress-enable", cli_sample_port, 0, SWITCH_FILTER},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "interface vlan <vid>", enter_vlan, 0, SWITCH_CREATE},
 	{CF, "no interface vlan <vid>", no_vlan, 0, SWITCH_DELETE},

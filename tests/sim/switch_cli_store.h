@@ -15,7 +15,13 @@
 #include "tests/sim/switch_model.h"
 #include "tests/sim/switch_ovs.h"
 
-enum { CLI_PORTS_MAX = 128, CLI_NAME_SIZE = 65, CLI_FACTS_MAX = 4096 };
+enum {
+	CLI_PORTS_MAX = 128,
+	CLI_NAME_SIZE = 65,
+	CLI_FACTS_MAX = 4096,
+	CLI_KEPT_MAX = 48,
+	CLI_KEPT_SIZE = 128
+};
 
 /* Ports are numbered from 1. */
 struct cli_ports {
@@ -43,6 +49,7 @@ struct cli_port {
 	bool is_hybrid;           /* Dell OS9: portmode hybrid */
 	bool is_tagged_only;      /* frames without a tag are dropped */
 	bool is_shut;
+	bool is_sampled; /* Dell OS9: sflow ingress-enable */
 	char description[CLI_NAME_SIZE];
 };
 
@@ -53,6 +60,7 @@ struct cli_config {
 	struct vlan_set vlans;
 	char names[VLAN_LIMIT][CLI_NAME_SIZE];
 	struct cli_port ports[CLI_PORTS_MAX + 1]; /* [0] is unused */
+	char kept[CLI_KEPT_MAX][CLI_KEPT_SIZE];   /* lines that are shown as they are: sFlow */
 };
 
 struct cli_learned {

@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
+#include "peregrine/control/driver/cli/cli_dialect.h"
 #include "peregrine/control/driver/switch_queue_private.h"
 
 enum {
@@ -209,14 +210,22 @@ static void text_open(const struct line *line, const struct breaker *breaker, in
 
 #define HEALTH_DRIVER "snmp"
 
+/* Where the command line can set sampling up, the agent that is only read cannot (Dell OS9). */
+static bool samples_as_written(const struct switch_family *family)
+{
+	return strcmp(family->write_driver, "cli") == 0 && family->cli && family->cli->sampling;
+}
+
 static enum way_kind way_of(const struct line *line, enum switch_op op)
 {
 	bool one = strcmp(line->family->read_driver, line->family->write_driver) == 0;
+	bool reads =
+		op == SWITCH_READ || (op == SWITCH_SAMPLING && !samples_as_written(line->family));
 
 	if (op == SWITCH_HEALTH)
 		return strcmp(line->family->read_driver, HEALTH_DRIVER) == 0 ? WAY_READ
 									     : WAY_HEALTH;
-	return op == SWITCH_READ || op == SWITCH_SAMPLING || one ? WAY_READ : WAY_WRITE;
+	return reads || one ? WAY_READ : WAY_WRITE;
 }
 
 /* What waits behind a switch that was just found dead is told so now, not at its deadline. */

@@ -133,6 +133,8 @@ struct cli_lldp_words {
 		*system; /* "Local Intf" of "Local Intf: x" */
 };
 
+struct cli_sampling;
+
 struct cli_dialect {
 	const char *name; /* of the family */
 	enum cli_prompt prompt;
@@ -178,12 +180,14 @@ struct cli_dialect {
 
 	const char *show_ports, *show_fdb;
 	struct cli_locate locate;
+	const struct cli_sampling *sampling; /* cli_sampling_policy.h; NULL: not by command line */
 	struct cli_lldp_words lldp;
 	/* Long and short forms of port names: "GigabitEthernet" "Gi"; the long one is ours. */
 	const char *port_kinds[10][2];
 	bool port_space; /* "ethernet 1/5": a space between kind and number is part of the name */
 };
 
+extern const struct cli_sampling cli_sampling_nxos, cli_sampling_os9, cli_sampling_os10;
 extern const struct cli_dialect *const cli_dialects[];
 extern const size_t cli_dialect_count;
 

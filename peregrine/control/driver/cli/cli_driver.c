@@ -22,6 +22,8 @@ static void call_forget(struct cli_switch *one)
 	one->change = NULL;
 	cli_read_free(one->read);
 	one->read = NULL;
+	cli_round_free(one->round);
+	one->round = NULL;
 	cli_config_free(one->config);
 	one->config = NULL;
 	loop_timer_disarm(one->timer);
@@ -231,20 +233,10 @@ static int one_open(const struct switch_endpoint *endpoint, const struct switch_
 	return cli_switch_open_on(&ssh_switch_stream, endpoint, family, host, ret_session, problem);
 }
 
-static int start_sampling(struct cli_switch *one)
-{
-	one->early_rc = problem_set(&one->early, E_UNSUPPORTED,
-				    "sampling of switch %s cannot be set up by its command line",
-				    one->endpoint.name);
-	problem_hint(&one->early, "set sFlow up by hand; what it then sends is taken");
-	loop_timer_arm(one->timer, 0);
-	return 0;
-}
-
 static int (*const starts[SWITCH_OP_COUNT])(struct cli_switch *one) = {
-	[SWITCH_READ] = cli_read_start,     [SWITCH_CHANGE] = cli_change_start,
-	[SWITCH_SAVE] = cli_save_start,     [SWITCH_LOCATE] = cli_locate_start,
-	[SWITCH_SAMPLING] = start_sampling,
+	[SWITCH_READ] = cli_read_start,         [SWITCH_CHANGE] = cli_change_start,
+	[SWITCH_SAVE] = cli_save_start,         [SWITCH_LOCATE] = cli_locate_start,
+	[SWITCH_SAMPLING] = cli_sampling_start,
 };
 
 static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,

@@ -13,6 +13,17 @@
 struct loop_timer;
 struct cli_change;
 struct cli_read;
+struct cli_round;
+struct cli_switch;
+
+/* Reads show_config and show_vlans into one->config; `done` comes from the loop, rc 0 or with a
+ * problem. */
+typedef void (*cli_config_fn)(struct cli_switch *one, int rc, const struct problem *problem);
+struct cli_look {
+	struct cli_switch *one;
+	const char *command;
+	cli_config_fn done;
+};
 
 struct cli_switch {
 	struct switch_endpoint endpoint;
@@ -33,6 +44,8 @@ struct cli_switch {
 	struct cli_config *config; /* as last read in this call */
 	struct cli_change *change;
 	struct cli_read *read;
+	struct cli_round *round;
+	char collector[46]; /* of sFlow, that stands there for us; kept between calls */
 };
 
 /* Runs one command of the call under way. */
@@ -48,14 +61,6 @@ void cli_switch_end(struct cli_switch *one, int rc, struct switch_reading *readi
 int cli_switch_verdict(const struct cli_switch *one, enum cli_verdict verdict, const char *command,
 		       const char *line, struct problem *ret);
 
-/* Reads show_config and show_vlans into one->config; `done` comes from the loop, rc 0 or with a
- * problem. */
-typedef void (*cli_config_fn)(struct cli_switch *one, int rc, const struct problem *problem);
-struct cli_look {
-	struct cli_switch *one;
-	const char *command;
-	cli_config_fn done;
-};
 void cli_look_start(struct cli_look *look, struct cli_switch *one, cli_config_fn done);
 
 /* cli_change.c */
@@ -65,6 +70,9 @@ void cli_change_free(struct cli_change *change);
 /* cli_read.c */
 int cli_read_start(struct cli_switch *one);
 void cli_read_free(struct cli_read *read);
+/* cli_sampling.c */
+int cli_sampling_start(struct cli_switch *one);
+void cli_round_free(struct cli_round *round);
 /* cli_locate.c */
 int cli_locate_start(struct cli_switch *one);
 bool cli_locates(const struct switch_family *family, uint16_t seconds, struct switch_located *ret);
