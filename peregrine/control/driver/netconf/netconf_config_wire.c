@@ -9,6 +9,8 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
+#include "peregrine/control/driver/netconf/netconf_leaf_wire.h"
+
 LEAKS_LEFT_TO_SANITIZER
 
 int netconf_config_new(const struct netconf_dialect *dialect, struct netconf_config **ret)
@@ -35,114 +37,11 @@ void netconf_config_free(struct netconf_config *config)
 	free(config);
 }
 
-/* --- words ---------------------------------------------------------------------------- */
-
-static bool is_one_of(const char *text, const char *const *words)
-{
-	for (; *words; words++) {
-		if (strcasecmp(text, *words) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool is_up(const char *text)
-{
-	static const char *const words[] = {"up", "true", "1", "if-state-up", "if-oper-state-ready",
-					    NULL};
-
-	return is_one_of(text, words);
-}
-
-/* The number at the end of a text of digits; 0 for anything else. */
-static uint64_t number_of(const char *text)
-{
-	char *end;
-	unsigned long long number;
-
-	if (!isdigit((unsigned char)*text))
-		return 0;
-	number = strtoull(text, &end, 10);
-	return *end ? 0 : number;
-}
-
-static uint32_t index_of(const char *text)
-{
-	uint64_t number = number_of(text);
-
-	return number <= UINT32_MAX ? (uint32_t)number : 0;
-}
-
-static uint16_t vlan_of(const struct netconf_dialect *dialect, const char *text)
-{
-	const char *prefix = dialect->vlan_prefix ? dialect->vlan_prefix : "";
-	uint64_t number;
-
-	if (strncmp(text, prefix, strlen(prefix)) == 0)
-		text += strlen(prefix);
-	number = number_of(text);
-	return number >= VLAN_FIRST && number <= VLAN_LAST ? (uint16_t)number : 0;
-}
-
-/* "1-3,7" and "1..3"; false for what is none. */
-static bool add_list(const char *text, struct vlan_set *set)
-{
-	struct vlan_set more = {{0}};
-	char room[NETCONF_TEXT_LIMIT];
-	char *out = room;
-
-	for (; *text; text++) {
-		bool dots = text[0] == '.' && text[1] == '.';
-
-		*out = '-';
-		if (!dots)
-			*out = *text;
-		out++;
-		text += dots;
-	}
-	*out = '\0';
-	if (vlan_set_parse(room, &more))
-		return false;
-	*set = vlan_set_union(set, &more);
-	return true;
-}
-
-/* Twelve hexadecimal digits, whatever stands between them. */
-static bool mac_of(const char *text, uint8_t ret[6])
-{
-	unsigned digits = 0;
-
-	for (; *text; text++) {
-		unsigned digit;
-
-		if (strchr(":-. ", *text))
-			continue;
-		if (!isxdigit((unsigned char)*text) || digits == 12)
-			return false;
-		digit = isdigit((unsigned char)*text)
-				? (unsigned)(*text - '0')
-				: (unsigned)(tolower((unsigned char)*text) - 'a' + 10);
-		ret[digits / 2] = (uint8_t)(digits % 2 ? ret[digits / 2] | digit : digit << 4);
-		digits++;
-	}
-	return digits == 12;
-}
-
-/* One line of characters that print. */
-static void copy_line(char *ret, size_t room, const char *text)
-{
-	text_copy(ret, room, text);
-	for (; *ret; ret++) {
-		if ((unsigned char)*ret < ' ' || (unsigned char)*ret >= 127)
-			*ret = '?';
-	}
-}
-
 static void odd(struct netconf_config *config, const char *what, const char *text)
 {
 	char line[64];
 
-	copy_line(line, sizeof(line), text);
+	netconf_leaf_line(line, sizeof(line), text);
 	if (!config->odd++)
 		text_format(config->odd_text, sizeof(config->odd_text), "%s: %s", what, line);
 }
@@ -195,7 +94,7 @@ void netconf_port_name(const struct netconf_dialect *dialect, const char *row, c
 	const char *rest = "";
 	char room[64];
 
-	copy_line(room, sizeof(room), text);
+	netconf_leaf_line(room, sizeof(room), text);
 	kind = kind_of(dialect, row, room, &rest);
 	if (kind)
 		text_format(ret, 64, "%s%s", kind->ours, rest);
@@ -329,8 +228,8 @@ static void set_mode(struct netconf_port *port, const char *text)
 	static const char *const access[] = {"access", "1", NULL};
 	static const char *const trunk[] = {"trunk", "2", NULL};
 
-	port->is_access = is_one_of(text, access);
-	port->is_trunk = is_one_of(text, trunk);
+	port->is_access = netconf_leaf_is_one_of(text, access);
+	port->is_trunk = netconf_leaf_is_one_of(text, trunk);
 }
 
 /* What a field of one text says; lists and what is said by being there are elsewhere. */
@@ -338,22 +237,24 @@ static void take_text(struct netconf_config *config, struct netconf_port *port,
 		      enum netconf_field_kind kind, const char *text)
 {
 	switch ((int)kind) {
-	case FIELD_INDEX: port->is.if_index = index_of(text); break;
-	case FIELD_PORT_INDEX: port->port_index = index_of(text); break;
-	case FIELD_ALIAS: copy_line(port->is.alias, sizeof(port->is.alias), text); break;
-	case FIELD_ADMIN: port->is.admin_up = is_up(text); break;
-	case FIELD_UP: port->is.up = is_up(text); break;
+	case FIELD_INDEX: port->is.if_index = netconf_leaf_index(text); break;
+	case FIELD_PORT_INDEX: port->port_index = netconf_leaf_index(text); break;
+	case FIELD_ALIAS: netconf_leaf_line(port->is.alias, sizeof(port->is.alias), text); break;
+	case FIELD_ADMIN: port->is.admin_up = netconf_leaf_is_up(text); break;
+	case FIELD_UP: port->is.up = netconf_leaf_is_up(text); break;
 	case FIELD_MAC:
-		if (!mac_of(text, port->is.mac))
+		if (!netconf_leaf_mac(text, port->is.mac))
 			odd(config, "MAC of a port", text);
 		break;
-	case FIELD_SPEED: port->is.speed_bps = number_of(text); break;
-	case FIELD_KBPS: port->is.speed_bps = number_of(text) % 1000000000000ULL * 1000; break;
+	case FIELD_SPEED: port->is.speed_bps = netconf_leaf_number(text); break;
+	case FIELD_KBPS:
+		port->is.speed_bps = netconf_leaf_number(text) % 1000000000000ULL * 1000;
+		break;
 	case FIELD_LAYER: port->is_routed = strcmp(text, "Layer2") != 0; break;
 	case FIELD_MODE: set_mode(port, text); break;
-	case FIELD_ACCESS: port->access = vlan_of(config->dialect, text); break;
-	case FIELD_NATIVE: port->native = vlan_of(config->dialect, text); break;
-	case FIELD_LAG: copy_line(port->lag, sizeof(port->lag), text); break;
+	case FIELD_ACCESS: port->access = netconf_leaf_vlan(config->dialect, text); break;
+	case FIELD_NATIVE: port->native = netconf_leaf_vlan(config->dialect, text); break;
+	case FIELD_LAG: netconf_leaf_line(port->lag, sizeof(port->lag), text); break;
 	default: break;
 	}
 }
@@ -366,7 +267,7 @@ static void take_list(struct netconf_config *config, struct netconf_port *port, 
 		const char *text = netconf_text(node, room);
 
 		port->has_list = true;
-		if (add_list(text, &port->list))
+		if (netconf_leaf_list(text, &port->list))
 			continue;
 		/* What cannot be read may be everything. */
 		vlan_set_add_range(&port->list, VLAN_FIRST, VLAN_LAST);
@@ -418,15 +319,15 @@ static bool on_vlan(void *context, const xmlNode *node)
 	struct netconf_config *config = walk->config;
 	char room[NETCONF_TEXT_LIMIT];
 	const char *text = field(node, walk->rows, FIELD_VLAN, room);
-	uint16_t vlan = vlan_of(config->dialect, text);
+	uint16_t vlan = netconf_leaf_vlan(config->dialect, text);
 
 	if (!vlan) {
 		odd(config, "number of a VLAN", text);
 		return true;
 	}
 	vlan_set_add(&config->vlans, vlan);
-	copy_line(config->names[vlan], sizeof(config->names[vlan]),
-		  field(node, walk->rows, FIELD_NAME, room));
+	netconf_leaf_line(config->names[vlan], sizeof(config->names[vlan]),
+			  field(node, walk->rows, FIELD_NAME, room));
 	return true;
 }
 
@@ -541,12 +442,12 @@ static const struct netconf_port *port_of_fact(const struct netconf_config *conf
 		text = field(node, rows, FIELD_NAME, room);
 	if (*text)
 		return netconf_config_port(config, text);
-	number = index_of(field(node, rows, FIELD_INDEX, room));
+	number = netconf_leaf_index(field(node, rows, FIELD_INDEX, room));
 	for (size_t i = 0; number && i < config->port_count; i++) {
 		if (config->ports[i].is.if_index == number)
 			return &config->ports[i];
 	}
-	number = index_of(field(node, rows, FIELD_PORT_INDEX, room));
+	number = netconf_leaf_index(field(node, rows, FIELD_PORT_INDEX, room));
 	for (size_t i = 0; number && i < config->port_count; i++) {
 		if (config->ports[i].port_index == number)
 			return &config->ports[i];
@@ -558,7 +459,7 @@ static const struct netconf_port *port_of_fact(const struct netconf_config *conf
 static uint8_t subtype_of(const char *text, const char *const *words, size_t count, uint8_t mac,
 			  uint8_t other, const char *id)
 {
-	uint64_t number = number_of(text);
+	uint64_t number = netconf_leaf_number(text);
 	uint8_t bytes[6];
 
 	if (number >= 1 && number <= 7)
@@ -567,7 +468,7 @@ static uint8_t subtype_of(const char *text, const char *const *words, size_t cou
 		if (words[i] && strcasecmp(text, words[i]) == 0)
 			return (uint8_t)i;
 	}
-	return mac_of(id, bytes) ? mac : other;
+	return netconf_leaf_mac(id, bytes) ? mac : other;
 }
 
 static uint8_t chassis_subtype(const char *text, const char *id)
@@ -598,8 +499,8 @@ static void copy_id(char *ret, size_t room, const char *text, bool is_mac)
 {
 	uint8_t mac[6];
 
-	copy_line(ret, room, text);
-	if (is_mac && mac_of(text, mac))
+	netconf_leaf_line(ret, room, text);
+	if (is_mac && netconf_leaf_mac(text, mac))
 		text_format(ret, room, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
 			    mac[3], mac[4], mac[5]);
 }
@@ -635,9 +536,10 @@ static bool on_neighbor(void *context, const xmlNode *node)
 	id = field(node, walk->rows, FIELD_PORT, room);
 	row->port_subtype = port_subtype(field(node, walk->rows, FIELD_PORT_KIND, kind), id);
 	copy_id(row->port, sizeof(row->port), id, row->port_subtype == 3);
-	copy_line(row->port_text, sizeof(row->port_text),
-		  field(node, walk->rows, FIELD_PORT_TEXT, room));
-	copy_line(row->system, sizeof(row->system), field(node, walk->rows, FIELD_SYSTEM, room));
+	netconf_leaf_line(row->port_text, sizeof(row->port_text),
+			  field(node, walk->rows, FIELD_PORT_TEXT, room));
+	netconf_leaf_line(row->system, sizeof(row->system),
+			  field(node, walk->rows, FIELD_SYSTEM, room));
 	return true;
 }
 
@@ -652,13 +554,14 @@ static bool on_fdb(void *context, const xmlNode *node)
 	struct switch_fdb_entry *rows;
 	const char *text = field(node, walk->rows, FIELD_MAC, room);
 
-	if (!mac_of(text, entry.mac) || memcmp(entry.mac, nobody, sizeof(nobody)) == 0) {
+	if (!netconf_leaf_mac(text, entry.mac) || memcmp(entry.mac, nobody, sizeof(nobody)) == 0) {
 		odd(walk->config, "MAC of the MAC table", text);
 		return true;
 	}
 	if (!port) /* of the switch itself, of a tunnel */
 		return true;
-	entry.vlan = vlan_of(walk->config->dialect, field(node, walk->rows, FIELD_VLAN, room));
+	entry.vlan =
+		netconf_leaf_vlan(walk->config->dialect, field(node, walk->rows, FIELD_VLAN, room));
 	entry.if_index = port->is.if_index;
 	rows = reading->fdb_count < NETCONF_ROW_LIMIT
 		       ? one_more(reading->fdb, reading->fdb_count, &walk->room, sizeof(*rows))
@@ -704,14 +607,15 @@ void netconf_read_identity(const struct netconf_dialect *dialect, const xmlNode 
 
 	if (!node)
 		return;
-	copy_line(ret->system, sizeof(ret->system),
-		  field(node, &dialect->identity, FIELD_SYSTEM, room));
-	copy_line(ret->text, sizeof(ret->text), field(node, &dialect->identity, FIELD_TEXT, room));
+	netconf_leaf_line(ret->system, sizeof(ret->system),
+			  field(node, &dialect->identity, FIELD_SYSTEM, room));
+	netconf_leaf_line(ret->text, sizeof(ret->text),
+			  field(node, &dialect->identity, FIELD_TEXT, room));
 	object_id = field(node, &dialect->identity, FIELD_OBJECT_ID, room);
 	if (isdigit((unsigned char)*object_id))
 		text_format(ret->object_id, sizeof(ret->object_id), ".%s", object_id);
 	else
-		copy_line(ret->object_id, sizeof(ret->object_id), object_id);
-	seconds = number_of(field(node, &dialect->identity, FIELD_UPTIME_S, room));
+		netconf_leaf_line(ret->object_id, sizeof(ret->object_id), object_id);
+	seconds = netconf_leaf_number(field(node, &dialect->identity, FIELD_UPTIME_S, room));
 	ret->uptime_ms = seconds <= UINT32_MAX ? seconds * 1000 : 0;
 }
