@@ -7,6 +7,7 @@
 #include "portal/server/content.h"
 #include "portal/server/exchange.h"
 #include "portal/server/grant_store.h"
+#include "portal/server/image_sweep.h"
 #include "portal/server/member_check.h"
 #include "portal/server/query_policy.h"
 #include "portal/server/word_table.h"
@@ -123,6 +124,12 @@ static void package_content(struct exchange *exchange)
 		    exchange_arg(exchange, "{version}"));
 }
 
+static void package_delete(struct exchange *exchange)
+{
+	image_sweep_soon(exchange->portal->sweep);
+	exchange_change(exchange);
+}
+
 static const struct query_row grant_query[] = {
 	QUERY_PAGE_ID,
 	{"kind", QUERY_WORD, 0, grant_kind_words, NULL, false, NULL},
@@ -150,7 +157,7 @@ const struct route grant_routes[] = {
 	{HTTP_POST, "/api/v1/packages", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, package_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/packages/{package}/{version}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL,
 	 &store_package_get, {"{package}", "{version}"}},
-	{HTTP_DELETE, "/api/v1/packages/{package}/{version}", ROLE_TENANT, BODY_NONE, 0, exchange_change, NULL,
+	{HTTP_DELETE, "/api/v1/packages/{package}/{version}", ROLE_TENANT, BODY_NONE, 0, package_delete, NULL,
 	 &store_package_delete, {"{package}", "{version}", "@actor"}},
 	{HTTP_PUT, "/api/v1/packages/{package}/{version}/content", ROLE_TENANT, BODY_BYTES, 0, package_content, content_query, NULL, {NULL}},
 	{.pattern = NULL},

@@ -18,6 +18,7 @@
 #include "portal/server/event_stream.h"
 #include "portal/server/exchange.h"
 #include "portal/server/image_keys.h"
+#include "portal/server/image_sweep.h"
 #include "portal/server/image_upload.h"
 
 #define BODY_LIMIT   (UPLOAD_PART_MAX + 65536)
@@ -39,6 +40,7 @@ static void on_database(void *context, bool connected)
 		db_connected(portal->db) && db_connected(portal->reads);
 	if (connected) {
 		event_stream_wake(portal->stream);
+		image_sweep_soon(portal->sweep);
 		if (portal->counters.database_connected)
 			log_info("database", "connected");
 	} else {
@@ -148,6 +150,8 @@ static int start_parts(struct portal *portal, struct problem *problem)
 		rc = upload_set_new(portal->worker, portal->conf->image_dir, &portal->uploads);
 	if (rc == 0)
 		rc = event_stream_new(portal, &portal->stream);
+	if (rc == 0)
+		rc = image_sweep_new(portal, &portal->sweep);
 	if (rc != 0)
 		return problem_set(problem, rc, "portald cannot start: %s", error_text(rc));
 	rc = image_keys_read(portal->conf->image_keys, &portal->image_keys, problem);
@@ -195,6 +199,7 @@ void portal_stop(void *state)
 	http_server_free(portal->http);
 	free(portal->routes);
 	upload_set_free(portal->uploads);
+	image_sweep_free(portal->sweep);
 	image_keys_free(portal->image_keys);
 	access_free(portal->access);
 	free(portal);

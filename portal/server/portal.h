@@ -20,6 +20,7 @@ struct console_relay;
 struct daemon_call;
 struct event_stream;
 struct image_keys;
+struct image_sweep;
 struct upload_set;
 
 /* portald.conf; the rows are in portal_conf_table.c. */
@@ -59,6 +60,7 @@ struct portal {
 	struct event_stream *stream;
 	struct image_keys *image_keys;
 	struct upload_set *uploads;
+	struct image_sweep *sweep;
 	struct console_relay *consoles; /* a list of the open ones */
 	struct daemon_call *calls;      /* to daemons, under way */
 	struct portal_counters counters;
