@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/macros.h"
 
@@ -125,11 +126,10 @@ static int read_topic(rd_kafka_t *client, const char *name)
 
 static int reader(const char *brokers, const char *topic)
 {
-	const char *const pairs[][2] = {{"bootstrap.servers", brokers},
-					{"group.id", "kafka_sim"},
-					{"enable.auto.commit", "false"},
-					{"allow.auto.create.topics", "true"},
-					{"enable.partition.eof", "true"}};
+	const char *const pairs[][2] = {
+		{"bootstrap.servers", brokers},  {"group.id", "kafka_sim"},
+		{"enable.auto.commit", "false"}, {"allow.auto.create.topics", "true"},
+		{"fetch.wait.max.ms", "10"},     {"enable.partition.eof", "true"}};
 	rd_kafka_t *client = make(RD_KAFKA_CONSUMER, pairs, COUNT_OF(pairs));
 	int rc;
 
@@ -137,9 +137,9 @@ static int reader(const char *brokers, const char *topic)
 		return 1;
 	(void)rd_kafka_poll_set_consumer(client);
 	rc = read_topic(client, topic);
-	(void)rd_kafka_consumer_close(client);
-	rd_kafka_destroy(client);
-	return rc;
+	/* Taking the client apart takes a second, in which nothing is done any more. */
+	(void)fflush(stdout);
+	_exit(rc);
 }
 
 int main(int argc, char **argv)

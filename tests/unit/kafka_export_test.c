@@ -109,12 +109,18 @@ static void test_conf(void **state)
 {
 	static char set[] = "x";
 	static char empty[] = "";
+	static char spaced[] = "haas traffic";
+	static char slashed[] = "haas/traffic";
 	static const struct {
 		bool tls, ca, certificate, key, user, password;
 		enum kafka_sasl sasl;
 		int rc;
+		char *topics;
 	} cases[] = {
 		{.rc = 0},
+		{.topics = empty, .rc = E_MALFORMED},
+		{.topics = spaced, .rc = E_MALFORMED},
+		{.topics = slashed, .rc = E_MALFORMED},
 		{.tls = true, .rc = 0},
 		{.tls = true, .ca = true, .certificate = true, .key = true, .rc = 0},
 		{.ca = true, .rc = E_MALFORMED},
@@ -130,6 +136,7 @@ static void test_conf(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		const struct kafka_conf conf = {
+			.topics = cases[i].topics ? cases[i].topics : set,
 			.tls = cases[i].tls,
 			.ca_file = cases[i].ca ? set : empty,
 			.certificate_file = cases[i].certificate ? set : empty,

@@ -20,6 +20,7 @@ enum {
 	MESSAGE_BYTES = 256 * 1024,
 	POLL_MS = 100,
 	PASSWORD_MAX = 4096,
+	TOPICS_MAX = 200,
 };
 
 const char *const kafka_sasl_words[] = {"none", "plain", "scram-sha-256", "scram-sha-512", NULL};
@@ -346,8 +347,15 @@ static void free_sink(void *context)
 
 int kafka_conf_check(const struct kafka_conf *conf, struct problem *problem)
 {
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	bool sasl = conf->sasl != SASL_NONE;
 
+	/* Kafka's own rule for names of topics (at most 249 of these). */
+	if (!conf->topics[0] || strlen(conf->topics) > TOPICS_MAX ||
+	    conf->topics[strspn(conf->topics, letters)])
+		return problem_set(problem, E_MALFORMED,
+				   "kafka.topics: 1 to %d letters, digits and ._-", TOPICS_MAX);
 	if (sasl != !!conf->user[0] || sasl != !!conf->password_file[0])
 		return problem_set(problem, E_MALFORMED,
 				   "kafka.sasl, kafka.user and kafka.password_file go together");
