@@ -30,7 +30,7 @@ create index traffic_share_at on traffic_share (at) where direction = 'out';
 alter table traffic_port add column out_sampled bigint; -- null = written before this was
 
 -- What the interface counters of ports (one, or with p_switch null all) say of what samples say of what left there: `scale` makes one of the other, by the seconds of which both speak;
--- `covered` is their part of what was collected, as common/model/scale_policy reckons with it. Both are null where that is half or less: an estimate is no better for it then. Readings
+-- `covered` is their part of what was collected, as common/model/scale_policy reckons with it. Both are null where that is half or less: an estimate is no better for it then; `scale` also where the counter stood still. Readings
 -- need not meet the window: where they speak of m times what was collected, so much more is not of it (1 - 1/m of an estimate's variance stays: m / (2m - 1) is covered), to three times.
 -- Whoever sees some traffic of a link may know its scale; `exact` bytes, and in how many seconds, are the operators'.
 create function port_scale(p_step integer, p_from timestamptz, p_to timestamptz, p_switch bigint, p_port text)
@@ -43,7 +43,7 @@ begin
 	select sum(extract(epoch from x.upper - x.lower)) into v_collected
 	from (select min(b.from_at) as lower, max(b.to_at) as upper from traffic_bucket b where b.step = p_step and b.at >= p_from and b.at < p_to group by b.at) x;
 	return query
-	select x.switch_id, x.port, case when v_all then x.exact end, case when v_all then x.seconds end, case when x.usable then x.counted / x.sampled end,
+	select x.switch_id, x.port, case when v_all then x.exact end, case when v_all then x.seconds end, case when x.usable then nullif(x.counted, 0) / x.sampled end,
 		case when not x.usable then null when x.both_seconds <= v_collected then x.both_seconds / v_collected else x.both_seconds / (2 * x.both_seconds - v_collected) end
 	from (select y.*, y.both_seconds > v_collected / 2 and y.both_seconds <= v_collected * 3 as usable from (
 		select t.switch_id, t.port, sum(t.out_bytes)::bigint as exact, sum(t.seconds) filter (where t.out_bytes is not null) as seconds,
