@@ -10,7 +10,7 @@
 struct link_scale {
 	bool known;
 	double factor;            /* counted / sampled, of the same seconds */
-	double covered; /* the part of the window of which that is known: 0.5 to 1 */
+	double covered;           /* the part of the window of which that is known: 0.5 to 1 */
 	struct traffic_sums link; /* all that was sampled there: bytes and square */
 };
 
