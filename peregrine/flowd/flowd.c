@@ -313,6 +313,8 @@ int flowd_start(struct loop *loop, const void *values, void **ret_state, struct 
 	name_life(flowd);
 	flowd->agents = calloc(AGENT_LIMIT + 1, sizeof(*flowd->agents));
 	rc = flowd->agents ? 0 : problem_set(problem, -ENOMEM, "no memory");
+	if (!rc && flowd_drills_new(flowd, &flowd->drills))
+		rc = problem_set(problem, -ENOMEM, "no memory");
 	if (!rc)
 		rc = flowd_serve(flowd, problem);
 	if (!rc)
@@ -344,6 +346,7 @@ void flowd_stop(void *state)
 	if (!flowd)
 		return;
 	/* Writing runs the loop: whatever else could act there goes before. */
+	flowd_drills_free(flowd->drills);
 	http_server_free(flowd->server);
 	loop_timer_free(flowd->look);
 	loop_timer_free(flowd->tick);

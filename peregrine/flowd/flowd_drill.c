@@ -13,7 +13,12 @@
 #include "peregrine/flowd/flowd_private.h"
 #include "peregrine/flowd/live_drill.h"
 
-enum { MINUTE = 60, WINDOW_MAX = 30 * 86400 };
+enum {
+	MINUTE = 60,
+	WINDOW_MAX = 30 * 86400,
+	ROWS_AT_ONCE = 65536, /* a few milliseconds of the loop */
+	DRILLS_MAX = 256,     /* requests that wait */
+};
 
 struct asked {
 	struct live_question question;
@@ -63,82 +68,232 @@ static int read_question(const struct http_request *request, struct asked *ret,
 	return drill_path_parse(path ? path : "", &ret->question.path, problem);
 }
 
-/* A minute that is cut, or that PostgreSQL may not have. */
-static int put_minute(struct live_drill *drill, const struct drill_join *join, int64_t minute_s,
-		      const struct drill_memory *answered, struct text *out)
-{
-	int64_t from_s = answered->first_s > minute_s ? answered->first_s : minute_s;
-	int64_t to_s = answered->last_s + 1;
-	int rc;
+/* --- one request, as far as it is ------------------------------------------------------------- */
 
-	if (to_s > minute_s + MINUTE)
-		to_s = minute_s + MINUTE;
-
-	json_begin_object(out, NULL);
-	json_int(out, "at", minute_s);
-	json_bool(out, "cut", drill_join_cuts(join, minute_s));
-	json_int(out, "seconds", to_s - from_s);
-	rc = live_drill_sum(drill, from_s, to_s, out);
-	json_end_object(out);
-	return rc;
-}
-
-static int put_minutes(const struct flowd *flowd, struct live_drill *drill,
-		       const struct drill_join *join, const struct drill_memory *memory,
-		       struct text *out)
-{
-	struct drill_memory answered = *memory;
-	int64_t pending_s = traffic_writer_pending_s(flowd->writer);
-	int rc = 0;
-
-	if (pending_s > rollup_minute_s(flowd->rollup))
-		pending_s = rollup_minute_s(flowd->rollup);
-	if (answered.first_s < join->from_s)
-		answered.first_s = join->from_s;
-	if (answered.last_s >= join->to_s)
-		answered.last_s = join->to_s - 1;
-	json_begin_array(out, "minutes");
-	for (int64_t at = answered.first_s - answered.first_s % MINUTE;
-	     memory->first_s && at <= answered.last_s && !rc; at += MINUTE)
-		if (drill_join_cuts(join, at) || at >= pending_s)
-			rc = put_minute(drill, join, at, &answered, out);
-	json_end_array(out);
-	return rc;
-}
-
-static int put_answer(const struct flowd *flowd, const struct asked *asked, struct text *out)
-{
-	const struct traffic_ring *ring = rollup_ring(flowd->rollup);
-	struct live_drill *drill = NULL;
-	struct drill_memory memory;
+struct flowd_drill {
+	struct flowd_drill *next;
+	struct flowd_drills *drills;
+	struct http_request *request;
+	struct asked asked;
+	struct live_drill *live; /* NULL = not begun */
+	struct drill_memory memory, answered;
 	struct drill_join join;
-	int rc = live_drill_new(&asked->question, rollup_names(flowd->rollup), ring, &drill);
+	int64_t pending_s;          /* from that minute on PostgreSQL may not have them */
+	int64_t minute_s, second_s; /* under way; minute 0 = none */
+	struct text body;
+	int rc;
+};
+
+struct flowd_drills {
+	struct flowd *flowd;
+	struct loop_timer *turn;
+	struct flowd_drill *first, **last;
+	unsigned count;
+};
+
+static void drill_free(struct flowd_drill *drill)
+{
+	live_drill_free(drill->live);
+	text_done(&drill->body);
+	free(drill);
+}
+
+static int drill_begin(struct flowd_drill *drill)
+{
+	const struct flowd *flowd = drill->drills->flowd;
+	const struct traffic_ring *ring = rollup_ring(flowd->rollup);
+	const struct asked *asked = &drill->asked;
+	struct text *out = &drill->body;
+	int rc = live_drill_new(&asked->question, rollup_names(flowd->rollup), ring, &drill->live);
 
 	if (rc)
 		return rc;
-	traffic_ring_span(ring, &memory.first_s, &memory.last_s);
-	join = drill_join(&memory,
-			  (asked->at_s ? asked->at_s : memory.last_s + 1) - asked->window_s,
-			  asked->at_s);
+	traffic_ring_span(ring, &drill->memory.first_s, &drill->memory.last_s);
+	drill->join =
+		drill_join(&drill->memory,
+			   (asked->at_s ? asked->at_s : drill->memory.last_s + 1) - asked->window_s,
+			   asked->at_s);
+	drill->answered = drill->memory;
+	if (drill->answered.first_s < drill->join.from_s)
+		drill->answered.first_s = drill->join.from_s;
+	if (drill->answered.last_s >= drill->join.to_s)
+		drill->answered.last_s = drill->join.to_s - 1;
+	drill->second_s = drill->answered.first_s;
+	drill->pending_s = traffic_writer_pending_s(flowd->writer);
+	if (drill->pending_s > rollup_minute_s(flowd->rollup))
+		drill->pending_s = rollup_minute_s(flowd->rollup);
 	json_begin_object(out, NULL);
 	json_string(out, "writer", flowd->name);
-	json_int(out, "first", memory.first_s);
-	json_int(out, "last", memory.last_s);
-	json_int(out, "from", join.from_s);
-	json_int(out, "to", join.to_s);
-	json_int(out, "stored_from", join.stored_from_s);
-	json_int(out, "stored_to", join.stored_to_s);
-	rc = put_minutes(flowd, drill, &join, &memory, out);
+	json_int(out, "first", drill->memory.first_s);
+	json_int(out, "last", drill->memory.last_s);
+	json_int(out, "from", drill->join.from_s);
+	json_int(out, "to", drill->join.to_s);
+	json_int(out, "stored_from", drill->join.stored_from_s);
+	json_int(out, "stored_to", drill->join.stored_to_s);
+	json_begin_array(out, "minutes");
+	return 0;
+}
+
+static int end_minute(struct flowd_drill *drill)
+{
+	int64_t from_s = drill->answered.first_s > drill->minute_s ? drill->answered.first_s
+								   : drill->minute_s;
+	struct text *out = &drill->body;
+	int rc;
+
+	json_begin_object(out, NULL);
+	json_int(out, "at", drill->minute_s);
+	json_bool(out, "cut", drill_join_cuts(&drill->join, drill->minute_s));
+	json_int(out, "seconds", drill->second_s - from_s);
+	rc = live_drill_put(drill->live, out);
 	json_end_object(out);
-	live_drill_free(drill);
+	drill->minute_s = 0;
 	return rc;
+}
+
+/* The second's minute, if it is told: one that is cut, or that PostgreSQL may not have. */
+static void begin_minute(struct flowd_drill *drill)
+{
+	int64_t minute_s = drill->second_s - drill->second_s % MINUTE;
+
+	if (!drill_join_cuts(&drill->join, minute_s) && minute_s < drill->pending_s) {
+		drill->second_s = minute_s + MINUTE;
+		return;
+	}
+	drill->minute_s = minute_s;
+	live_drill_begin(drill->live);
+}
+
+/* Some of its seconds, or of one as many rows as that has. True: it is done, or failed. */
+static bool drill_go_on(struct flowd_drill *drill)
+{
+	struct drill_memory now;
+	size_t rows = 0;
+
+	if (!drill->live)
+		drill->rc = drill_begin(drill);
+	traffic_ring_span(rollup_ring(drill->drills->flowd->rollup), &now.first_s, &now.last_s);
+	while (!drill->rc && drill->memory.first_s && drill->second_s <= drill->answered.last_s &&
+	       rows < ROWS_AT_ONCE) {
+		if (!drill->minute_s) {
+			begin_minute(drill);
+			continue;
+		}
+		if (drill->second_s < now.first_s) /* it is not there any more */
+			drill->rc = -ESTALE;
+		rows += live_drill_add(drill->live, drill->second_s++);
+		if (!drill->rc &&
+		    (drill->second_s % MINUTE == 0 || drill->second_s > drill->answered.last_s))
+			drill->rc = end_minute(drill);
+	}
+	return drill->rc || !drill->memory.first_s || drill->second_s > drill->answered.last_s;
+}
+
+static void drill_answer(struct flowd_drill *drill)
+{
+	struct problem problem = {0};
+
+	http_request_on_close(drill->request, NULL, NULL);
+	if (drill->rc) {
+		(void)problem_set(&problem, drill->rc,
+				  drill->rc == -ESTALE ? "the seconds went while they were read"
+						       : "no memory for the answer");
+		http_answer_problem(drill->request, 500, &problem);
+		return;
+	}
+	json_end_array(&drill->body);
+	json_end_object(&drill->body);
+	http_answer_json(drill->request, 200, &drill->body);
+}
+
+/* --- all of them, one after another -------------------------------------------------------------
+ */
+
+static void take_out(struct flowd_drills *drills, struct flowd_drill *drill)
+{
+	struct flowd_drill **at = &drills->first;
+
+	while (*at != drill)
+		at = &(*at)->next;
+	*at = drill->next;
+	if (!*at)
+		drills->last = at;
+	drills->count--;
+}
+
+/* A part at a time: samples and other requests have their turn between. */
+static void on_turn(void *context)
+{
+	struct flowd_drills *drills = context;
+	struct flowd_drill *drill = drills->first;
+
+	if (drill && drill_go_on(drill)) {
+		take_out(drills, drill);
+		drill_answer(drill);
+		drill_free(drill);
+	}
+	if (drills->first)
+		loop_timer_arm(drills->turn, 0);
+}
+
+static void on_gone(void *context)
+{
+	struct flowd_drill *drill = context;
+
+	take_out(drill->drills, drill);
+	drill_free(drill);
+}
+
+int flowd_drills_new(struct flowd *flowd, struct flowd_drills **ret)
+{
+	struct flowd_drills *drills = calloc(1, sizeof(*drills));
+	int rc = drills ? loop_timer_new(flowd->loop, on_turn, drills, &drills->turn) : -ENOMEM;
+
+	if (rc) {
+		free(drills);
+		return rc;
+	}
+	drills->flowd = flowd;
+	drills->last = &drills->first;
+	*ret = drills;
+	return 0;
+}
+
+void flowd_drills_free(struct flowd_drills *drills)
+{
+	if (!drills)
+		return;
+	while (drills->first) {
+		struct flowd_drill *drill = drills->first;
+
+		http_request_on_close(drill->request, NULL, NULL);
+		take_out(drills, drill);
+		drill_free(drill);
+	}
+	loop_timer_free(drills->turn);
+	free(drills);
+}
+
+static int put(struct flowd_drills *drills, struct http_request *request, const struct asked *asked,
+	       struct problem *problem)
+{
+	struct flowd_drill *drill = drills->count < DRILLS_MAX ? calloc(1, sizeof(*drill)) : NULL;
+
+	if (!drill)
+		return problem_set(problem, E_UNAVAILABLE, "too many ask at once");
+	*drill = (struct flowd_drill){.drills = drills, .request = request, .asked = *asked};
+	*drills->last = drill;
+	drills->last = &drill->next;
+	drills->count++;
+	http_request_on_close(request, on_gone, drill);
+	loop_timer_arm(drills->turn, 0);
+	return 0;
 }
 
 void flowd_drill(void *context, struct http_request *request)
 {
-	const struct flowd *flowd = context;
+	struct flowd *flowd = context;
 	const struct http_peer *peer = http_request_peer(request);
-	CLEANUP(text_done) struct text body = {0};
 	struct problem problem = {0};
 	struct asked asked = {0};
 	int rc;
@@ -154,11 +309,7 @@ void flowd_drill(void *context, struct http_request *request)
 		http_answer_problem(request, 400, &problem);
 		return;
 	}
-	rc = put_answer(flowd, &asked, &body);
-	if (rc) {
-		(void)problem_set(&problem, rc, "no memory for the answer");
-		http_answer_problem(request, 500, &problem);
-		return;
-	}
-	http_answer_json(request, 200, &body);
+	rc = put(flowd->drills, request, &asked, &problem);
+	if (rc)
+		http_answer_problem(request, 503, &problem);
 }

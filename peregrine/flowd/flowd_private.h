@@ -61,6 +61,7 @@ struct flowd {
 	struct snmp_counters *snmp;
 	struct http_server *server;
 	struct flowd_alerts *alerts;
+	struct flowd_drills *drills;
 	uid_t portal_uid; /* who may ask for tenants' traffic, beside root and ourselves */
 
 	struct attribution_index *index;
@@ -86,7 +87,10 @@ void flowd_bucket(void *context, enum traffic_step step, int64_t at_s, bool part
 		  const struct traffic_set *set);
 struct receive_counts flowd_received(const struct flowd *flowd);
 
-/* flowd_drill.c: GET /drill, for portald alone. */
+/* flowd_drill.c: GET /drill, for portald alone; requests are answered one after another, each a
+ * part at a time. */
+MUST_USE int flowd_drills_new(struct flowd *flowd, struct flowd_drills **ret);
+void flowd_drills_free(struct flowd_drills *drills);
 void flowd_drill(void *context, struct http_request *request);
 
 /* Binds the socket. */

@@ -414,7 +414,7 @@ static void put_minute(struct live_drill *drill, struct text *out)
 	json_end_array(out);
 }
 
-int live_drill_sum(struct live_drill *drill, int64_t from_s, int64_t to_s, struct text *out)
+void live_drill_begin(struct live_drill *drill)
 {
 	if (drill->room)
 		memset(drill->slots, 0, ((size_t)drill->mask + 1) * sizeof(*drill->slots));
@@ -422,12 +422,20 @@ int live_drill_sum(struct live_drill *drill, int64_t from_s, int64_t to_s, struc
 	drill->total = (struct traffic_sums){0};
 	drill->total_missed = drill->floor = 0;
 	drill->thinned = 1;
-	for (int64_t at = from_s; at < to_s; at++) {
-		const struct ring_second *second = traffic_ring_get(drill->ring, at);
+}
 
-		if (second)
-			take_second(drill, second);
-	}
+size_t live_drill_add(struct live_drill *drill, int64_t at_s)
+{
+	const struct ring_second *second = traffic_ring_get(drill->ring, at_s);
+
+	if (!second)
+		return 0;
+	take_second(drill, second);
+	return (size_t)second->share_count + second->pair_count + second->flow_count;
+}
+
+int live_drill_put(struct live_drill *drill, struct text *out)
+{
 	if (drill->failed)
 		return -ENOMEM;
 	put_minute(drill, out);

@@ -31,8 +31,10 @@ MUST_USE int live_drill_new(const struct live_question *question, const struct t
 			    const struct traffic_ring *ring, struct live_drill **ret);
 void live_drill_free(struct live_drill *drill);
 
-/* Seconds from <= s < to as the members "thinned" (the worst of its seconds), "floor" (what a row
+/* A minute begins; its seconds are added one by one, each returning how many rows it has (what it
+ * takes); then it is put: as the members "thinned" (the worst of its seconds), "floor" (what a row
  * that is not told may have had), "total" and "rows": the largest ones, with the keys k1.. and sums
  * of store_drill_levels; "missed" of a row is less its minute's floor, as it is added for all. */
-MUST_USE int live_drill_sum(struct live_drill *drill, int64_t from_s, int64_t to_s,
-			    struct text *out);
+void live_drill_begin(struct live_drill *drill);
+size_t live_drill_add(struct live_drill *drill, int64_t at_s);
+MUST_USE int live_drill_put(struct live_drill *drill, struct text *out);
