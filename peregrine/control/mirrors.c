@@ -42,6 +42,7 @@ struct told {
 	struct switch_mirror rows[SWITCH_MIRRORS_MAX];
 	int64_t ids[SWITCH_MIRRORS_MAX];
 	size_t count;
+	char target[64]; /* where its mirrors go, "" = not known */
 };
 
 struct mirrors {
@@ -158,13 +159,14 @@ static void on_answer(void *context, const struct switch_answer *heard)
 
 static void ask(struct told *told)
 {
-	const struct switch_request request = {
+	struct switch_request request = {
 		.op = SWITCH_MIRROR, .mirrors = told->rows, .mirror_count = told->count};
 	const struct switch_ask one = {.switch_id = told->switch_id,
 				       .request = &request,
 				       .priority = SWITCH_PRIORITY_PERSON,
 				       .deadline_ms = ASK_MS};
 
+	(void)text_copy(request.port, sizeof(request.port), told->target);
 	if (switch_queue_submit(told->mirrors->queue, &one, on_answer, told, NULL) != 0)
 		told->asking = false;
 }
@@ -248,6 +250,8 @@ static int take_switch(struct mirrors *mirrors, const PGresult *result, int row)
 
 	if (idle)
 		told->count = 0;
+	if (idle && !db_is_null(result, row, 3))
+		(void)text_copy(told->target, sizeof(told->target), db_text(result, row, 3, ""));
 	for (; row < PQntuples(result) && db_int(result, row, 0, 0) == id; row++) {
 		if (idle && !db_is_null(result, row, 1) && told->count < SWITCH_MIRRORS_MAX)
 			add(told, result, row);

@@ -77,7 +77,7 @@ __attribute__((noreturn)) PRINTF_LIKE(1, 2) static void usage(const char *format
 		"\nusage: switch_ask --address A [--community C | --secrets FILE] [--port N] [--cli-port N] [--netconf-port N] [--ovsdb-port N] "
 		"[--family F] [--driver D] [--timeout MS] [--retries N] [--deadline MS] "
 		"[--repeat N] read [--parts P,..] [--only PORT].. | change EDIT.. | save | "
-		"locate PORT SECONDS | sampling SAMPLING\n"
+		"locate PORT SECONDS | sampling SAMPLING | mirror TARGET [PORT]..\n"
 		"SAMPLING: off | look:ADDRESS:PORT:RATE:HEADER:SECONDS | set:...\nEDIT: vlan+:ID:NAME vlan-:ID:NAME port:NAME:access:ID "
 		"port:NAME:trunk:NATIVE:TAGGED\n",
 		stderr);
@@ -215,9 +215,9 @@ static void print(const struct ask *ask, int rc, const struct switch_reading *re
 	json_begin_object(&json, NULL);
 	json_string(&json, "result", rc ? error_word(rc) : "ok");
 	json_int(&json, "took_ms", clock_monotonic_ms() - ask->started_ms);
-	if (ask->request.op == SWITCH_CHANGE) {
+	if (ask->request.op == SWITCH_CHANGE || ask->request.op == SWITCH_MIRROR) {
 		json_begin_array(&json, "results");
-		for (size_t i = 0; i < ask->request.edit_count; i++)
+		for (size_t i = 0; i < ask->request.edit_count + ask->request.mirror_count; i++)
 			json_string(&json, NULL, result_words[ask->results[i]]);
 		json_end_array(&json);
 	}
@@ -469,6 +469,22 @@ static void parse(struct ask *ask, int argc, char **argv)
 	} else if (strcmp(argv[optind], "sampling") == 0 && optind + 1 < argc) {
 		ask->request.op = SWITCH_SAMPLING;
 		read_sampling(argv[optind + 1], &ask->request.sampling);
+	} else if (strcmp(argv[optind], "mirror") == 0 && optind + 1 < argc) {
+		static struct switch_mirror mirrors[SWITCH_MIRRORS_MAX];
+		size_t count = 0;
+
+		for (int i = optind + 2; i < argc && count < SWITCH_MIRRORS_MAX; i++, count++) {
+			(void)text_format(mirrors[count].name, sizeof(mirrors[count].name),
+					  SWITCH_MIRROR_PREFIX "%zu", count + 1);
+			text_copy(mirrors[count].port, sizeof(mirrors[count].port), argv[i]);
+			text_copy(mirrors[count].target, sizeof(mirrors[count].target),
+				  argv[optind + 1]);
+		}
+		ask->request.op = SWITCH_MIRROR;
+		ask->request.mirrors = mirrors;
+		ask->request.mirror_count = count;
+		ask->request.results = ask->results;
+		text_copy(ask->request.port, sizeof(ask->request.port), argv[optind + 1]);
 	} else if (strcmp(argv[optind], "locate") == 0 && optind + 2 < argc) {
 		ask->request.op = SWITCH_LOCATE;
 		text_copy(ask->request.port, sizeof(ask->request.port), argv[optind + 1]);

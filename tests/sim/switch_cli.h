@@ -23,6 +23,7 @@ enum cli_mode {
 	CLI_VLAN,     /* in one VLAN, or several */
 	CLI_PORT,     /* in one port, or several */
 	CLI_DATABASE, /* `vlan database` */
+	CLI_MIRROR,   /* in a mirror session */
 	CLI_SVI,      /* a VLAN's own interface, where that is another thing than the VLAN */
 	CLI_MODES
 };
@@ -112,6 +113,7 @@ struct cli_session {
 	enum cli_mode mode;
 	struct vlan_set vids;   /* of CLI_VLAN */
 	struct cli_ports ports; /* of CLI_PORT */
+	unsigned mirror;        /* of CLI_MIRROR */
 	char pending_name[CLI_NAME_SIZE];
 	char level_name[CLI_NAME_SIZE]; /* what the prompt says of it */
 	unsigned pager, generation, changes;

@@ -1,8 +1,9 @@
 /* Aruba AOS-CX: "AOS-CX 10 Layer 2 Bridging Guide" and "CLI Guide". Ports are routed until told `no
  * routing`; a list on a trunk is added to what is there; VLANs must exist first. */
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_mirror.h"
 
-#define ALL (CF | VL | PT)
+#define ALL (CF | VL | PT | MI)
 
 /* --- configuring ----------------------------------------------------- */
 
@@ -176,6 +177,8 @@ static void running(const struct cli_session *session, const struct cli_config *
 	}
 	if (ports)
 		text_add(out, "    exit\n");
+	else
+		cli_mirror_write(session, config, out);
 }
 
 /* --- showing --------------------------------------------------------- */
@@ -295,6 +298,13 @@ static const struct cli_command commands[] = {
 	{EX | EN, "copy running-config startup-config", cli_save, 0, SWITCH_SAVE},
 	{ALL, "exit", cli_exit, 0, LOOK},
 	{ALL, "end", cli_end, 0, LOOK},
+	{CF | MI, "mirror session <number>", cli_mirror_enter, 0, SWITCH_SPAN},
+	{CF, "no mirror session <number>", cli_mirror_close, 0, SWITCH_SPAN},
+	{MI, "source interface <port> [both|rx|tx]", cli_mirror_source, 0, SWITCH_SPAN},
+	{MI, "no source interface <port> [both|rx|tx]", cli_mirror_source, CLI_MIRROR_NO,
+	 SWITCH_SPAN},
+	{MI, "destination interface <port>", cli_mirror_target, 0, SWITCH_SPAN},
+	{MI, "enable", cli_nothing, 0, SWITCH_SPAN},
 	{ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "vlan <vids>", enter_vlan, 0, SWITCH_CREATE},
@@ -352,6 +362,7 @@ const struct cli_family cli_aoscx = {
 			[CLI_EXEC] = "{h}> ",
 			[CLI_ENABLE] = "{h}# ",
 			[CLI_CONFIG] = "{h}(config)# ",
+			[CLI_MIRROR] = "{h}(config-mirror-{l})# ",
 			[CLI_VLAN] = "{h}(config-vlan-{l})# ",
 			[CLI_PORT] = "{h}(config-if{l})# ",
 		},

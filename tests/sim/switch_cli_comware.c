@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_mirror.h"
 
 #define ALL (CF | VL | PT)
 #define ANY (EN | ALL)
@@ -324,6 +325,8 @@ static void running(const struct cli_session *session, const struct cli_config *
 		if (!ports || cli_ports_has(ports, number))
 			write_port(session, &config->ports[number], number, out);
 	}
+	if (!ports)
+		cli_mirror_write(session, config, out);
 	text_add(out, "#\nreturn\n");
 }
 
@@ -482,6 +485,14 @@ static const struct cli_command commands[] = {
 	{ANY, "save force", cli_save, 0, SWITCH_SAVE},
 	{EN, "reboot", cli_reload, 0, LOOK},
 	{ALL, "quit", cli_exit, 0, LOOK},
+	{CF, "mirroring-group <number> local", cli_mirror_make, 0, SWITCH_SPAN},
+	{CF, "mirroring-group <number> monitor-port <port>", cli_mirror_target, CLI_MIRROR_LINE,
+	 SWITCH_SPAN},
+	{CF, "mirroring-group <number> mirroring-port <port> both|inbound|outbound",
+	 cli_mirror_source, CLI_MIRROR_LINE, SWITCH_SPAN},
+	{CF, "undo mirroring-group <number> mirroring-port <port> both|inbound|outbound",
+	 cli_mirror_source, CLI_MIRROR_LINE | CLI_MIRROR_NO, SWITCH_SPAN},
+	{CF, "undo mirroring-group <number>", cli_mirror_close, 0, SWITCH_SPAN},
 	{ALL, "return", cli_end, 0, LOOK},
 	{CF, "sysname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "vlan <vid>", cli_enter_vlan, 0, SWITCH_CREATE},

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_mirror.h"
 
 #define ALL (CF | VL | PT | DB)
 
@@ -217,8 +218,10 @@ static void running(const struct cli_session *session, const struct cli_config *
 		if (!ports || cli_ports_has(ports, number))
 			write_port(session, &config->ports[number], number, out);
 	}
-	if (!ports)
+	if (!ports) {
+		cli_mirror_write(session, config, out);
 		text_add(out, "exit\n");
+	}
 }
 
 /* --- showing --------------------------------------------------------- */
@@ -355,6 +358,14 @@ static const struct cli_command commands[] = {
 	{EN, "reload", cli_reload, 0, LOOK},
 	{ALL, "exit", cli_exit, 0, LOOK},
 	{ALL, "end", cli_end, 0, LOOK},
+	{CF, "monitor session <number> source interface <port> [both|rx|tx]", cli_mirror_source,
+	 CLI_MIRROR_LINE, SWITCH_SPAN},
+	{CF, "no monitor session <number> source interface <port> [both|rx|tx]", cli_mirror_source,
+	 CLI_MIRROR_LINE | CLI_MIRROR_NO, SWITCH_SPAN},
+	{CF, "monitor session <number> destination interface <port>", cli_mirror_target,
+	 CLI_MIRROR_LINE, SWITCH_SPAN},
+	{CF, "no monitor session <number>", cli_mirror_close, 0, SWITCH_SPAN},
+	{CF, "monitor session <number> mode", cli_nothing, 0, SWITCH_SPAN},
 	{ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "vlan database", database, 0, LOOK},

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_mirror.h"
 
 #define ALL (CF | PT | DB | SV)
 
@@ -328,6 +329,8 @@ static void running(const struct cli_session *session, const struct cli_config *
 			write_port(&config->ports[number], number, out);
 	}
 	if (!ports)
+		cli_mirror_write(session, config, out);
+	if (!ports)
 		text_add(out,
 			 "interface vlan 1\n ip address dhcp\n!\n!\nline console\n!\nline vty\n"
 			 "!\n!\nend\n!\n");
@@ -499,6 +502,9 @@ static const struct cli_command commands[] = {
 	{EN, "copy running-config startup-config", save, 0, SWITCH_SAVE},
 	{EN, "reload", cli_reload, 0, LOOK},
 	{ALL, "exit", cli_exit, 0, LOOK},
+	{PT, "port monitor <port> [both|rx|tx]", cli_mirror_source, CLI_MIRROR_HERE, SWITCH_SPAN},
+	{PT, "no port monitor <port>", cli_mirror_source, CLI_MIRROR_HERE | CLI_MIRROR_NO,
+	 SWITCH_SPAN},
 	{ALL, "end", cli_end, 0, LOOK},
 	{CF, "prompt <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "hostname <word>", cli_nothing, 0, SWITCH_NAME},

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_mirror.h"
 
-#define ALL (CF | VL | PT | SV)
+#define ALL (CF | VL | PT | MI | SV)
 
 /* --- the configuration as text --------------------------------------- */
 
@@ -63,6 +64,8 @@ static void running(const struct cli_session *session, const struct cli_config *
 		if (!ports || cli_ports_has(ports, number))
 			write_port(session, &config->ports[number], number, out);
 	}
+	if (!ports)
+		cli_mirror_write(session, config, out);
 	text_add(out, "\n");
 }
 
@@ -265,6 +268,15 @@ static const struct cli_command commands[] = {
 	{EX | EN | ALL, "copy running-config startup-config", cli_save, 0, SWITCH_SAVE},
 	{ALL, "exit", cli_exit, 0, LOOK},
 	{ALL, "end", cli_end, 0, LOOK},
+	{CF | MI, "monitor session <number>", cli_mirror_enter, 0, SWITCH_SPAN},
+	{CF, "no monitor session <number>", cli_mirror_close, 0, SWITCH_SPAN},
+	{MI, "source interface <port> [both|rx|tx]", cli_mirror_source, 0, SWITCH_SPAN},
+	{MI, "no source interface <port> [both|rx|tx]", cli_mirror_source, CLI_MIRROR_NO,
+	 SWITCH_SPAN},
+	{MI, "destination interface <port>", cli_mirror_target, 0, SWITCH_SPAN},
+	{MI, "no shut", cli_nothing, 0, SWITCH_SPAN},
+	{MI, "description <text>", cli_nothing, 0, SWITCH_SPAN},
+	{PT, "switchport monitor", cli_nothing, 0, SWITCH_SPAN},
 	{ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "feature sflow", cli_keep_line, 0, SWITCH_FILTER},
@@ -345,6 +357,7 @@ const struct cli_family cli_nxos = {
 			[CLI_EXEC] = "{h}> ",
 			[CLI_ENABLE] = "{h}# ",
 			[CLI_CONFIG] = "{h}(config)# ",
+			[CLI_MIRROR] = "{h}(config-monitor)# ",
 			[CLI_VLAN] = "{h}(config-vlan)# ",
 			[CLI_PORT] = "{h}(config-if{d})# ",
 			[CLI_SVI] = "{h}(config-if)# ",

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_mirror.h"
 
-#define ALL (CF | VL | PT)
+#define ALL (CF | VL | PT | MI)
 
 /* --- configuring ----------------------------------------------------- */
 
@@ -157,6 +158,8 @@ static void running(const struct cli_session *session, const struct cli_config *
 		if (!ports || cli_ports_has(ports, number))
 			write_port(session, &config->ports[number], number, out);
 	}
+	if (!ports)
+		cli_mirror_write(session, config, out);
 }
 
 static void show_running_vlans(struct cli_call *call)
@@ -289,6 +292,13 @@ static const struct cli_command commands[] = {
 	{EX | EN, "reload", cli_reload, 0, LOOK},
 	{ALL, "exit", cli_exit, 0, LOOK},
 	{ALL, "end", cli_end, 0, LOOK},
+	{CF | MI, "monitor session <number>", cli_mirror_enter, 0, SWITCH_SPAN},
+	{CF, "no monitor session <number>", cli_mirror_close, 0, SWITCH_SPAN},
+	{MI, "source interface <port> [both|rx|tx]", cli_mirror_source, 0, SWITCH_SPAN},
+	{MI, "no source interface <port> [both|rx|tx]", cli_mirror_source, CLI_MIRROR_NO,
+	 SWITCH_SPAN},
+	{MI, "destination interface <port>", cli_mirror_target, 0, SWITCH_SPAN},
+	{MI, "no shut", cli_nothing, 0, SWITCH_SPAN},
 	{ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "sflow collector <word> agent-addr <word> <number>", cli_keep_line, 1, SWITCH_FILTER},
 	{CF, "no sflow collector <word> agent-addr <word> <number>", cli_drop_line, 0,
@@ -354,6 +364,7 @@ const struct cli_family cli_os10 = {
 			[CLI_EXEC] = "{h}> ",
 			[CLI_ENABLE] = "{h}# ",
 			[CLI_CONFIG] = "{h}(config)# ",
+			[CLI_MIRROR] = "{h}(conf-mon-local-{l})# ",
 			[CLI_VLAN] = "{h}(conf-if-{l})# ",
 			[CLI_PORT] = "{h}(conf-{l})# ",
 		},

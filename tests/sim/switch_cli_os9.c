@@ -2,8 +2,9 @@
  * ports: `interface vlan N`, `untagged P`, `tagged P`. A port must be `switchport` first, and
  * `portmode hybrid` before that to be both; an untagged port moves, from VLAN 1 and back to it. */
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_mirror.h"
 
-#define ALL (CF | VL | PT)
+#define ALL (CF | VL | PT | MI)
 
 /* --- configuring ----------------------------------------------------- */
 
@@ -217,6 +218,8 @@ static void running(const struct cli_session *session, const struct cli_config *
 			if (!ports)
 				write_vlan(session, config, vid, out);
 		}
+	if (!ports)
+		cli_mirror_write(session, config, out);
 	text_add(out, "!\nend\n");
 }
 
@@ -334,6 +337,12 @@ static const struct cli_command commands[] = {
 	{EN, "reload", cli_reload, 0, LOOK},
 	{ALL, "exit", cli_exit, 0, LOOK},
 	{ALL, "end", cli_end, 0, LOOK},
+	{CF, "monitor session <number>", cli_mirror_enter, 0, SWITCH_SPAN},
+	{CF, "no monitor session <number>", cli_mirror_close, 0, SWITCH_SPAN},
+	{MI, "source <port> destination <port> direction both", cli_mirror_source, CLI_MIRROR_PAIR,
+	 SWITCH_SPAN},
+	{MI, "no source <port> destination <port> direction both", cli_mirror_source, CLI_MIRROR_NO,
+	 SWITCH_SPAN},
 	{ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "sflow collector <word> agent-addr <word> <number>", cli_keep_line, 1, SWITCH_FILTER},
 	{CF, "no sflow collector <word> agent-addr <word> <number>", cli_drop_line, 0,
@@ -396,6 +405,7 @@ const struct cli_family cli_os9 = {
 			[CLI_EXEC] = "{h}>",
 			[CLI_ENABLE] = "{h}#",
 			[CLI_CONFIG] = "{h}(conf)#",
+			[CLI_MIRROR] = "{h}(conf-mon-sess-{l})#",
 			[CLI_VLAN] = "{h}(conf-if-{l})#",
 			[CLI_PORT] = "{h}(conf-if-{l})#",
 		},

@@ -2,6 +2,7 @@
  * the Basic Operation Guide. VLANs have ports, not ports VLANs; a port that becomes untagged in one
  * leaves the one where it was; no port is ever in none. Prompts come with VT100 sequences. */
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_mirror.h"
 
 #define ALL       (CF | VL | PT)
 #define VLANS_MAX 256
@@ -251,6 +252,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 		{
 			write_vlan(config, vid, count, out);
 		}
+	cli_mirror_write(session, config, out);
 }
 
 /* --- showing --------------------------------------------------------- */
@@ -380,6 +382,12 @@ static const struct cli_command commands[] = {
 	{EN | ALL, "write memory", cli_save, 0, SWITCH_SAVE},
 	{EN, "reload", cli_reload, 0, LOOK},
 	{ALL, "exit", cli_exit, 0, LOOK},
+	{CF, "mirror <number> port <port>", cli_mirror_target, CLI_MIRROR_LINE, SWITCH_SPAN},
+	{CF, "no mirror <number>", cli_mirror_close, 0, SWITCH_SPAN},
+	{CF, "interface <port> monitor all both mirror <number>", cli_mirror_source_first, 0,
+	 SWITCH_SPAN},
+	{CF, "no interface <port> monitor all both mirror <number>", cli_mirror_source_first,
+	 CLI_MIRROR_NO, SWITCH_SPAN},
 	{ALL, "end", cli_end, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "vlan <vid>", enter_vlan, 0, SWITCH_CREATE},

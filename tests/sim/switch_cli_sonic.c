@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_mirror.h"
 
 static int fail(struct sonic_call *call, const char *format, ...) PRINTF_LIKE(2, 3);
 static int fail(struct sonic_call *call, const char *format, ...)
@@ -45,6 +46,56 @@ static void shout(struct sonic_call *call, const char *color, const char *text)
 
 	text_addf(call->shell->out, is_colored ? "\033[%sm\033[4m%s\033[0m\n" : "%.0s%s\n", color,
 		  text);
+}
+
+/* --- mirror sessions ------------------------------------------------- */
+
+/* "Ethernet0,Ethernet4" */
+static bool read_ports(struct sonic_call *call, const char *text, struct cli_ports *ret)
+{
+	char copy[256];
+	char *rest = NULL;
+
+	*ret = (struct cli_ports){{0}};
+	if (!text_copy(copy, sizeof(copy), text))
+		return false;
+	for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+		unsigned port = sonic_port_find(call->shell->session, name);
+
+		if (port == 0)
+			return false;
+		cli_ports_add(ret, port);
+	}
+	return true;
+}
+
+static int span_add(struct sonic_call *call)
+{
+	struct cli_store *store = call->shell->session->device->store;
+	unsigned target = sonic_port_find(call->shell->session, call->arguments[1]);
+	struct cli_ports sources;
+
+	if (target == 0)
+		return fail(call, "Destination Interface %s is invalid", call->arguments[1]);
+	if (!read_ports(call, call->arguments[2], &sources))
+		return fail(call, "Source Interface %s is invalid", call->arguments[2]);
+	if (strcmp(call->arguments[3], "both") != 0)
+		return fail(call, "Direction %s is not emulated", call->arguments[3]);
+	switch (cli_mirror_name(store, call->arguments[0], target, &sources)) {
+	case CLI_MIRROR_FINE: return 0;
+	case CLI_MIRROR_THERE: return fail(call, "%s already exists", call->arguments[0]);
+	case CLI_MIRROR_TAKEN:
+		return fail(call, "Destination Interface %s already has mirror config",
+			    call->arguments[1]);
+	case CLI_MIRROR_FULL: break;
+	}
+	return fail(call, "Failed to add mirror session: table is full");
+}
+
+static int mirror_remove(struct sonic_call *call)
+{
+	(void)cli_mirror_forget(call->shell->session->device->store, call->arguments[0]);
+	return 0;
 }
 
 /* --- VLANs ----------------------------------------------------------- */
@@ -432,6 +483,11 @@ static const struct sonic_command commands[] = {
 	 false},
 	{"config interface shutdown", "<interface_name>", "", 1, 1, interface_up, SWITCH_FILTER,
 	 false},
+	{"config mirror_session span add", "<session_name> <dst_port> <src_port> <direction>", "",
+	 4, 4, span_add, SWITCH_SPAN, true},
+	{"config mirror_session remove", "<session_name>", "", 1, 1, mirror_remove, SWITCH_SPAN,
+	 true},
+	{"show mirror_session", "", "", 0, 0, sonic_mirror_sessions, LOOK, true},
 	{"config save", "[FILENAME]", "y", 0, 1, save, SWITCH_SAVE, false},
 	{"config apply-patch", "PATCH_FILE_PATH", "dvn", 1, 1, apply_patch, LOOK, true},
 	{"config replace", "TARGET_FILE_PATH", "dvn", 1, 1, replace, LOOK, true},

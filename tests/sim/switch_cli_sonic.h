@@ -52,6 +52,7 @@ struct sonic_command {
 
 int sonic_vlan_brief(struct sonic_call *call);
 int sonic_vlan_config(struct sonic_call *call);
+int sonic_mirror_sessions(struct sonic_call *call);
 int sonic_interfaces_status(struct sonic_call *call);
 int sonic_mac(struct sonic_call *call);
 int sonic_lldp_table(struct sonic_call *call);

@@ -270,6 +270,47 @@ int sonic_interfaces_status(struct sonic_call *call)
 	return 0;
 }
 
+/* Two tables; ERSPAN is not emulated, so the first is empty. */
+int sonic_mirror_sessions(struct sonic_call *call)
+{
+	static const char *const far[] = {"Name", "Status", "SRC IP", "DST IP",
+					  "GRE",  "DSCP",   "TTL",    NULL};
+	static const char *const near[] = {"Name",      "Status", "DST Port", "SRC Port",
+					   "Direction", "Queue",  "Policer",  NULL};
+	struct cli_session *session = call->shell->session;
+	const struct cli_config *running = session->device->store->running;
+	struct table erspan = {far, "lllllll", json_array()};
+	struct table span = {near, "lllllll", json_array()};
+
+	for (size_t i = 0; i < CLI_MIRRORS; i++) {
+		const struct cli_mirror_row *row = &running->mirrors[i];
+		struct text ports = {0};
+		char target[CLI_NAME_SIZE];
+		char name[CLI_NAME_SIZE];
+
+		if (row->number == 0)
+			continue;
+		for
+			EACH_PORT(port, &row->sources)
+			{
+				text_addf(&ports, "%s%s", ports.size ? "," : "",
+					  sonic_port_name(session, port, name));
+			}
+		(void)json_array_append_new(span.rows,
+					    json_pack("[s,s,s,s,s,s,s]", row->name, "active",
+						      sonic_port_name(session, row->target, target),
+						      text_get(&ports), "both", "", ""));
+		text_done(&ports);
+	}
+	text_add(call->shell->out, "ERSPAN Sessions\n");
+	draw_simple(&erspan, call->shell->out);
+	text_add(call->shell->out, "\nSPAN Sessions\n");
+	draw_simple(&span, call->shell->out);
+	json_decref(erspan.rows);
+	json_decref(span.rows);
+	return 0;
+}
+
 int sonic_mac(struct sonic_call *call)
 {
 	static const char *const headers[] = {"No.", "Vlan", "MacAddress", "Port", "Type", NULL};

@@ -56,11 +56,20 @@ struct cli_port {
 /* A port as `model` says; the list of one that lets all VLANs pass is filled in. */
 struct cli_port cli_port_new(const struct cli_port *model);
 
+/* A mirror session; number 0: none. */
+enum { CLI_MIRRORS = 4 };
+struct cli_mirror_row {
+	unsigned number, target; /* target 0: none yet */
+	struct cli_ports sources;
+	char name[CLI_NAME_SIZE]; /* where sessions have one */
+};
+
 struct cli_config {
 	struct vlan_set vlans;
 	char names[VLAN_LIMIT][CLI_NAME_SIZE];
 	struct cli_port ports[CLI_PORTS_MAX + 1]; /* [0] is unused */
 	char kept[CLI_KEPT_MAX][CLI_KEPT_SIZE];   /* lines that are shown as they are: sFlow */
+	struct cli_mirror_row mirrors[CLI_MIRRORS];
 };
 
 struct cli_learned {

@@ -230,7 +230,7 @@ struct switch_request {
 	size_t edit_count;
 	enum edit_result *results; /* of edit_count, or mirror_count; the caller's, written as they
 				      come */
-	char port[64];             /* SWITCH_LOCATE */
+	char port[64];             /* SWITCH_LOCATE; SWITCH_MIRROR: the mirror port, when known */
 	uint16_t seconds;          /* SWITCH_LOCATE; 0 = off */
 	struct sampling_wanted sampling; /* SWITCH_SAMPLING */
 	/* SWITCH_MIRROR: all that there shall be, none = end them all. EDIT_REFUSED: the switch has

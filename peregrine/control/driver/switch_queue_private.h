@@ -51,8 +51,9 @@ struct way {
 	struct breaker breaker;
 };
 
-/* WAY_HEALTH: by SNMP, of families that are read in another way. */
-enum way_kind { WAY_READ, WAY_WRITE, WAY_HEALTH, WAY_COUNT };
+/* WAY_HEALTH: by SNMP, of families that are read in another way. WAY_MIRROR: the command line of a
+ * switch whose changes go another way, that has no mirrors. */
+enum way_kind { WAY_READ, WAY_WRITE, WAY_HEALTH, WAY_MIRROR, WAY_COUNT };
 
 struct line {
 	struct switch_queue *queue;

@@ -216,6 +216,15 @@ static bool samples_as_written(const struct switch_family *family)
 	return strcmp(family->write_driver, "cli") == 0 && family->cli && family->cli->sampling;
 }
 
+/* Sessions that the driver of changes has none of: by a command line that we know and may use. */
+static bool is_mirrored_by_cli(const struct line *line)
+{
+	const struct switch_driver *writer =
+		line->queue->options.catalog.find_driver(line->family->write_driver);
+
+	return writer && !writer->mirrors && line->family->cli && line->endpoint.ssh_user[0];
+}
+
 static enum way_kind way_of(const struct line *line, enum switch_op op)
 {
 	bool one = strcmp(line->family->read_driver, line->family->write_driver) == 0;
@@ -225,6 +234,8 @@ static enum way_kind way_of(const struct line *line, enum switch_op op)
 	if (op == SWITCH_HEALTH)
 		return strcmp(line->family->read_driver, HEALTH_DRIVER) == 0 ? WAY_READ
 									     : WAY_HEALTH;
+	if (op == SWITCH_MIRROR && is_mirrored_by_cli(line))
+		return WAY_MIRROR;
 	return reads || one ? WAY_READ : WAY_WRITE;
 }
 
@@ -337,7 +348,8 @@ static int way_open(struct line *line, struct way *way, enum way_kind kind, stru
 	const struct switch_family *family = line->family;
 	const char *const names[WAY_COUNT] = {[WAY_READ] = family->read_driver,
 					      [WAY_WRITE] = family->write_driver,
-					      [WAY_HEALTH] = HEALTH_DRIVER};
+					      [WAY_HEALTH] = HEALTH_DRIVER,
+					      [WAY_MIRROR] = "cli"};
 	const char *name = names[kind];
 
 	if (way->session)
@@ -350,17 +362,19 @@ static int way_open(struct line *line, struct way *way, enum way_kind kind, stru
 				 problem);
 }
 
-/* Most families have no mirror sessions by any way that we speak. */
+/* SNMP and NETCONF have no mirror sessions that more than one family would understand. */
 static int way_check(const struct line *line, const struct way *way, const struct call *call,
 		     struct problem *problem)
 {
 	if (call->request.op != SWITCH_MIRROR || way->driver->mirrors)
 		return 0;
-	(void)problem_set(problem, E_UNSUPPORTED,
-			  "switch %s: no mirror session can be set on its family",
-			  line->endpoint.name);
-	problem_detail(problem, "family %s, by %s", line->family->name, way->driver->name);
-	problem_hint(problem, "a switch that speaks OVSDB can; docs/switches.md says which");
+	(void)problem_set(problem, E_UNSUPPORTED, "switch %s: no mirror session can be set by %s",
+			  line->endpoint.name, way->driver->name);
+	problem_detail(problem, "family %s", line->family->name);
+	problem_hint(problem, "%s",
+		     line->family->cli
+			     ? "its command line can: haasctl switch add gives it SSH credentials"
+			     : "docs/switches.md says which families can, and by what");
 	return E_UNSUPPORTED;
 }
 

@@ -24,6 +24,7 @@ struct cli_look {
 	const char *command;
 	cli_config_fn done;
 };
+struct cli_mirroring;
 
 struct cli_switch {
 	struct switch_endpoint endpoint;
@@ -46,6 +47,7 @@ struct cli_switch {
 	struct cli_read *read;
 	struct cli_round *round;
 	char collector[46]; /* of sFlow, that stands there for us; kept between calls */
+	struct cli_mirroring *mirroring;
 };
 
 /* Runs one command of the call under way. */
@@ -73,6 +75,9 @@ void cli_read_free(struct cli_read *read);
 /* cli_sampling.c */
 int cli_sampling_start(struct cli_switch *one);
 void cli_round_free(struct cli_round *round);
+/* cli_mirror.c */
+int cli_mirror_start(struct cli_switch *one);
+void cli_mirroring_free(struct cli_mirroring *mirroring);
 /* cli_locate.c */
 int cli_locate_start(struct cli_switch *one);
 bool cli_locates(const struct switch_family *family, uint16_t seconds, struct switch_located *ret);
