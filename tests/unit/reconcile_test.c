@@ -266,6 +266,41 @@ static void numbers_run_out_and_come_back(void **state)
 }
 
 /* Where a switch keeps numbers for itself, no network of the fabric gets one of them. */
+/* Leaf 1 is of a family that would have a port in the old and the new VLAN for a moment. Two nodes
+ * change places, each by a number of its own. */
+static void a_family_that_enters_first_goes_by_the_parking_vlan(void **state)
+{
+	struct site *site = *state;
+
+	assert_int_equal(sql(site, "update fabric set parking_vlan = 60, parking_count = 20;"), 0);
+	settle(site);
+	assert_int_equal(sql(site, "update switch_endpoint set family = 'hp-procurve' where "
+				   "switch_id = 1;"),
+			 0);
+	want(site, 0, 0, 1);
+	want(site, 0, 1, 2);
+	want(site, 1, 0, 1);
+	want(site, 1, 1, 2);
+	settle(site);
+	want(site, 0, 0, 2);
+	want(site, 0, 1, 1);
+	want(site, 1, 0, 2);
+	settle(site);
+	assert_true(reaches(site, 0, 0, 1, 0) && reaches(site, 0, 0, 1, 1));
+	assert_false(reaches(site, 0, 1, 1, 0));
+	/* By way of these there, and at once elsewhere. */
+	assert_int_equal(ask(site, "select count(*) from change where switch_id = 1 and state = "
+				   "'applied' and (edit -> 'before' ->> 'native')::int >= 100 and "
+				   "(edit -> 'after' ->> 'native')::int between 60 and 79"),
+			 2);
+	assert_int_equal(ask(site, "select count(*) from change where switch_id = 2 and "
+				   "(edit -> 'before' ->> 'native')::int >= 100 and "
+				   "(edit -> 'after' ->> 'native')::int >= 100"),
+			 1);
+	assert_int_equal(ask(site, "select count(*) from change_batch where state <> 'done'"), 0);
+	assert_no_leak(site);
+}
+
 static void numbers_are_such_that_every_switch_can_carry(void **state)
 {
 	struct site *site = *state;
@@ -340,6 +375,7 @@ int main(void)
 		CASE(a_foreign_change_is_told_of_and_repaired),
 		CASE(a_blocked_port_is_parked_whatever_it_is_meant_for),
 		CASE(numbers_run_out_and_come_back),
+		CASE(a_family_that_enters_first_goes_by_the_parking_vlan),
 		CASE(numbers_are_such_that_every_switch_can_carry),
 		CASE(postgresql_goes_and_comes_back),
 		CASE(who_stalled_cannot_act_after_a_take_over),
