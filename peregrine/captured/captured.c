@@ -19,7 +19,7 @@ LEAKS_LEFT_TO_SANITIZER
 
 #define SUBJECT "captured"
 
-enum { LOOK_MS = 1000, KEEP_LOOKS = 10, FILES_MOST = 16 };
+enum { LOOK_MS = 1000, KEEP_LOOKS = 10 };
 
 static const char *const channels[] = {"capture", NULL};
 
@@ -132,80 +132,15 @@ static void tell_beat(struct taken *one)
 
 /* --- what a process says ---------------------------------------------------------------- */
 
-/* It goes to people's terminals. */
-static void keep_line(struct taken *one, const char *text)
-{
-	char *line = one->lines[one->line_count++ % LIVE_LINES];
-
-	(void)text_copy(line, LIVE_LINE_SIZE, text);
-	for (; *line; line++) {
-		if (*line < ' ' || *line > '~')
-			*line = '?';
-	}
-}
-
-static const char *word_of(const json_t *line, const char *key)
-{
-	const char *word = json_string_value(json_object_get(line, key));
-
-	return word ? word : "";
-}
-
-static void keep_end(struct taken *one, const json_t *line)
-{
-	static const char *const words[] = {"stopped", "deadline", "full", "failed"};
-	const json_t *problem = json_object_get(line, "problem");
-
-	(void)text_copy(one->because, sizeof(one->because), "failed");
-	for (size_t i = 0; i < COUNT_OF(words); i++) {
-		if (strcmp(words[i], word_of(line, "because")) == 0)
-			(void)text_copy(one->because, sizeof(one->because), words[i]);
-	}
-	free(one->problem);
-	one->problem = json_is_object(problem) ? json_dumps(problem, JSON_COMPACT) : NULL;
-}
-
-/* Its result: the process has parsed tenants' bytes, so what others read as numbers are some. */
-static void keep_result(struct taken *one, json_t *line)
-{
-	static const char *const others[] = {"lines", "state", "because", "problem"};
-	static const char *const numbers[] = {"packets", "bytes", "stored_bytes", "dropped",
-					      "oldest_file"};
-
-	for (size_t i = 0; i < COUNT_OF(others); i++)
-		(void)json_object_del(line, others[i]);
-	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-		const json_t *number = json_object_get(line, numbers[i]);
-
-		if (!json_is_integer(number) || json_integer_value(number) < 0)
-			(void)json_object_del(line, numbers[i]);
-	}
-	if (json_integer_value(json_object_get(line, "oldest_file")) >= FILES_MOST)
-		(void)json_object_del(line, "oldest_file");
-	free(one->result);
-	one->result = json_object_size(line) > 0 ? json_dumps(line, JSON_COMPACT) : NULL;
-}
-
 static void heard(void *context, json_t *line)
 {
 	struct taken *one = context;
-	const json_t *lines = json_object_get(line, "lines");
-	bool ended = strcmp(word_of(line, "state"), "ended") == 0;
 
-	for (size_t i = 0; i < json_array_size(lines) && i < LIVE_LINES; i++) {
-		const char *text = json_string_value(json_array_get(lines, i));
-
-		keep_line(one, text ? text : "");
+	switch (captured_hear(one, line)) {
+	case HEARD_LISTENING: tell(one->captured, one->id, "listening", NULL, NULL, NULL); break;
+	case HEARD_BEAT: tell_beat(one); break;
+	case HEARD_END: break; /* told when the process is gone */
 	}
-	if (strcmp(word_of(line, "state"), "listening") == 0) {
-		tell(one->captured, one->id, "listening", NULL, NULL, NULL);
-		return;
-	}
-	if (ended)
-		keep_end(one, line);
-	keep_result(one, line);
-	if (!ended)
-		tell_beat(one);
 }
 
 static void over(void *context)
@@ -273,7 +208,7 @@ static void remove_files(const struct captured *captured, int64_t id)
 	char path[4200];
 	bool gone = captured_folder(captured, id, folder, sizeof(folder));
 
-	for (unsigned i = 0; gone && i < FILES_MOST; i++) {
+	for (unsigned i = 0; gone && i < CAPTURED_FILES; i++) {
 		(void)text_format(path, sizeof(path), "%s/%u.pcapng", folder, i);
 		if (unlink(path) != 0 && errno != ENOENT)
 			gone = false;

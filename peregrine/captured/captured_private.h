@@ -8,7 +8,7 @@
 #include "peregrine/captured/capture_process.h"
 #include "peregrine/captured/captured.h"
 
-enum { LIVE_LINES = 200, LIVE_LINE_SIZE = 200 };
+enum { LIVE_LINES = 200, LIVE_LINE_SIZE = 200, CAPTURED_FILES = 16 };
 
 /* A capture under way, and one whose end is not written down yet. */
 struct taken {
@@ -39,6 +39,11 @@ struct captured {
 struct taken *captured_find(const struct captured *captured, int64_t id);
 /* The folder of one; false: too long. */
 bool captured_folder(const struct captured *captured, int64_t id, char *ret, size_t room);
+
+/* captured_heard.c: takes a line of a process into its `lines`, `because`, `problem` and `result`;
+ * members that are read here are taken out of `line`. Says what is to be told. */
+enum captured_heard { HEARD_LISTENING, HEARD_BEAT, HEARD_END };
+enum captured_heard captured_hear(struct taken *one, json_t *line);
 
 /* Binds the socket. */
 MUST_USE int captured_serve(struct captured *captured, struct problem *problem);

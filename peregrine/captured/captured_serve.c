@@ -13,7 +13,7 @@
 
 #include "peregrine/captured/captured_private.h"
 
-enum { PIECE = 1 << 20, FILES_MOST = 16 };
+enum { PIECE = 1 << 20 };
 
 static int64_t number_of(const char *text)
 {
@@ -38,14 +38,14 @@ static ssize_t read_piece(const char *folder, unsigned first, int64_t offset, ch
 {
 	size_t got = 0;
 
-	for (unsigned i = 0; i < FILES_MOST && got < PIECE; i++) {
+	for (unsigned i = 0; i < CAPTURED_FILES && got < PIECE; i++) {
 		CLEANUP(closep) int fd = -1;
 		char path[4200];
 		struct stat stat;
 		ssize_t part;
 
 		(void)text_format(path, sizeof(path), "%s/%u.pcapng", folder,
-				  (first + i) % FILES_MOST);
+				  (first + i) % CAPTURED_FILES);
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 		if (fd < 0 && errno == ENOENT)
 			continue;
@@ -74,7 +74,7 @@ static void get_file(void *context, struct http_request *request)
 	ssize_t got = -1;
 
 	if (piece && captured_folder(captured, id, folder, sizeof(folder)))
-		got = read_piece(folder, (unsigned)(first % FILES_MOST),
+		got = read_piece(folder, (unsigned)(first % CAPTURED_FILES),
 				 number_of(http_request_query(request, "offset")), piece);
 	if (got < 0)
 		refuse(request, E_UNAVAILABLE, "the packets cannot be read");
