@@ -6,7 +6,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-#define BYTES (VOLUME_SECRET_LENGTH / 4 * 3)
+#define BYTES ((size_t)VOLUME_SECRET_LENGTH / 4 * 3)
 
 void volume_account_name(int64_t volume, int64_t number, int64_t node, char ret[STORAGE_USER_SIZE])
 {

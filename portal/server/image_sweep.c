@@ -70,6 +70,7 @@ static void remove_uploads(struct image_sweep *sweep)
 	DIR *dir = opendir(folder);
 	const struct dirent *entry;
 
+	// NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
 	while (dir && (entry = readdir(dir))) {
 		const char *digest = strrchr(entry->d_name, '-');
 
