@@ -11,10 +11,8 @@
 #include <string.h>
 
 #include "tests/sim/switch_cli_common.h"
-#include "tests/sim/switch_cli_mirror.h"
 
-static int fail(struct sonic_call *call, const char *format, ...) PRINTF_LIKE(2, 3);
-static int fail(struct sonic_call *call, const char *format, ...)
+int sonic_fail(struct sonic_call *call, const char *format, ...)
 {
 	const struct sonic_command *command = call->command;
 	char message[1024];
@@ -48,56 +46,6 @@ static void shout(struct sonic_call *call, const char *color, const char *text)
 		  text);
 }
 
-/* --- mirror sessions ------------------------------------------------- */
-
-/* "Ethernet0,Ethernet4" */
-static bool read_ports(struct sonic_call *call, const char *text, struct cli_ports *ret)
-{
-	char copy[256];
-	char *rest = NULL;
-
-	*ret = (struct cli_ports){{0}};
-	if (!text_copy(copy, sizeof(copy), text))
-		return false;
-	for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
-		unsigned port = sonic_port_find(call->shell->session, name);
-
-		if (port == 0)
-			return false;
-		cli_ports_add(ret, port);
-	}
-	return true;
-}
-
-static int span_add(struct sonic_call *call)
-{
-	struct cli_store *store = call->shell->session->device->store;
-	unsigned target = sonic_port_find(call->shell->session, call->arguments[1]);
-	struct cli_ports sources;
-
-	if (target == 0)
-		return fail(call, "Destination Interface %s is invalid", call->arguments[1]);
-	if (!read_ports(call, call->arguments[2], &sources))
-		return fail(call, "Source Interface %s is invalid", call->arguments[2]);
-	if (strcmp(call->arguments[3], "both") != 0)
-		return fail(call, "Direction %s is not emulated", call->arguments[3]);
-	switch (cli_mirror_name(store, call->arguments[0], target, &sources)) {
-	case CLI_MIRROR_FINE: return 0;
-	case CLI_MIRROR_THERE: return fail(call, "%s already exists", call->arguments[0]);
-	case CLI_MIRROR_TAKEN:
-		return fail(call, "Destination Interface %s already has mirror config",
-			    call->arguments[1]);
-	case CLI_MIRROR_FULL: break;
-	}
-	return fail(call, "Failed to add mirror session: table is full");
-}
-
-static int mirror_remove(struct sonic_call *call)
-{
-	(void)cli_mirror_forget(call->shell->session->device->store, call->arguments[0]);
-	return 0;
-}
-
 /* --- VLANs ----------------------------------------------------------- */
 
 /* One number, or with -m a list. */
@@ -109,16 +57,17 @@ static int read_vids(struct sonic_call *call, bool is_member, struct vlan_set *r
 	if (has_option(call, 'm'))
 		return vlan_set_parse(text, ret) == 0
 			       ? 0
-			       : fail(call, "Failed to parse %s, reason: invalid range", text);
+			       : sonic_fail(call, "Failed to parse %s, reason: invalid range",
+					    text);
 	if (strspn(text, "0123456789") != strlen(text) || strlen(text) > 6)
-		return is_member ? fail(call, "Vlan is not integer.")
-				 : fail(call, "%s is not integer", text);
+		return is_member ? sonic_fail(call, "Vlan is not integer.")
+				 : sonic_fail(call, "%s is not integer", text);
 	if (strtoul(text, NULL, 10) == 1)
 		return strstr(call->command->words, "add")
-			       ? fail(call, "Vlan1 is default VLAN")
-			       : fail(call, "Invalid VLAN ID 1 (2-4094)");
+			       ? sonic_fail(call, "Vlan1 is default VLAN")
+			       : sonic_fail(call, "Invalid VLAN ID 1 (2-4094)");
 	if (strtoul(text, NULL, 10) < 2 || strtoul(text, NULL, 10) > VLAN_LAST)
-		return fail(call, "Invalid VLAN ID %lu (2-4094)", strtoul(text, NULL, 10));
+		return sonic_fail(call, "Invalid VLAN ID %lu (2-4094)", strtoul(text, NULL, 10));
 	vlan_set_add(ret, (unsigned)strtoul(text, NULL, 10));
 	return 0;
 }
@@ -135,7 +84,7 @@ static int vlan_add(struct sonic_call *call)
 		EACH_VLAN(vid, &vids)
 		{
 			if (vlan_set_has(&store->running->vlans, vid))
-				return fail(call, "Vlan%u already exists.", vid);
+				return sonic_fail(call, "Vlan%u already exists.", vid);
 			cli_store_create(store, vid, "");
 		}
 	return 0;
@@ -164,12 +113,12 @@ static int vlan_del(struct sonic_call *call)
 		EACH_VLAN(vid, &vids)
 		{
 			if (!vlan_set_has(&store->running->vlans, vid))
-				return fail(call, "Vlan%u does not exist", vid);
+				return sonic_fail(call, "Vlan%u does not exist", vid);
 			if (has_members(store, vid))
-				return fail(call,
-					    "VLAN ID %u can not be removed. First remove all "
-					    "members assigned to this VLAN.",
-					    vid);
+				return sonic_fail(call,
+						  "VLAN ID %u can not be removed. First remove all "
+						  "members assigned to this VLAN.",
+						  vid);
 			vlan_set_remove(&store->running->vlans, vid);
 			store->running->names[vid][0] = '\0';
 		}
@@ -184,18 +133,19 @@ static int may_join(struct sonic_call *call, const struct cli_port *port, unsign
 	const char *name = call->arguments[1];
 
 	if (!vlan_set_has(&config_of(call)->vlans, vid))
-		return fail(call, "Vlan%u does not exist", vid);
+		return sonic_fail(call, "Vlan%u does not exist", vid);
 	if (port->access == vid || vlan_set_has(&port->allowed, vid))
-		return fail(call, "%s is already a member of Vlan%u", name, vid);
+		return sonic_fail(call, "%s is already a member of Vlan%u", name, vid);
 	if (untagged && port->access != 0)
-		return fail(call, "%s is already untagged member!", name);
+		return sonic_fail(call, "%s is already untagged member!", name);
 	if (port->link == CLI_LINK_ROUTED)
-		return fail(
+		return sonic_fail(
 			call,
 			"%s is in routed mode!\nUse switchport mode command to change port mode",
 			name);
 	if (port->link == CLI_LINK_ACCESS && !untagged)
-		return fail(call, "%s is in access mode! Tagged Members cannot be added", name);
+		return sonic_fail(call, "%s is in access mode! Tagged Members cannot be added",
+				  name);
 	return 0;
 }
 
@@ -203,7 +153,7 @@ static struct cli_port *named_port(struct sonic_call *call, const char *name, in
 {
 	unsigned number = sonic_port_find(call->shell->session, name);
 
-	*ret_status = number == 0 ? fail(call, "%s does not exist", name) : 0;
+	*ret_status = number == 0 ? sonic_fail(call, "%s does not exist", name) : 0;
 	return number == 0 ? NULL : &config_of(call)->ports[number];
 }
 
@@ -215,8 +165,8 @@ static int member_add(struct sonic_call *call)
 	int status;
 
 	if (untagged && has_option(call, 'm'))
-		return fail(call, "%s cannot have more than one untagged Vlan.",
-			    call->arguments[1]);
+		return sonic_fail(call, "%s cannot have more than one untagged Vlan.",
+				  call->arguments[1]);
 	status = read_vids(call, true, &vids);
 	port = status == 0 ? named_port(call, call->arguments[1], &status) : NULL;
 	if (!port)
@@ -249,14 +199,14 @@ static int member_del(struct sonic_call *call)
 		EACH_VLAN(vid, &vids)
 		{
 			if (!vlan_set_has(&config_of(call)->vlans, vid))
-				return fail(call, "Vlan%u does not exist", vid);
+				return sonic_fail(call, "Vlan%u does not exist", vid);
 			if (port->access == vid)
 				port->access = 0;
 			else if (vlan_set_has(&port->allowed, vid))
 				vlan_set_remove(&port->allowed, vid);
 			else
-				return fail(call, "%s is not a member of Vlan%u",
-					    call->arguments[1], vid);
+				return sonic_fail(call, "%s is not a member of Vlan%u",
+						  call->arguments[1], vid);
 		}
 	return 0;
 }
@@ -276,27 +226,29 @@ static int switchport_mode(struct sonic_call *call)
 	while (i < COUNT_OF(words) && strcmp(words[i], mode) != 0)
 		i++;
 	if (i == COUNT_OF(words))
-		return fail(call,
-			    "Invalid value for \"<mode_type>\": invalid choice: %s. (choose from "
-			    "access, trunk, routed)",
-			    mode);
+		return sonic_fail(
+			call,
+			"Invalid value for \"<mode_type>\": invalid choice: %s. (choose from "
+			"access, trunk, routed)",
+			mode);
 	port = named_port(call, name, &status);
 	if (!port)
 		return status;
 	if (port->link == links[i])
-		return fail(call, "%s is already in %s mode", name, mode);
+		return sonic_fail(call, "%s is already in %s mode", name, mode);
 	if (links[i] == CLI_LINK_ACCESS && port->link == CLI_LINK_TRUNK &&
 	    !vlan_set_is_empty(&port->allowed))
-		return fail(call,
-			    "%s is in trunk mode and have tagged member(s).\nRemove tagged "
-			    "member(s) from %s to switch to access mode",
-			    name, name);
+		return sonic_fail(call,
+				  "%s is in trunk mode and have tagged member(s).\nRemove tagged "
+				  "member(s) from %s to switch to access mode",
+				  name, name);
 	if (links[i] == CLI_LINK_ROUTED && !vlan_set_is_empty(&port->allowed))
-		return fail(call, "%s has tagged member(s). \nRemove them to change mode to routed",
-			    name);
+		return sonic_fail(call,
+				  "%s has tagged member(s). \nRemove them to change mode to routed",
+				  name);
 	if (links[i] == CLI_LINK_ROUTED && port->access != 0)
-		return fail(call, "%s has untagged member. \nRemove it to change mode to routed",
-			    name);
+		return sonic_fail(
+			call, "%s has untagged member. \nRemove it to change mode to routed", name);
 	port->link = links[i];
 	text_addf(call->shell->out, "%s switched to %s mode\n", name, mode);
 	return 0;
@@ -366,7 +318,7 @@ static int update(struct sonic_call *call, const char *text, bool is_patch, cons
 		shout(call, "36", done);
 	} else {
 		text_addf(call->shell->err, "%s due to: %s\n", failed, text_get(&why));
-		status = fail(call, "%s", text_get(&why));
+		status = sonic_fail(call, "%s", text_get(&why));
 	}
 	text_done(&why);
 	return status;
@@ -407,7 +359,7 @@ static int checkpoint(struct sonic_call *call)
 	good = cli_file_put(session->device->store, path, text_get(&db), false);
 	text_done(&db);
 	if (!good)
-		return fail(call, "[Errno 28] No space left on device");
+		return sonic_fail(call, "[Errno 28] No space left on device");
 	text_add(call->shell->out, "Config Rollbacker: Config checkpoint completed.\n");
 	shout(call, "36", "Checkpoint created successfully.");
 	return 0;
@@ -423,7 +375,7 @@ static int rollback(struct sonic_call *call)
 	text_add(call->shell->out, "Config Rollbacker: Config rollbacking starting.\n");
 	if (!file) {
 		text_add(call->shell->err, "Failed to rollback config\n");
-		return fail(call, "Checkpoint '%s' does not exist", call->arguments[0]);
+		return sonic_fail(call, "Checkpoint '%s' does not exist", call->arguments[0]);
 	}
 	return update(call, file, false, "Config rolled back successfully.",
 		      "Failed to rollback config");
@@ -435,7 +387,7 @@ static int delete_checkpoint(struct sonic_call *call)
 
 	checkpoint_path(call->arguments[0], path);
 	if (!cli_file_remove(call->shell->session->device->store, path))
-		return fail(call, "Checkpoint '%s' does not exist", call->arguments[0]);
+		return sonic_fail(call, "Checkpoint '%s' does not exist", call->arguments[0]);
 	shout(call, "36", "Checkpoint deleted successfully.");
 	return 0;
 }
@@ -484,9 +436,9 @@ static const struct sonic_command commands[] = {
 	{"config interface shutdown", "<interface_name>", "", 1, 1, interface_up, SWITCH_FILTER,
 	 false},
 	{"config mirror_session span add", "<session_name> <dst_port> <src_port> <direction>", "",
-	 4, 4, span_add, SWITCH_SPAN, true},
-	{"config mirror_session remove", "<session_name>", "", 1, 1, mirror_remove, SWITCH_SPAN,
-	 true},
+	 4, 4, sonic_span_add, SWITCH_SPAN, true},
+	{"config mirror_session remove", "<session_name>", "", 1, 1, sonic_mirror_remove,
+	 SWITCH_SPAN, true},
 	{"show mirror_session", "", "", 0, 0, sonic_mirror_sessions, LOOK, true},
 	{"config save", "[FILENAME]", "y", 0, 1, save, SWITCH_SAVE, false},
 	{"config apply-patch", "PATCH_FILE_PATH", "dvn", 1, 1, apply_patch, LOOK, true},
@@ -561,7 +513,7 @@ static bool take_options(struct sonic_call *call, int argc, char **argv)
 		letters = argv[i][1] == '-' ? one : letters;
 		if (*letters == '\0' ||
 		    strspn(letters, call->command->options) != strlen(letters)) {
-			(void)fail(call, "no such option: %s", argv[i]);
+			(void)sonic_fail(call, "no such option: %s", argv[i]);
 			return false;
 		}
 		for (; *letters && size + 1 < sizeof(call->options); letters++)
@@ -581,15 +533,15 @@ static int run_command(struct sonic_call *call, int argc, char **argv)
 	if (!take_options(call, argc, argv))
 		return 2;
 	if (call->count < call->command->wanted)
-		return fail(call, "Missing argument \"%s\".", call->command->usage);
+		return sonic_fail(call, "Missing argument \"%s\".", call->command->usage);
 	if (call->count > call->command->at_most)
-		return fail(call, "Got unexpected extra argument");
+		return sonic_fail(call, "Got unexpected extra argument");
 	if (verb == SWITCH_UNTAGGED && !has_option(call, 'u'))
 		verb = SWITCH_EGRESS;
 	changes = verb < SWITCH_VERBS && verb != SWITCH_SAVE;
 	fate = cli_fate_of(session, verb);
 	if (fate == CLI_FATE_REFUSED)
-		return fail(call, "Unable to connect to redis: Connection refused");
+		return sonic_fail(call, "Unable to connect to redis: Connection refused");
 	status = changes && fate == CLI_FATE_LOST ? 0 : call->command->run(call);
 	if (changes && status == 0)
 		cli_changed(session, call->shell->out);

@@ -53,6 +53,10 @@ struct sonic_command {
 int sonic_vlan_brief(struct sonic_call *call);
 int sonic_vlan_config(struct sonic_call *call);
 int sonic_mirror_sessions(struct sonic_call *call);
+int sonic_span_add(struct sonic_call *call);
+int sonic_mirror_remove(struct sonic_call *call);
+/* The usage and why; returns the exit status. */
+int sonic_fail(struct sonic_call *call, const char *format, ...) PRINTF_LIKE(2, 3);
 int sonic_interfaces_status(struct sonic_call *call);
 int sonic_mac(struct sonic_call *call);
 int sonic_lldp_table(struct sonic_call *call);
