@@ -17,6 +17,26 @@ struct switch_player {
 	char name[CLI_NAME_SIZE];
 };
 
+static const char *say_rpc(struct switch_player *player, const char *inside)
+{
+	static const char hello[] =
+		"<hello xmlns=\"" NETCONF_BASE
+		"\"><capabilities><capability>urn:ietf:params:netconf:base:1.0</capability>"
+		"</capabilities></hello>]]>]]>";
+	CLEANUP(text_done) struct text message = {0};
+
+	if (inside)
+		text_addf(&message, "<rpc message-id=\"1\" xmlns=\"%s\">%s</rpc>]]>]]>",
+			  NETCONF_BASE, inside);
+	else
+		text_add(&message, hello);
+	text_clear(&player->talk->out);
+	netconf_session_feed(player->talk, text_get(&message), message.size);
+	for (unsigned i = 0; i < TURNS && netconf_session_turn(player->talk); i++)
+		;
+	return text_get(&player->talk->out);
+}
+
 int switch_player_new(const char *family, const char *netconf, const char *seed,
 		      struct switch_player **ret)
 {
@@ -43,7 +63,7 @@ int switch_player_new(const char *family, const char *netconf, const char *seed,
 	if (rc)
 		return rc;
 	if (netconf) {
-		(void)switch_player_say(player, NULL);
+		(void)say_rpc(player, NULL);
 	} else {
 		player->session->is_raw = true;
 		player->session->wants_key = false;
@@ -68,26 +88,6 @@ void switch_player_free(struct switch_player *player)
 void switch_player_freep(struct switch_player **player)
 {
 	switch_player_free(*player);
-}
-
-static const char *say_rpc(struct switch_player *player, const char *inside)
-{
-	static const char hello[] =
-		"<hello xmlns=\"" NETCONF_BASE
-		"\"><capabilities><capability>urn:ietf:params:netconf:base:1.0</capability>"
-		"</capabilities></hello>]]>]]>";
-	CLEANUP(text_done) struct text message = {0};
-
-	if (inside)
-		text_addf(&message, "<rpc message-id=\"1\" xmlns=\"%s\">%s</rpc>]]>]]>",
-			  NETCONF_BASE, inside);
-	else
-		text_add(&message, hello);
-	text_clear(&player->talk->out);
-	netconf_session_feed(player->talk, text_get(&message), message.size);
-	for (unsigned i = 0; i < TURNS && netconf_session_turn(player->talk); i++)
-		;
-	return text_get(&player->talk->out);
 }
 
 const char *switch_player_say(struct switch_player *player, const char *line)
