@@ -182,6 +182,30 @@ static void do_vlan(struct world *world, const struct plan_edit *edit, bool undo
 	vlan_set_remove(table, edit->edit.vlan);
 }
 
+/* As batch_share.c: the only edit of its uplink brings VLANs, so it is about these alone. */
+static bool is_shared(const struct world *world, const struct open_batch *batch, size_t i)
+{
+	const struct plan_edit *edit = &batch->edits[i];
+
+	for (size_t k = 0; k < batch->count; k++) {
+		if (k != i && batch->edits[k].port == edit->port)
+			return false;
+	}
+	return edit_is_uplink(&world->f.model, edit) && edit_grows(&edit->edit);
+}
+
+static void do_shared(struct world *world, const struct switch_edit *edit, uint32_t port, bool undo)
+{
+	struct vlan_set gains = edit_gains(edit);
+	struct port_vlans now = world->f.room[port];
+
+	now.trunk = true;
+	now.tagged =
+		undo ? vlan_set_minus(&now.tagged, &gains) : vlan_set_union(&now.tagged, &gains);
+	now = port_vlans_plain(&now);
+	set_port(world, port, &now);
+}
+
 static void do_edit(struct world *world, struct open_batch *batch, size_t i)
 {
 	const struct plan_edit *edit = &batch->edits[i];
@@ -192,6 +216,10 @@ static void do_edit(struct world *world, struct open_batch *batch, size_t i)
 	batch->done[i] = !batch->undoes;
 	if (edit->port == MODEL_NONE) {
 		do_vlan(world, edit, batch->undoes);
+		return;
+	}
+	if (is_shared(world, batch, i)) {
+		do_shared(world, &edit->edit, edit->port, batch->undoes);
 		return;
 	}
 	assert_true(port_vlans_equal(&world->f.room[edit->port], before));

@@ -5,12 +5,22 @@
 
 /* Of 2.5 s that a reading may take, of 3 s that a change may; and how soon the others are done. */
 enum { PATIENCE = 5, SLOW_MS = 2000, SOON_MS = 1200 };
+/* Where a switch answers when the test lets it. */
+enum { LONG_PATIENCE = 60 };
 
 static int patient_start(void **state)
 {
 	struct site *site = *state;
 
 	site->patience = PATIENCE;
+	return case_start(state);
+}
+
+static int very_patient_start(void **state)
+{
+	struct site *site = *state;
+
+	site->patience = LONG_PATIENCE;
 	return case_start(state);
 }
 
@@ -111,6 +121,70 @@ static void nor_does_reading_it_or_what_they_share(void **state)
 			     "cleared_at is null",
 			     0));
 	assert_int_equal(leaf(site, 1)->ports[7].vlans.native, 99);
+	assert_no_leak(site);
+}
+
+/* Network 3 is on its way to leaf1 and to leaf2, which takes long; networks 1 and 2 come to leaf1
+ * and leaf3 meanwhile, one of them by the uplink that network 3 gets as well, or, where leaf2 knows
+ * network 3 already, has got. */
+static void others_pass_a_new_network(struct site *site, bool has_got)
+{
+	uint64_t edits;
+
+	settle(site);
+	want(site, 1, 4, has_got ? 3 : 0);
+	settle(site);
+	leaf(site, 1)->trouble.hold = true;
+	edits = leaf(site, 1)->edits;
+	want(site, 0, 4, 3);
+	want(site, 1, 5, 3);
+	assert_true(wait_sql(site, "select count(*) from change_batch where ended_at is null", 1));
+	for (unsigned network = 1; network < 3; network++) {
+		want(site, 0, 4 + network, network);
+		want(site, 2, 4 + network, network);
+	}
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where applied_version <> "
+			     "wanted_version",
+			     2));
+	for (unsigned network = 1; network < 3; network++)
+		assert_true(reaches(site, 0, 4 + network, 2, 4 + network));
+	assert_true((leaf(site, 0)->ports[4].vlans.native != 99) == has_got);
+	/* It was asked, and has not answered yet. */
+	assert_int_equal(leaf(site, 1)->edits, edits);
+	assert_int_equal(leaf(site, 1)->ports[5].vlans.native, 99);
+}
+
+static void nor_does_a_new_network_of_another_tenant(void **state)
+{
+	struct site *site = *state;
+
+	others_pass_a_new_network(site, false);
+	leaf(site, 1)->trouble.hold = false;
+	settle(site);
+	assert_true(reaches(site, 0, 4, 1, 5));
+	for (unsigned network = 1; network < 3; network++)
+		assert_true(reaches(site, 0, 4 + network, 2, 4 + network));
+	assert_int_equal(ask(site, "select count(*) from change_batch where state <> 'done'"), 0);
+	assert_no_leak(site);
+}
+
+/* And when it is taken back, it takes only its own VLAN off what they share. */
+static void what_is_undone_leaves_the_others_on_their_uplink(void **state)
+{
+	struct site *site = *state;
+
+	others_pass_a_new_network(site, true);
+	leaf(site, 1)->trouble.refuse = 1;
+	leaf(site, 1)->trouble.hold = false;
+	assert_true(wait_sql(
+		site, "select (count(*) > 0)::int from change_batch where state = 'undone'", 1));
+	for (unsigned network = 1; network < 3; network++)
+		assert_true(reaches(site, 0, 4 + network, 2, 4 + network));
+	settle(site);
+	assert_true(reaches(site, 0, 4, 1, 5));
+	assert_true(
+		wait_sql(site, "select count(*) from alert where kind = 'switch.undo_failed'", 0));
 	assert_no_leak(site);
 }
 
@@ -359,10 +433,13 @@ static void silence_ends_no_alert(void **state)
 
 int main(void)
 {
-#define CASE(function) cmocka_unit_test_setup_teardown(function, patient_start, case_stop)
+#define CASE(function)      cmocka_unit_test_setup_teardown(function, patient_start, case_stop)
+#define LONG_CASE(function) cmocka_unit_test_setup_teardown(function, very_patient_start, case_stop)
 	const struct CMUnitTest tests[] = {
 		CASE(a_slow_switch_holds_up_nobody_else),
 		CASE(nor_does_reading_it_or_what_they_share),
+		LONG_CASE(nor_does_a_new_network_of_another_tenant),
+		LONG_CASE(what_is_undone_leaves_the_others_on_their_uplink),
 		CASE(one_that_fails_is_undone_alone),
 		CASE(what_cannot_be_set_back_meets_nobody),
 		CASE(killed_with_several_under_way),

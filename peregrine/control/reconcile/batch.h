@@ -27,6 +27,11 @@ struct batch_end {
 /* From the loop; the batch is freed by its owner, also from inside this call. */
 typedef void (*batch_end_fn)(void *context, const struct batch_end *end);
 
+/* VLANs that edits that were sent bring to an uplink, or take off again. */
+struct batch_share {
+	struct vlan_set brought, taken_back;
+};
+
 struct batch_options {
 	struct loop *loop;
 	struct db *db;
@@ -38,6 +43,9 @@ struct batch_options {
 	struct reconcile_stats *stats;
 	const char *reason;
 	batch_end_fn fn;
+	/* Of all batches of the fabric that are under way, this one too (batch_share); NULL = none.
+	 */
+	struct batch_share (*share)(void *context, int64_t switch_id, const char *port);
 	void *context;
 };
 
@@ -83,6 +91,7 @@ struct batch_view {
 };
 size_t batch_count(const struct batch *batch);
 struct batch_view batch_view(const struct batch *batch, size_t i);
+struct batch_share batch_share(const struct batch *batch, int64_t switch_id, const char *port);
 /* It is being taken back: `before` is where its ports lead. */
 bool batch_undoes(const struct batch *batch);
 

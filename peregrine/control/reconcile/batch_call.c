@@ -202,9 +202,11 @@ void batch_send(struct batch *batch, uint32_t party, change_chosen_fn chosen, bo
 
 		if (edit->at != party || !chosen(batch, i))
 			continue;
-		call->edits[call->count] = undo ? switch_edit_undo(&edit->edit) : edit->edit;
+		call->edits[call->count] = batch_edit_now(batch, i, undo);
 		call->change[call->count++] = i;
-		if (!undo)
+		if (undo)
+			batch->changes[i].taken_back = true;
+		else
 			batch->changes[i].state = CHANGE_SENT;
 	}
 	if (call->count == 0) {
@@ -302,7 +304,9 @@ static void compare(struct batch *batch, uint32_t party, const struct switch_rea
 
 		if (edit->at != party)
 			continue;
-		if (!batch->changes[i].last || shows(reading, &edit->edit, &edit->edit.after)) {
+		if (!batch->changes[i].last ||
+		    (batch_shares(batch, i) ? batch_shows_done(batch, i, reading)
+					    : shows(reading, &edit->edit, &edit->edit.after))) {
 			batch->changes[i].state = CHANGE_APPLIED;
 			continue;
 		}
@@ -327,7 +331,10 @@ static void find_out(struct batch *batch, uint32_t party, const struct switch_re
 
 		if (edit->at != party || change->state != CHANGE_UNKNOWN)
 			continue;
-		if (edit->edit.kind == EDIT_PORT)
+		if (batch_shares(batch, i))
+			change->state =
+				batch_shows_none(batch, i, reading) ? CHANGE_PLANNED : CHANGE_TAKEN;
+		else if (edit->edit.kind == EDIT_PORT)
 			change->state = shows(reading, &edit->edit, &edit->edit.before)
 						? CHANGE_PLANNED
 						: CHANGE_TAKEN;
@@ -347,7 +354,8 @@ static void compare_undone(struct batch *batch, uint32_t party,
 
 		if (edit->at == party && edit->port != MODEL_NONE && batch->changes[i].first &&
 		    batch->changes[i].state == CHANGE_UNDONE &&
-		    !shows(reading, &edit->edit, &edit->edit.before))
+		    !(batch_shares(batch, i) ? batch_shows_none(batch, i, reading)
+					     : shows(reading, &edit->edit, &edit->edit.before)))
 			batch->changes[i].state = CHANGE_UNKNOWN;
 	}
 }

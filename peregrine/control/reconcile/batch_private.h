@@ -23,6 +23,7 @@ struct change {
 	int64_t want_version; /* of an edge port's intent */
 	uint16_t refuge; /* an edge port's parking number, should nothing else be left; 0 = none */
 	bool refuge_new; /* which its switch does not have yet */
+	bool taken_back; /* its undoing was sent */
 };
 
 /* One switch of the batch. */
@@ -85,6 +86,15 @@ typedef bool (*change_chosen_fn)(const struct batch *batch, size_t i);
 void batch_send(struct batch *batch, uint32_t party, change_chosen_fn chosen, bool undo);
 void batch_park(struct batch *batch, uint32_t party);
 void batch_read(struct batch *batch, uint32_t party);
+
+/* --- batch_share.c: an uplink that others bring VLANs to at the same time --- */
+/* Is it about its own VLANs alone? */
+bool batch_shares(const struct batch *batch, size_t i);
+/* Edit i as it is to be sent now. */
+struct switch_edit batch_edit_now(const struct batch *batch, size_t i, bool undo);
+/* Whether a reading shows it done, or shows nothing of it. */
+bool batch_shows_done(const struct batch *batch, size_t i, const struct switch_reading *reading);
+bool batch_shows_none(const struct batch *batch, size_t i, const struct switch_reading *reading);
 
 /* --- batch.c --- */
 void batch_turn(struct batch *batch); /* all calls of a step have ended */

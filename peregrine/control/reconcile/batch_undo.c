@@ -49,6 +49,12 @@ void batch_choose_refuges(struct batch *batch, const struct batch_source *source
 	const struct fabric_model *model = &source->scene->model;
 	struct vlan_set used = numbers_used(source, at);
 
+	for (size_t i = 0; i < source->count; i++) { /* also what it passes through on its way */
+		const struct plan_edit *edit = &source->plan->edits[source->edits[i]];
+
+		if (edit->at == at && is_parked(model, edit->after))
+			vlan_set_add(&used, edit->after->native);
+	}
 	for (size_t i = 0; i < source->count; i++) {
 		const struct plan_edit *edit = &source->plan->edits[source->edits[i]];
 		struct change *change = &batch->changes[i];

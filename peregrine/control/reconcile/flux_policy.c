@@ -34,6 +34,22 @@ struct vlan_set edit_touches(const struct fabric_model *model, const struct plan
 	return touched;
 }
 
+struct vlan_set edit_gains(const struct switch_edit *edit)
+{
+	struct vlan_set before = port_vlans_all(&edit->before);
+	struct vlan_set after = port_vlans_all(&edit->after);
+
+	return vlan_set_minus(&after, &before);
+}
+
+bool edit_grows(const struct switch_edit *edit)
+{
+	struct vlan_set lost = vlan_set_minus(&edit->before.tagged, &edit->after.tagged);
+
+	return edit->kind == EDIT_PORT && edit->after.trunk &&
+	       edit->before.native == edit->after.native && vlan_set_is_empty(&lost);
+}
+
 /* --- the worst ----------------------------------------------------------- */
 
 struct port_vlans uplink_worst(const struct port_vlans *a, const struct port_vlans *b)
@@ -108,7 +124,23 @@ static int lay_port(struct flux *flux, const struct flux_ground *ground,
 	struct vlan_set before = port_vlans_all(&change->edit->before);
 	struct vlan_set after = port_vlans_all(&change->edit->after);
 	struct vlan_set both = vlan_set_union(&before, &after);
+	bool grows = port->role != PORT_EDGE && edit_grows(change->edit);
+	struct port_vlans grown;
 
+	if (port->role != PORT_EDGE)
+		flux->only_grows[change->port] =
+			grows && !change->undoes && (!port->busy || flux->only_grows[change->port]);
+	if (grows && ground->observed[change->port]) {
+		/* About its own VLANs alone, beside what was read and what others bring. */
+		struct vlan_set gains = edit_gains(change->edit);
+
+		grown = *ground->observed[change->port];
+		grown.trunk = true;
+		grown.tagged = change->undoes ? vlan_set_minus(&grown.tagged, &gains)
+					      : vlan_set_union(&grown.tagged, &gains);
+		grown = port_vlans_plain(&grown);
+		leads = &grown;
+	}
 	sw->moving = vlan_set_union(&sw->moving, &both);
 	if (!change->undoes || !port->busy) {
 		ground->observed[change->port] = state_pool_add(ground->pool, leads, NULL);
@@ -140,9 +172,10 @@ int flux_init(const struct fabric_model *model, struct flux *ret)
 		.changing = calloc(model->switch_count + (size_t)1, sizeof(*flux.changing)),
 		.making = calloc(model->switch_count + (size_t)1, sizeof(*flux.making)),
 		.worst = calloc(model->port_count + (size_t)1, sizeof(port_state)),
+		.only_grows = calloc(model->port_count + (size_t)1, sizeof(*flux.only_grows)),
 	};
 
-	if (!flux.changing || !flux.making || !flux.worst) {
+	if (!flux.changing || !flux.making || !flux.worst || !flux.only_grows) {
 		flux_done(&flux);
 		return -ENOMEM;
 	}
@@ -155,5 +188,6 @@ void flux_done(struct flux *flux)
 	free(flux->changing);
 	free(flux->making);
 	free(flux->worst);
+	free(flux->only_grows);
 	*flux = (struct flux){0};
 }

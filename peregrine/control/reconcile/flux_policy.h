@@ -9,6 +9,10 @@
  * those that it gains or loses. */
 struct vlan_set edit_touches(const struct fabric_model *model, const struct plan_edit *edit);
 bool edit_is_uplink(const struct fabric_model *model, const struct plan_edit *edit);
+/* VLANs that it brings to its port. */
+struct vlan_set edit_gains(const struct switch_edit *edit);
+/* A port gets more VLANs with a tag, and nothing else of it changes. */
+bool edit_grows(const struct switch_edit *edit);
 
 struct flux {
 	bool *waits;    /* per switch: is to be read before anything is begun there */
@@ -19,6 +23,8 @@ struct flux {
 	struct vlan_set touched; /* all VLANs that a change under way is about */
 	port_state *worst;       /* per port: of an uplink that changes, all that it may carry;
 				    else NULL */
+	bool *only_grows;        /* per port: an uplink that changes, and all that is under way
+				    brings it more VLANs, by one edit each */
 	bool any;                /* something is under way */
 };
 

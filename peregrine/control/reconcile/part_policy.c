@@ -5,14 +5,6 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-static struct vlan_set gained_by(const struct plan_edit *edit)
-{
-	struct vlan_set before = port_vlans_all(&edit->edit.before);
-	struct vlan_set after = port_vlans_all(&edit->edit.after);
-
-	return vlan_set_minus(&after, &before);
-}
-
 /* A port that a VLAN has to be there for, or has to be off before it may go. */
 static bool edit_uses(const struct plan_edit *edit, unsigned vlan)
 {
@@ -77,7 +69,7 @@ static void join_port(struct joiner *joiner, uint32_t i)
 
 	join(joiner, i, port_node(joiner, edit->port));
 	if (!edit_is_uplink(joiner->model, edit)) {
-		struct vlan_set gained = gained_by(edit);
+		struct vlan_set gained = edit_gains(&edit->edit);
 
 		join(joiner, i, switch_node(joiner, edit->at));
 		gained = vlan_set_intersection(&gained, &joiner->gains);
@@ -127,7 +119,7 @@ static int join_all(struct joiner *joiner)
 	for (size_t i = 0; i < plan->count; i++) {
 		first[plan->edits[i].at + 2]++;
 		if (edit_is_uplink(joiner->model, &plan->edits[i])) {
-			struct vlan_set gained = gained_by(&plan->edits[i]);
+			struct vlan_set gained = edit_gains(&plan->edits[i].edit);
 
 			joiner->gains = vlan_set_union(&joiner->gains, &gained);
 		}
@@ -220,7 +212,10 @@ static bool edit_waits(const struct fabric_model *model, const struct plan_edit 
 		return has_any(&touched, &flux->making[edit->at]) ||
 		       (edit->edit.kind == EDIT_VLAN_DELETE &&
 			vlan_set_has(&model->switches[edit->at].moving, edit->edit.vlan));
-	if (model->ports[edit->port].busy)
+	/* More VLANs of other networks may come to an uplink meanwhile: each brings its own when it
+	 * is sent, and takes only those back (batch_share.c). */
+	if (model->ports[edit->port].busy &&
+	    !(flux->only_grows[edit->port] && edit_grows(&edit->edit)))
 		return true;
 	if (edit_is_uplink(model, edit))
 		return has_any(&touched, &flux->uplinks) ||

@@ -157,6 +157,20 @@ static void on_batch_end(void *context, const struct batch_end *end)
 	reconcile_wake(reconcile);
 }
 
+static struct batch_share share(void *context, int64_t switch_id, const char *port)
+{
+	const struct engine_fabric *fabric = context;
+	struct batch_share all = {0};
+
+	for (size_t b = 0; b < fabric->batch_count; b++) {
+		struct batch_share one = batch_share(fabric->batches[b], switch_id, port);
+
+		all.brought = vlan_set_union(&all.brought, &one.brought);
+		all.taken_back = vlan_set_union(&all.taken_back, &one.taken_back);
+	}
+	return all;
+}
+
 static bool start_batch(struct engine_fabric *fabric, const struct batch_source *source,
 			const char *reason)
 {
@@ -173,6 +187,7 @@ static bool start_batch(struct engine_fabric *fabric, const struct batch_source 
 		.stats = &reconcile->stats,
 		.reason = reason,
 		.fn = on_batch_end,
+		.share = share,
 		.context = fabric,
 	};
 	struct batch **batches =

@@ -8,6 +8,8 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
+#define HOLD_LOOK_MS 5
+
 struct session {
 	struct sim_fabric *fabric;
 	int64_t id;
@@ -243,6 +245,11 @@ static void answer(void *context)
 
 	if (session->silent || !at) {
 		time_out(session);
+		return;
+	}
+	if (at->trouble.hold && session->request->op == SWITCH_CHANGE) {
+		session->silent = loop_now_ms(session->fabric->loop) >= session->deadline_ms;
+		loop_timer_arm(session->timer, session->silent ? 0 : HOLD_LOOK_MS);
 		return;
 	}
 	switch (session->request->op) {
