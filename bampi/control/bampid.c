@@ -21,19 +21,39 @@
 static const char *const work_channels[] = {"deployment", NULL};
 static const char *const watch_channels[] = {"inventory", NULL};
 
+/* Work that waited for us is not begun before it is known who has a BMC: it would fail for having
+ * none. */
+static void tell_runners(struct bampid *bampid)
+{
+	bool ready = bampid->connected && bampid->bmcs_known;
+
+	if (!bampid->pdcis)
+		return;
+	runner_db_state(bampid->runner, ready);
+	action_runner_db_state(bampid->actions, ready);
+	pdci_runner_db_state(bampid->pdcis, ready);
+}
+
 static void on_db_state(void *context, bool connected)
 {
 	struct bampid *bampid = context;
 
+	bampid->connected = connected;
 	if (connected)
 		log_info(SUBJECT, "PostgreSQL is there");
 	else
 		log_warn(SUBJECT, "PostgreSQL is away: nothing is begun until it is back");
-	if (!bampid->runner)
+	tell_runners(bampid);
+}
+
+static void on_bmcs_read(void *context)
+{
+	struct bampid *bampid = context;
+
+	if (bampid->bmcs_known)
 		return;
-	runner_db_state(bampid->runner, connected);
-	action_runner_db_state(bampid->actions, connected);
-	pdci_runner_db_state(bampid->pdcis, connected);
+	bampid->bmcs_known = true;
+	tell_runners(bampid);
 }
 
 static void on_watch_state(void *context, bool connected)
@@ -134,7 +154,9 @@ static int start_endpoints(struct bampid *bampid, struct problem *problem)
 	struct endpoints_options options = {.db = bampid->watch_db,
 					    .queue = bampid->queue,
 					    .key_path = path,
-					    .change = consoles_endpoint};
+					    .change = consoles_endpoint,
+					    .read = on_bmcs_read,
+					    .read_context = bampid};
 	const struct consoles_options consoles = {
 		.folder = bampid->conf->console_dir,
 		.watch = (enum console_watch)bampid->conf->console_watch,

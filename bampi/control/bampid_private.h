@@ -38,6 +38,8 @@ struct bampid {
 	struct action_runner *actions;
 	struct pdci_runner *pdcis;
 	struct http_server *server;
+	bool connected;  /* `db` is */
+	bool bmcs_known; /* the BMCs of the site were read once */
 };
 
 /* Binds the socket. */

@@ -271,6 +271,8 @@ static void on_read(void *context, int rc, const PGresult *result, const struct 
 	}
 	if (rc == 0)
 		drop_gone(endpoints);
+	if (rc == 0 && endpoints->options.read)
+		endpoints->options.read(endpoints->options.read_context);
 	loop_timer_arm(endpoints->read_timer, endpoints->again ? GAP_MS : PERIOD_MS);
 	endpoints->again = false;
 }

@@ -40,6 +40,9 @@ struct endpoints_options {
 	int64_t period_ms[REFRESH_COUNT]; /* 0 = never */
 	endpoints_change_fn change;       /* may be NULL */
 	void *context;
+	/* From the loop, each time when all BMCs of the site are in the queue. May be NULL. */
+	void (*read)(void *context);
+	void *read_context;
 };
 
 MUST_USE int endpoints_new(struct loop *loop, const struct endpoints_options *options,
