@@ -17,7 +17,7 @@
 	"jsonb_build_object('switch', s.name, 'fabric', f.name, 'address', host(e.address), 'state', case when h.switch_id is null then 'unknown' "      \
 	"when h.problem is null then 'answers' else 'silent' end, 'asked_at', h.asked_at, 'heard_at', h.heard_at, 'response_ms', h.response_ms, "         \
 	"'problem', h.problem, 'counters_at', h.counters_at, 'errors', c.errors, 'discards', c.discards, "                                               \
-	"'root', h.stp ->> 'root', 'topology_changes', (h.stp ->> 'changes')::bigint, 'blocked', " COUNT_IN("h.stp -> 'ports'", "x ->> 'state' in ('blocking', 'broken')") ", " \
+	"'root', h.stp ->> 'root', 'topology_changes', (h.stp ->> 'changes')::bigint, 'blocked', " COUNT_IN("h.stp -> 'ports'", "x ->> 'role' = 'alternate' or x ->> 'state' = 'broken'") ", " \
 	"'lags_count', coalesce(jsonb_array_length(h.lags), 0), 'members_out', (select count(*) from jsonb_array_elements(h.lags) l, jsonb_array_elements(l -> 'members') m "    \
 	"where not (m ->> 'bundled')::boolean), 'sensors_count', coalesce(jsonb_array_length(h.sensors), 0), "                                            \
 	"'sensors_bad', " COUNT_IN("h.sensors", "x ->> 'status' <> 'ok'") ")"

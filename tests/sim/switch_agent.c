@@ -34,6 +34,7 @@ struct agent {
 	struct switch_save_object saves[SWITCH_SAVE_MAX];
 	size_t save_count;
 	struct switch_likeness likeness;
+	int64_t health_ms; /* when spanning tree and bonds were looked at last */
 	const char *database, *control, *agentx, *bridge;
 };
 
@@ -48,11 +49,28 @@ static void on_signal(int number)
 
 /* --- requests -------------------------------------------------------- */
 
+/* Spanning tree and bonds live beside the configuration. */
+static void look_at_health(struct agent *agent)
+{
+	struct switch_plane_health health;
+	int64_t now_ms = clock_monotonic_ms();
+
+	if (now_ms - agent->health_ms < CACHE_MS || agent->device.cisco)
+		return;
+	agent->health_ms = now_ms;
+	if (switch_ovs_health(agent->device.ovs, &health) != 0 ||
+	    memcmp(&health, &agent->device.health, sizeof(health)) == 0)
+		return;
+	agent->device.health = health;
+	agent->device.serial++;
+}
+
 static void show(struct agent *agent)
 {
 	struct switch_mib mib;
 
 	switch_device_refresh(&agent->device, CACHE_MS);
+	look_at_health(agent);
 	if (agent->mib.count > 0 && agent->shown == agent->device.serial)
 		return;
 	if (switch_mib_build(&agent->device, agent->saves, agent->save_count, &mib) != 0)
@@ -286,6 +304,17 @@ static netsnmp_handler_registration *serve(struct agent *agent, const char *name
 
 static const oid bridge[] = {1, 3, 6, 1, 2, 1, 17};
 
+static bool serve_health(struct agent *agent)
+{
+	static const oid lag[] = {SWITCH_LAG_OID};
+	static const oid sensor[] = {SWITCH_SENSOR_OID};
+	static const oid entity[] = {SWITCH_ENTITY_OID};
+
+	return serve(agent, "lag", lag, OID_LENGTH(lag), DEFAULT_MIB_PRIORITY) &&
+	       serve(agent, "sensor", sensor, OID_LENGTH(sensor), DEFAULT_MIB_PRIORITY) &&
+	       serve(agent, "entity", entity, OID_LENGTH(entity), DEFAULT_MIB_PRIORITY);
+}
+
 /* A context for each VLAN that has come; it stays when the VLAN goes, and is empty. Not from inside
  * a request: snmpd is asked and waited for. */
 static void serve_vlans(struct agent *agent)
@@ -322,6 +351,8 @@ static bool serve_all(struct agent *agent)
 		return false;
 	if (agent->likeness.like && !serve(agent, "like", agent->likeness.like->root,
 					   agent->likeness.like->root_length, DEFAULT_MIB_PRIORITY))
+		return false;
+	if (!agent->device.cisco && !serve_health(agent))
 		return false;
 	if (agent->device.sflow &&
 	    !serve(agent, "sflow", sflow, OID_LENGTH(sflow), DEFAULT_MIB_PRIORITY))

@@ -33,6 +33,7 @@ struct switch_device {
 	char *flows;       /* rules in force; NULL: not known */
 	struct switch_model running;
 	struct switch_plane plane;
+	struct switch_plane_health health;
 	struct switch_fdb_row *fdb;
 	size_t fdb_count;
 	struct switch_links links;

@@ -383,6 +383,7 @@ int switch_mib_build(const struct switch_device *device, const struct switch_sav
 		if (device->faults.fdb != SWITCH_FDB_EMPTY)
 			put_fdb(&mib, device);
 		put_q_bridge(&mib, device);
+		mib_put_health(&mib, device);
 	}
 	put_own(&mib, device, saves, save_count);
 	put_broken_lldp(&mib, device);

@@ -12,6 +12,11 @@
 #define SWITCH_OID_MAX  32
 #define SWITCH_SAVE_MAX 8
 
+/* IEEE8023-LAG-MIB, ENTITY-SENSOR-MIB, ENTITY-MIB. */
+#define SWITCH_LAG_OID    1, 2, 840, 10006, 300, 43
+#define SWITCH_SENSOR_OID 1, 3, 6, 1, 2, 1, 99, 1
+#define SWITCH_ENTITY_OID 1, 3, 6, 1, 2, 1, 47, 1
+
 /* Net-SNMP's playground for examples; .1.0 save (set 1; reads 1 saved, 2 not), .2.0 changes, .3.0
  * saves. */
 #define SWITCH_OWN_OID 1, 3, 6, 1, 4, 1, 8072, 9999, 9999, 4

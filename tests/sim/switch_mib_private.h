@@ -21,6 +21,10 @@ void mib_put_scalar(const struct place *parent, oid object, u_char type, uint32_
 /* Sorts, and leaves out what is there twice. -ENOMEM: something did not go in. */
 MUST_USE int mib_finish(struct switch_mib *mib);
 
+/* Spanning tree and bonds as Open vSwitch has them; and two sensors that nobody measures, called
+ * so. */
+void mib_put_health(struct switch_mib *mib, const struct switch_device *device);
+
 /* What a Cisco switch shows: BRIDGE-MIB of one VLAN, no Q-BRIDGE-MIB, CISCO-VTP-MIB,
  * CISCO-VLAN-MEMBERSHIP-MIB, CISCO-CONFIG-COPY-MIB. */
 void mib_put_cisco(struct switch_mib *mib, const struct switch_device *device);

@@ -243,6 +243,160 @@ int switch_ovs_read(struct switch_ovs *ovs, struct switch_plane *ret)
 	return 0;
 }
 
+/* --- spanning tree and bonds ------------------------------------------ */
+
+/* "8.000.525400000001" (lib/rstp.h, RSTP_ID_FMT): priority, extension, MAC. */
+static bool bridge_id_of(const char *text, uint8_t ret[8])
+{
+	unsigned long long mac = 0;
+	unsigned priority = 0;
+	unsigned extension = 0;
+
+	if (sscanf(text, "%1x.%3x.%12llx", &priority, &extension, &mac) != 3)
+		return false;
+	ret[0] = (uint8_t)(priority << 4 | extension >> 8);
+	ret[1] = (uint8_t)extension;
+	for (unsigned i = 0; i < 6; i++)
+		ret[2 + i] = (uint8_t)(mac >> (8 * (5 - i)));
+	return true;
+}
+
+static void take_tree(const struct switch_ovs *ovs, json_t *bridges, json_t *ports,
+		      json_t *interfaces, struct switch_plane_health *health)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(bridges, i, row)
+	{
+		if (strcmp(string_of(row, "name"), ovs->bridge) != 0)
+			continue;
+		health->rstp =
+			bridge_id_of(map_value(row, "rstp_status", "rstp_bridge_id"),
+				     health->bridge) &&
+			bridge_id_of(map_value(row, "rstp_status", "rstp_root_id"), health->root);
+		health->root_cost = (uint32_t)strtoul(
+			map_value(row, "rstp_status", "rstp_root_path_cost"), NULL, 10);
+	}
+	json_array_foreach(ports, i, row)
+	{
+		json_t *interface = interface_of(interfaces, row);
+		uint32_t number = interface ? (uint32_t)integer_of(interface, "ofport", 0) : 0;
+
+		if (!health->rstp || !number || health->port_count == COUNT_OF(health->ports) ||
+		    !bridge_id_of(map_value(row, "rstp_status", "rstp_designated_bridge_id"),
+				  health->ports[health->port_count].designated))
+			continue;
+		health->ports[health->port_count++].number = number;
+		if (strcmp(map_value(row, "rstp_status", "rstp_port_role"), "Root") == 0)
+			health->root_port = number;
+	}
+}
+
+static uint8_t lacp_state_of(const char *words)
+{
+	/* LacpState in the order of its bits; Open vSwitch's words. */
+	static const char *const bits[] = {"activity",     "timeout",    "aggregation",
+					   "synchronized", "collecting", "distributing",
+					   "defaulted",    "expired"};
+	size_t length = strcspn(words, "\n");
+	uint8_t state = 0;
+
+	for (unsigned i = 0; i < COUNT_OF(bits); i++) {
+		const char *found = strstr(words, bits[i]);
+
+		if (found && (size_t)(found - words) < length)
+			state |= (uint8_t)(0x80U >> i);
+	}
+	return state;
+}
+
+static const char *line_of(const char *block, const char *head)
+{
+	const char *found = strstr(block, head);
+
+	return found ? found + strlen(head) : "";
+}
+
+/* `ovs-appctl lacp/show`: a block for each member. */
+static void take_members(const char *shown, json_t *interfaces, struct switch_plane_health *health)
+{
+	uint32_t lag = 1000000;
+	char *copy = strdup(shown);
+	char *at = copy;
+
+	while (at && (at = strstr(at, "\nmember: ")) != NULL &&
+	       health->member_count < COUNT_OF(health->members)) {
+		char *block = at + strlen("\nmember: ");
+		char *next = strstr(block, "\nmember: ");
+		char *bond = strstr(block, "\n---- ");
+		size_t name = strcspn(block, ":");
+		struct mac partner = {{0}};
+		char system[18] = "";
+		json_t *row;
+		size_t i;
+
+		if (next)
+			*next = '\0';
+		json_array_foreach(interfaces, i, row)
+		{
+			const char *word = string_of(row, "name");
+
+			if (strlen(word) != name || strncmp(word, block, name) != 0)
+				continue;
+			(void)text_format(system, sizeof(system), "%.17s",
+					  line_of(block, "partner sys_id: "));
+			if (mac_parse(system, &partner) != 0)
+				partner = (struct mac){{0}};
+			health->members[health->member_count].if_index =
+				(uint32_t)integer_of(row, "ifindex", 0);
+			health->members[health->member_count].lag = lag;
+			health->members[health->member_count].actor =
+				lacp_state_of(line_of(block, "actor state: "));
+			health->members[health->member_count].partner =
+				lacp_state_of(line_of(block, "partner state: "));
+			memcpy(health->members[health->member_count].partner_system, partner.bytes,
+			       6);
+			health->member_count++;
+		}
+		if (next)
+			*next = '\n';
+		lag += bond && (!next || bond < next);
+		at = next;
+	}
+	free(copy);
+}
+
+int switch_ovs_health(struct switch_ovs *ovs, struct switch_plane_health *ret)
+{
+	struct switch_plane_health health = {0};
+	json_t *answer = NULL;
+	json_t *shown = NULL;
+	json_t *interfaces;
+	int rc = switch_rpc_call(
+		&ovs->database, "transact",
+		json_pack(
+			"[s,{s:s,s:s,s:[],s:[s,s]},{s:s,s:s,s:[],s:[s,s]},{s:s,s:s,s:[],s:[s,s,s,s]}]",
+			"Open_vSwitch", "op", "select", "table", "Bridge", "where", "columns",
+			"name", "rstp_status", "op", "select", "table", "Port", "where", "columns",
+			"interfaces", "rstp_status", "op", "select", "table", "Interface", "where",
+			"columns", "_uuid", "name", "ofport", "ifindex"),
+		&answer);
+
+	if (rc != 0)
+		return rc;
+	interfaces = json_object_get(json_array_get(answer, 2), "rows");
+	take_tree(ovs, json_object_get(json_array_get(answer, 0), "rows"),
+		  json_object_get(json_array_get(answer, 1), "rows"), interfaces, &health);
+	if (switch_rpc_call(&ovs->control, "lacp/show", json_array(), &shown) == 0 &&
+	    json_is_string(shown))
+		take_members(json_string_value(shown), interfaces, &health);
+	json_decref(shown);
+	json_decref(answer);
+	*ret = health;
+	return 0;
+}
+
 /* --- writing --------------------------------------------------------- */
 
 static json_t *trunk_set(const struct switch_tagging *tagging)

@@ -38,6 +38,25 @@ MUST_USE int switch_ovs_new(const char *database, const char *control, const cha
 void switch_ovs_free(struct switch_ovs *ovs);
 MUST_USE int switch_ovs_read(struct switch_ovs *ovs, struct switch_plane *ret);
 
+/* What Open vSwitch knows of its spanning tree and its bonds. Zeros: it does neither. */
+struct switch_plane_health {
+	bool rstp;
+	uint8_t bridge[8], root[8]; /* priority and MAC */
+	uint32_t root_cost, root_port;
+	struct {
+		uint32_t number; /* OpenFlow port */
+		uint8_t designated[8];
+	} ports[128];
+	size_t port_count;
+	struct {
+		uint32_t if_index, lag; /* no netdev is a bond: the lag's number is made up */
+		uint8_t actor, partner; /* LacpState, its first bit the highest */
+		uint8_t partner_system[6];
+	} members[64];
+	size_t member_count;
+};
+MUST_USE int switch_ovs_health(struct switch_ovs *ovs, struct switch_plane_health *ret);
+
 struct switch_ovs_change {
 	const char *port;
 	struct switch_tagging tagging;

@@ -61,7 +61,7 @@ struct switch_stp {
 	uint8_t root[8]; /* priority and MAC */
 	uint32_t root_cost;
 	uint32_t root_port;     /* base port; 0 = it is the root */
-	uint32_t changes;       /* of topology */
+	uint32_t changes;       /* of topology; UINT32_MAX = not told */
 	uint32_t changed_ticks; /* hundredths of a second since the last */
 	char root_port_name[64];
 };

@@ -126,6 +126,8 @@ void health_stp_text(const struct switch_health *health, int64_t at_us, struct t
 			  memcmp(&stp->root[2], stp->bridge, sizeof(stp->bridge)) == 0);
 		json_int(ret, "root_cost", stp->root_cost);
 		json_string(ret, "root_port", stp->root_port_name);
+	}
+	if (stp->there && stp->changes != UINT32_MAX) {
 		json_int(ret, "changes", stp->changes);
 		json_string(ret, "changed_at", changed);
 	}

@@ -457,7 +457,8 @@ static void place_bridge_ports(struct snmp_health *state)
 		if (!port)
 			continue;
 		port->stp_state = from->state;
-		port->stp_role = role_of(stp, from);
+		/* Some call a port without a link blocking: it plays no part. */
+		port->stp_role = port->up ? role_of(stp, from) : STP_ROLE_NONE;
 		port->stp_transitions = from->transitions;
 		if (port->stp_role == STP_ROLE_ROOT)
 			(void)text_copy(stp->root_port_name, sizeof(stp->root_port_name),
@@ -667,7 +668,7 @@ int snmp_health_start(struct snmp_switch *one)
 	if (!state)
 		return -ENOMEM;
 	state->one = one;
-	state->health.stp.version = UINT32_MAX;
+	state->health.stp.version = state->health.stp.changes = UINT32_MAX;
 	state->asked_ms = clock_monotonic_ms();
 	for (size_t i = 0; i < SCALARS; i++)
 		bindings[i].name = scalars[i];
