@@ -9,6 +9,8 @@
 #define KEY  "step, at, switch_id, port, direction, tenant_id, network_id, vlan, reason"
 #define SUMS "bytes, packets, samples, square"
 
+/* Also the fields of Kafka's topics: with other ones KAFKA_SCHEMA is another, too, once a release
+ * had them (docs/kafka.md, deploy/clickhouse/traffic.sql). */
 static const struct {
 	const char *name, *columns;
 } tables[TRAFFIC_TABLE_COUNT] = {
