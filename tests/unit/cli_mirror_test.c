@@ -29,147 +29,147 @@ static void plan(const struct cli_dialect *dialect, const char *text, const char
 		text_addf(ret, "%s\n", lines.lines[i].text);
 }
 
+static const struct {
+	const char *name;
+	const struct cli_dialect *dialect;
+	const char *text, *target;
+	const char *ports[4];
+	const char *lines;
+	int rc;
+} plans[] = {
+	{"none, none", &cli_dialect_ios, "hostname x\n", "Gi1/0/24", {NULL}, "", 0},
+	{"a first one takes a number from the top",
+	 &cli_dialect_ios,
+	 "hostname x\n",
+	 "Gi1/0/24",
+	 {"Gi1/0/1"},
+	 "monitor session 4 destination interface Gi1/0/24\n"
+	 "monitor session 4 source interface Gi1/0/1 both\n",
+	 0},
+	{"a range, and a short name",
+	 &cli_dialect_ios,
+	 "monitor session 2 source interface Gi1/0/1 - 3 , Gi1/0/7\n"
+	 "monitor session 2 destination interface Gi1/0/24\n",
+	 "GigabitEthernet1/0/24",
+	 {"GigabitEthernet1/0/2", "Gi1/0/9"},
+	 "no monitor session 2 source interface GigabitEthernet1/0/1 both\n"
+	 "no monitor session 2 source interface GigabitEthernet1/0/3 both\n"
+	 "no monitor session 2 source interface GigabitEthernet1/0/7 both\n"
+	 "monitor session 2 source interface Gi1/0/9 both\n",
+	 0},
+	{"as it is",
+	 &cli_dialect_ios,
+	 "monitor session 2 source interface Gi1/0/1\n"
+	 "monitor session 2 destination interface Gi1/0/24\n",
+	 "Gi1/0/24",
+	 {"Gi1/0/1"},
+	 "",
+	 0},
+	{"somebody else's stays, and keeps its number",
+	 &cli_dialect_ios,
+	 "monitor session 4 source vlan 10\n"
+	 "monitor session 4 destination interface Gi1/0/23\n"
+	 "monitor session 3 source interface Gi1/0/1\n"
+	 "monitor session 3 destination interface Gi1/0/24\n",
+	 "Gi1/0/24",
+	 {NULL},
+	 "no monitor session 3\n",
+	 0},
+	{"all are taken",
+	 &cli_dialect_ios,
+	 "monitor session 1 source vlan 10\nmonitor session 2 source vlan 11\n"
+	 "monitor session 3 source remote vlan 12\nmonitor session 4 filter vlan 3\n",
+	 "Gi1/0/24",
+	 {"Gi1/0/1"},
+	 "",
+	 E_CONFLICT},
+	{"half a session of ours is gone on with",
+	 &cli_dialect_os10,
+	 "!\nmonitor session 4\n no shut\n!\nmonitor session 3 type erspan-source\n",
+	 "ethernet1/1/24",
+	 {"ethernet1/1/1"},
+	 "monitor session 4\ndestination interface ethernet1/1/24\nno shut\nexit\n"
+	 "monitor session 4\nsource interface ethernet1/1/1 both\nexit\n",
+	 0},
+	{"half a session of others is not",
+	 &cli_dialect_nxos,
+	 "monitor session 4\n  source vlan 10 both\nmonitor session 3\n  description x\n",
+	 "Ethernet1/24",
+	 {"Ethernet1/1"},
+	 "interface Ethernet1/24\nswitchport monitor\nexit\nmonitor session 2\n"
+	 "destination interface Ethernet1/24\nno shut\nexit\n"
+	 "monitor session 2\nsource interface Ethernet1/1 both\nno shut\nexit\n",
+	 0},
+	{"procurve, in the ports' sections",
+	 &cli_dialect_procurve,
+	 "interface 1\n   monitor all both mirror 4\n   exit\ninterface 2\n"
+	 "   name \"x\"\n   exit\nmirror 4 port 8\n",
+	 "8",
+	 {"1", "2"},
+	 "interface 2 monitor all both mirror 4\n",
+	 0},
+	{"comware, in the ports' sections",
+	 &cli_dialect_comware,
+	 "#\nmirroring-group 1 local\n#\ninterface Ten-GigabitEthernet1/0/1\n"
+	 " mirroring-group 1 mirroring-port both\n#\ninterface XGE1/0/24\n"
+	 " mirroring-group 1 monitor-port\n",
+	 "XGE1/0/24",
+	 {"XGE1/0/2"},
+	 "undo mirroring-group 1 mirroring-port Ten-GigabitEthernet1/0/1 both\n"
+	 "mirroring-group 1 mirroring-port XGE1/0/2 both\n",
+	 0},
+	{"comware, at the top",
+	 &cli_dialect_comware,
+	 "mirroring-group 1 local\nmirroring-group 1 mirroring-port "
+	 "Ten-GigabitEthernet1/0/1 both\n"
+	 "mirroring-group 1 monitor-port Ten-GigabitEthernet1/0/24\n",
+	 "XGE1/0/24",
+	 {"XGE1/0/1"},
+	 "",
+	 0},
+	{"ecs: the destination is the session",
+	 &cli_dialect_ecs,
+	 "interface ethernet 1/24\n port monitor ethernet 1/5 both\n!\n",
+	 "ethernet 1/24",
+	 {NULL},
+	 "interface ethernet 1/24\nno port monitor ethernet 1/5\nexit\n",
+	 0},
+	{"sonic: all at once",
+	 &cli_dialect_sonic,
+	 "SPAN Sessions\nName          Status    DST Port    SRC Port\n"
+	 "haas-capture  active    Ethernet24  Ethernet0,Ethernet4  both\n",
+	 "Ethernet24",
+	 {"Ethernet4", "Ethernet8", "Ethernet4"},
+	 "sudo config mirror_session remove haas-capture\n"
+	 "sudo config mirror_session span add haas-capture Ethernet24 "
+	 "Ethernet4,Ethernet8 both\n",
+	 0},
+	{"a name that would end the line",
+	 &cli_dialect_ios,
+	 "",
+	 "Gi1/0/24",
+	 {"Gi1/0/1\nreload"},
+	 "",
+	 E_INVALID},
+	{"the point is not known any more",
+	 &cli_dialect_ios,
+	 "monitor session 4 destination interface Gi1/0/24\n",
+	 "",
+	 {NULL},
+	 "",
+	 0},
+};
+
 static void lines_of_a_plan(void **state)
 {
-	static const struct {
-		const char *name;
-		const struct cli_dialect *dialect;
-		const char *text, *target;
-		const char *ports[4];
-		const char *lines;
-		int rc;
-	} rows[] = {
-		{"none, none", &cli_dialect_ios, "hostname x\n", "Gi1/0/24", {NULL}, "", 0},
-		{"a first one takes a number from the top",
-		 &cli_dialect_ios,
-		 "hostname x\n",
-		 "Gi1/0/24",
-		 {"Gi1/0/1"},
-		 "monitor session 4 destination interface Gi1/0/24\n"
-		 "monitor session 4 source interface Gi1/0/1 both\n",
-		 0},
-		{"a range, and a short name",
-		 &cli_dialect_ios,
-		 "monitor session 2 source interface Gi1/0/1 - 3 , Gi1/0/7\n"
-		 "monitor session 2 destination interface Gi1/0/24\n",
-		 "GigabitEthernet1/0/24",
-		 {"GigabitEthernet1/0/2", "Gi1/0/9"},
-		 "no monitor session 2 source interface GigabitEthernet1/0/1 both\n"
-		 "no monitor session 2 source interface GigabitEthernet1/0/3 both\n"
-		 "no monitor session 2 source interface GigabitEthernet1/0/7 both\n"
-		 "monitor session 2 source interface Gi1/0/9 both\n",
-		 0},
-		{"as it is",
-		 &cli_dialect_ios,
-		 "monitor session 2 source interface Gi1/0/1\n"
-		 "monitor session 2 destination interface Gi1/0/24\n",
-		 "Gi1/0/24",
-		 {"Gi1/0/1"},
-		 "",
-		 0},
-		{"somebody else's stays, and keeps its number",
-		 &cli_dialect_ios,
-		 "monitor session 4 source vlan 10\n"
-		 "monitor session 4 destination interface Gi1/0/23\n"
-		 "monitor session 3 source interface Gi1/0/1\n"
-		 "monitor session 3 destination interface Gi1/0/24\n",
-		 "Gi1/0/24",
-		 {NULL},
-		 "no monitor session 3\n",
-		 0},
-		{"all are taken",
-		 &cli_dialect_ios,
-		 "monitor session 1 source vlan 10\nmonitor session 2 source vlan 11\n"
-		 "monitor session 3 source remote vlan 12\nmonitor session 4 filter vlan 3\n",
-		 "Gi1/0/24",
-		 {"Gi1/0/1"},
-		 "",
-		 E_CONFLICT},
-		{"half a session of ours is gone on with",
-		 &cli_dialect_os10,
-		 "!\nmonitor session 4\n no shut\n!\nmonitor session 3 type erspan-source\n",
-		 "ethernet1/1/24",
-		 {"ethernet1/1/1"},
-		 "monitor session 4\ndestination interface ethernet1/1/24\nno shut\nexit\n"
-		 "monitor session 4\nsource interface ethernet1/1/1 both\nexit\n",
-		 0},
-		{"half a session of others is not",
-		 &cli_dialect_nxos,
-		 "monitor session 4\n  source vlan 10 both\nmonitor session 3\n  description x\n",
-		 "Ethernet1/24",
-		 {"Ethernet1/1"},
-		 "interface Ethernet1/24\nswitchport monitor\nexit\nmonitor session 2\n"
-		 "destination interface Ethernet1/24\nno shut\nexit\n"
-		 "monitor session 2\nsource interface Ethernet1/1 both\nno shut\nexit\n",
-		 0},
-		{"procurve, in the ports' sections",
-		 &cli_dialect_procurve,
-		 "interface 1\n   monitor all both mirror 4\n   exit\ninterface 2\n"
-		 "   name \"x\"\n   exit\nmirror 4 port 8\n",
-		 "8",
-		 {"1", "2"},
-		 "interface 2 monitor all both mirror 4\n",
-		 0},
-		{"comware, in the ports' sections",
-		 &cli_dialect_comware,
-		 "#\nmirroring-group 1 local\n#\ninterface Ten-GigabitEthernet1/0/1\n"
-		 " mirroring-group 1 mirroring-port both\n#\ninterface XGE1/0/24\n"
-		 " mirroring-group 1 monitor-port\n",
-		 "XGE1/0/24",
-		 {"XGE1/0/2"},
-		 "undo mirroring-group 1 mirroring-port Ten-GigabitEthernet1/0/1 both\n"
-		 "mirroring-group 1 mirroring-port XGE1/0/2 both\n",
-		 0},
-		{"comware, at the top",
-		 &cli_dialect_comware,
-		 "mirroring-group 1 local\nmirroring-group 1 mirroring-port "
-		 "Ten-GigabitEthernet1/0/1 both\n"
-		 "mirroring-group 1 monitor-port Ten-GigabitEthernet1/0/24\n",
-		 "XGE1/0/24",
-		 {"XGE1/0/1"},
-		 "",
-		 0},
-		{"ecs: the destination is the session",
-		 &cli_dialect_ecs,
-		 "interface ethernet 1/24\n port monitor ethernet 1/5 both\n!\n",
-		 "ethernet 1/24",
-		 {NULL},
-		 "interface ethernet 1/24\nno port monitor ethernet 1/5\nexit\n",
-		 0},
-		{"sonic: all at once",
-		 &cli_dialect_sonic,
-		 "SPAN Sessions\nName          Status    DST Port    SRC Port\n"
-		 "haas-capture  active    Ethernet24  Ethernet0,Ethernet4  both\n",
-		 "Ethernet24",
-		 {"Ethernet4", "Ethernet8", "Ethernet4"},
-		 "sudo config mirror_session remove haas-capture\n"
-		 "sudo config mirror_session span add haas-capture Ethernet24 "
-		 "Ethernet4,Ethernet8 both\n",
-		 0},
-		{"a name that would end the line",
-		 &cli_dialect_ios,
-		 "",
-		 "Gi1/0/24",
-		 {"Gi1/0/1\nreload"},
-		 "",
-		 E_INVALID},
-		{"the point is not known any more",
-		 &cli_dialect_ios,
-		 "monitor session 4 destination interface Gi1/0/24\n",
-		 "",
-		 {NULL},
-		 "",
-		 0},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(plans); i++) {
 		CLEANUP(text_done) struct text lines = {0};
 		int rc = 0;
 
-		plan(rows[i].dialect, rows[i].text, rows[i].target, rows[i].ports, &lines, &rc);
-		if (rc != rows[i].rc || strcmp(text_get(&lines), rows[i].lines) != 0)
-			fail_msg("%s: rc %d\n%s", rows[i].name, rc, text_get(&lines));
+		plan(plans[i].dialect, plans[i].text, plans[i].target, plans[i].ports, &lines, &rc);
+		if (rc != plans[i].rc || strcmp(text_get(&lines), plans[i].lines) != 0)
+			fail_msg("%s: rc %d\n%s", plans[i].name, rc, text_get(&lines));
 	}
 }
 

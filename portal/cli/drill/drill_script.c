@@ -139,8 +139,8 @@ static int wait_until(struct script *script, const char *word)
 	int status = wait_for_answer(script);
 
 	(void)text_copy(text, sizeof(text), word);
-	for (char *at = text; *at; at++)
-		*at = *at == '_' ? ' ' : *at;
+	for (char *at = strchr(text, '_'); at; at = strchr(at, '_'))
+		*at = ' ';
 	while (status == EXIT_OK && !frame_holds(script, text)) {
 		if (clock_monotonic_ms() > end_ms) {
 			(void)write_frame(script);
