@@ -1,13 +1,17 @@
 /* Somebody may begin to upload the same content while it is being removed: an upload finds the file
  * and is done (image_upload.c). So a file is first hidden under another name, then the rows are
- * asked again, and only what still has none is removed. */
+ * asked again, and only what still has none is removed. What a portald that ended in between left
+ * hidden gets its name back before anything is asked: the rows decide anew. */
 #include "portal/server/image_sweep.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
@@ -23,6 +27,7 @@
 #define DIGESTS_MAX  1000
 #define PATH_SIZE    4096
 #define UPLOAD       ".upload-"
+#define GONE         ".gone-"
 #define SHORT_DIGEST 16 /* of an upload's file: image_upload.c */
 
 /* clang-format off */
@@ -37,6 +42,7 @@ struct image_sweep {
 	struct loop_timer *timer;
 	char (*digests)[DIGEST_TEXT_SIZE]; /* DIGESTS_MAX */
 	size_t count;
+	struct timespec begun; /* by the clock of files */
 	bool running, again;
 	bool hidden; /* the second half: the rows were asked again */
 	size_t removed, uploads;
@@ -63,6 +69,38 @@ static bool is_listed(const struct image_sweep *sweep, const char *digest, size_
 	return false;
 }
 
+/* What is there under its own name meanwhile has the same content. */
+static void restore(void *context)
+{
+	const struct image_sweep *sweep = context;
+	DIR *dir = opendir(sweep->portal->conf->image_dir);
+	const struct dirent *entry;
+	uint8_t bytes[DIGEST_SIZE];
+
+	// NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
+	while (dir && (entry = readdir(dir))) {
+		const char *digest = entry->d_name + strlen(GONE);
+
+		if (strncmp(entry->d_name, GONE, strlen(GONE)) == 0 &&
+		    hex_decode(digest, bytes, sizeof(bytes)) == 0 &&
+		    (linkat(dirfd(dir), entry->d_name, dirfd(dir), digest, 0) == 0 ||
+		     errno == EEXIST))
+			(void)unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
+/* The same digest may have been announced since the rows were asked: what was written to since the
+ * sweep began is left to the next one. A second more: files have a coarser clock. */
+static bool is_under_way(const struct image_sweep *sweep, int dir, const char *name)
+{
+	struct stat stat;
+
+	return fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) != 0 ||
+	       stat.st_mtim.tv_sec >= sweep->begun.tv_sec - 1;
+}
+
 /* ".upload-ID-DIGEST": nobody sends the rest. */
 static void remove_uploads(struct image_sweep *sweep)
 {
@@ -77,6 +115,7 @@ static void remove_uploads(struct image_sweep *sweep)
 		if (strncmp(entry->d_name, UPLOAD, strlen(UPLOAD)) == 0 && digest &&
 		    strlen(digest + 1) == SHORT_DIGEST &&
 		    is_listed(sweep, digest + 1, SHORT_DIGEST) &&
+		    !is_under_way(sweep, dirfd(dir), entry->d_name) &&
 		    unlinkat(dirfd(dir), entry->d_name, 0) == 0)
 			sweep->uploads++;
 	}
@@ -95,7 +134,7 @@ static void work(void *context)
 		const char *digest = sweep->digests[i];
 
 		if (!text_format(path, sizeof(path), "%s/%s", folder, digest) ||
-		    !text_format(gone, sizeof(gone), "%s/.gone-%s", folder, digest))
+		    !text_format(gone, sizeof(gone), "%s/" GONE "%s", folder, digest))
 			return;
 		if (!sweep->hidden)
 			(void)!rename(path, gone);
@@ -131,7 +170,7 @@ static void bring_back(const struct image_sweep *sweep, char (*before)[DIGEST_TE
 	for (size_t i = 0; i < count; i++) {
 		if (!is_listed(sweep, before[i], DIGEST_TEXT_SIZE) &&
 		    text_format(path, sizeof(path), "%s/%s", folder, before[i]) &&
-		    text_format(gone, sizeof(gone), "%s/.gone-%s", folder, before[i]))
+		    text_format(gone, sizeof(gone), "%s/" GONE "%s", folder, before[i]))
 			(void)!rename(gone, path);
 	}
 }
@@ -184,6 +223,11 @@ static void ask(struct image_sweep *sweep)
 		on_deleted(sweep, rc, NULL, NULL);
 }
 
+static void on_restored(void *context)
+{
+	ask(context);
+}
+
 static void start(void *context)
 {
 	struct image_sweep *sweep = context;
@@ -197,7 +241,9 @@ static void start(void *context)
 	free(sweep->digests);
 	sweep->digests = NULL;
 	sweep->count = 0;
-	ask(sweep);
+	(void)clock_gettime(CLOCK_REALTIME, &sweep->begun);
+	if (worker_submit(sweep->portal->worker, restore, on_restored, sweep) != 0)
+		end(sweep);
 }
 
 int image_sweep_new(struct portal *portal, struct image_sweep **ret)
