@@ -72,6 +72,49 @@ static void a_look_is_judged(void **state)
 	}
 }
 
+/* As the driver goes about it: it looks, sets what differs, and looks again at once. */
+static unsigned times_set(struct sampling_adjusted *adjusted, uint32_t wanted, uint32_t made,
+			  unsigned looks)
+{
+	unsigned set = 0;
+
+	for (unsigned look = 0; look < looks; look++) {
+		if (sampling_rate_agrees(adjusted, wanted, made))
+			continue;
+		set++;
+		sampling_learn(adjusted, wanted, made);
+	}
+	return set;
+}
+
+static void an_agents_own_rate_is_set_once(void **state)
+{
+	static const struct {
+		uint32_t wanted, made;
+		unsigned set;
+	} rows[] = {
+		{1000, 1000, 0}, {1000, 1024, 0}, {5000, 4096, 0}, {5, 16, 1}, {1000000, 65536, 1},
+	};
+	struct sampling_adjusted adjusted = {0};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		assert_int_equal(times_set(&adjusted, rows[i].wanted, rows[i].made, 10),
+				 rows[i].set);
+	/* A doubled one is neither near nor what was learnt, nor is it of another wanted one. */
+	assert_false(sampling_rate_agrees(&adjusted, 1000, 2000));
+	assert_false(sampling_rate_agrees(&adjusted, 5, 32));
+	assert_false(sampling_rate_agrees(&adjusted, 6, 16));
+	assert_false(sampling_rate_agrees(&adjusted, 5, 0));
+	sampling_learn(&adjusted, 7, 0);
+	assert_false(sampling_rate_agrees(&adjusted, 7, 0));
+	/* More than it can remember: the oldest goes, and is learnt again. */
+	for (uint32_t wanted = 100; wanted < 120; wanted++)
+		sampling_learn(&adjusted, wanted, 4096);
+	assert_int_equal(times_set(&adjusted, 119, 4096, 10), 0);
+	assert_int_equal(times_set(&adjusted, 5, 16, 10), 1);
+}
+
 static void a_back_off_is_seen(void **state)
 {
 	static const struct {
@@ -109,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rates_follow_the_speed),
 		cmocka_unit_test(a_look_is_judged),
+		cmocka_unit_test(an_agents_own_rate_is_set_once),
 		cmocka_unit_test(a_back_off_is_seen),
 	};
 

@@ -1,6 +1,7 @@
 #include "peregrine/control/driver/sampling_policy.h"
 
 #include "common/base/error.h"
+#include "common/base/macros.h"
 
 enum { RATE_LEAST = 100, RATE_MOST = 1000000, SPEED_UNKNOWN = 1000 };
 
@@ -19,6 +20,36 @@ uint32_t sampling_rate(const struct sampling_wanted *wanted, uint64_t speed_bps)
 	if (rate < RATE_LEAST)
 		return RATE_LEAST;
 	return rate > RATE_MOST ? RATE_MOST : (uint32_t)rate;
+}
+
+static bool is_near(uint64_t wanted, uint64_t found)
+{
+	return found * 3 >= wanted * 2 && found * 3 <= wanted * 4;
+}
+
+static bool is_learnt(const struct sampling_adjusted *adjusted, uint32_t wanted, uint32_t found)
+{
+	for (unsigned i = 0; i < COUNT_OF(adjusted->rows) && i < adjusted->count; i++) {
+		if (adjusted->rows[i].wanted == wanted && adjusted->rows[i].made == found)
+			return true;
+	}
+	return false;
+}
+
+bool sampling_rate_agrees(const struct sampling_adjusted *adjusted, uint32_t wanted, uint32_t found)
+{
+	return is_near(wanted, found) || is_learnt(adjusted, wanted, found);
+}
+
+void sampling_learn(struct sampling_adjusted *adjusted, uint32_t wanted, uint32_t made)
+{
+	unsigned at = adjusted->count % COUNT_OF(adjusted->rows);
+
+	if (made == 0 || sampling_rate_agrees(adjusted, wanted, made))
+		return;
+	adjusted->rows[at].wanted = wanted;
+	adjusted->rows[at].made = made;
+	adjusted->count++;
 }
 
 enum sampling_state sampling_judge(const struct sampling_wanted *wanted, int rc,

@@ -32,6 +32,21 @@ struct sampling_found {
  * (sflow.org, "sampling rates"). Unknown speeds are taken as 1 Gbit/s. */
 uint32_t sampling_rate(const struct sampling_wanted *wanted, uint64_t speed_bps);
 
+/* What an agent made of wanted rates, learnt by reading what was set just before: as close as it
+ * gets, also where its least rate is far above (or its highest far below) the wanted one. */
+struct sampling_adjusted {
+	struct {
+		uint32_t wanted, made;
+	} rows[16];
+	unsigned count; /* of all that were learnt; the oldest is forgotten first */
+};
+
+void sampling_learn(struct sampling_adjusted *adjusted, uint32_t wanted, uint32_t made);
+/* Nearest power of two, or what the agent is known to make of it; a doubled one, as switches set it
+ * under load, is neither. */
+bool sampling_rate_agrees(const struct sampling_adjusted *adjusted, uint32_t wanted,
+			  uint32_t found);
+
 enum sampling_state {
 	SAMPLING_APPLIED,
 	SAMPLING_OFF,

@@ -271,15 +271,28 @@ static bool is_ours(const struct snmp_sampling *sampling, const struct source *s
 }
 
 /* An agent makes the closest rate of a wanted one that it can do (sFlowFsPacketSamplingRate), as
- * the nearest power of two, and tells that. One that was set just now is as close as it gets; later
- * a doubled one, as switches set it under load, has to differ. */
+ * the nearest power of two, and tells that. One that was set just now is as close as it gets, and
+ * is remembered: it would be set anew at each look otherwise. */
 static bool rate_agrees(const struct snmp_sampling *sampling, const struct source *source)
 {
-	int64_t rate = rate_for(wanted_of(sampling), source);
+	uint32_t rate = rate_for(wanted_of(sampling), source);
 
-	if (sampling->set)
-		return source->rate > 0;
-	return source->rate * 3 >= rate * 2 && source->rate * 3 <= rate * 4;
+	if (source->rate <= 0 || source->rate > UINT32_MAX)
+		return false;
+	return sampling_rate_agrees(&sampling->one->adjusted, rate, (uint32_t)source->rate);
+}
+
+static void learn_rates(struct snmp_sampling *sampling)
+{
+	for (size_t i = 0; i < sampling->source_count; i++) {
+		const struct source *source = &sampling->sources[i];
+
+		if (sampling->ours && source->fs_receiver == sampling->ours && source->rate > 0 &&
+		    source->rate <= UINT32_MAX)
+			sampling_learn(&sampling->one->adjusted,
+				       rate_for(wanted_of(sampling), source),
+				       (uint32_t)source->rate);
+	}
 }
 
 static bool source_agrees(const struct snmp_sampling *sampling, const struct source *source)
@@ -484,6 +497,8 @@ static void on_walked(void *context, int rc, const char *why)
 		return;
 	}
 	share_speeds(sampling);
+	if (sampling->set)
+		learn_rates(sampling);
 	reading.sampling = judge(sampling);
 	if (reading.sampling.agrees || reading.sampling.foreign || !wanted->change ||
 	    sampling->set) {

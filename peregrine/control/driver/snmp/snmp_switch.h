@@ -39,6 +39,8 @@ struct snmp_switch {
 	struct snmp_sampling *sampling;
 	struct snmp_health *health;
 
+	struct sampling_adjusted adjusted; /* learnt */
+
 	struct snmp_target_map map;
 	struct snmp_target targets[TARGET_LIMIT]; /* of the call: the only ports that are read */
 	size_t target_count;
