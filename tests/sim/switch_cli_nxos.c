@@ -35,6 +35,8 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 			      "  switchport trunk allowed vlan add ", 80);
 		text_done(&list);
 	}
+	if (port->is_monitor)
+		text_add(out, "  switchport monitor\n");
 	if (port->is_shut)
 		text_add(out, "  shutdown\n");
 }
@@ -165,13 +167,14 @@ static void switchport(struct cli_call *call, unsigned number)
 	}
 	vlan_set_text(&port->allowed, &list);
 	text_addf(call->out,
-		  "  Switchport: Enabled\n  Switchport Monitor: Not enabled \n"
+		  "  Switchport: Enabled\n  Switchport Monitor: %s \n"
 		  "  Switchport Block Multicast: Not enabled \n"
 		  "  Switchport Block Unicast: Not enabled \n  Operational Mode: %s\n"
 		  "  Access Mode VLAN: %u (%s)\n  Trunking Native Mode VLAN: %u (%s)\n"
 		  "  Trunking VLANs Allowed: %s\n  Voice VLAN: none\n"
 		  "  Extended Trust State : not trusted [COS = 0]\n"
 		  "  Operational private-vlan: none\n",
+		  port->is_monitor ? "Enabled" : "Not enabled",
 		  port->mode == CLI_TRUNK ? "trunk" : "access", port->access,
 		  name_of(config, port->access, access), port->native,
 		  name_of(config, port->native, native), list.size > 0 ? text_get(&list) : "none");
@@ -243,6 +246,15 @@ static void sflow(struct cli_call *call)
 	cli_keep_line(call);
 }
 
+static void port_monitor(struct cli_call *call)
+{
+	for
+		EACH_PORT(port, &call->session->ports)
+		{
+			cli_port_at(call->session, port)->is_monitor = call->command->argument != 0;
+		}
+}
+
 static const struct cli_command commands[] = {
 	{EX | EN, "exit|logout|quit", cli_logout, 0, LOOK},
 	{EX | EN, "terminal length <number>", cli_pager, 0, LOOK},
@@ -276,7 +288,8 @@ static const struct cli_command commands[] = {
 	{MI, "destination interface <port>", cli_mirror_target, 0, SWITCH_SPAN},
 	{MI, "no shut", cli_nothing, 0, SWITCH_SPAN},
 	{MI, "description <text>", cli_nothing, 0, SWITCH_SPAN},
-	{PT, "switchport monitor", cli_nothing, 0, SWITCH_SPAN},
+	{PT, "switchport monitor", port_monitor, 1, SWITCH_SPAN},
+	{PT, "no switchport monitor", port_monitor, 0, SWITCH_SPAN},
 	{ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "feature sflow", cli_keep_line, 0, SWITCH_FILTER},

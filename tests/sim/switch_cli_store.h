@@ -50,6 +50,7 @@ struct cli_port {
 	bool is_tagged_only;      /* frames without a tag are dropped */
 	bool is_shut;
 	bool is_sampled; /* Dell OS9: sflow ingress-enable */
+	bool is_monitor; /* NX-OS: switchport monitor */
 	char description[CLI_NAME_SIZE];
 };
 

@@ -100,6 +100,14 @@ static const struct {
 	 "destination interface Ethernet1/24\nno shut\nexit\n"
 	 "monitor session 2\nsource interface Ethernet1/1 both\nno shut\nexit\n",
 	 0},
+	{"the mirror port is an ordinary one again",
+	 &cli_dialect_nxos,
+	 "interface Ethernet1/24\n  switchport monitor\nmonitor session 4\n"
+	 "  source interface Ethernet1/1 both\n  destination interface Ethernet1/24\n  no shut\n",
+	 "Ethernet1/24",
+	 {NULL},
+	 "no monitor session 4\ninterface Ethernet1/24\nno switchport monitor\nexit\n",
+	 0},
 	{"procurve, in the ports' sections",
 	 &cli_dialect_procurve,
 	 "interface 1\n   monitor all both mirror 4\n   exit\ninterface 2\n"

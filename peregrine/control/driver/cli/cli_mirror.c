@@ -51,7 +51,7 @@ static void on_left(void *context, const struct cli_answer *answer)
 	if (mirroring->rc && mirroring->plan.opened && !answer->rc) {
 		mirroring->undoing = true;
 		mirroring->line = 0;
-		cli_mirror_plan_undo(mirroring->row, &mirroring->plan);
+		cli_mirror_plan_undo(mirroring->row, mirroring->want.target, &mirroring->plan);
 		enter(mirroring);
 	} else if (mirroring->rc) {
 		end(mirroring, mirroring->rc, &mirroring->problem);

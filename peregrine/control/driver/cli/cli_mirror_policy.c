@@ -167,6 +167,7 @@ static bool take_number(struct maker *maker)
 static bool close_others(struct maker *maker, bool all)
 {
 	bool kept = false;
+	bool closed = false;
 
 	for (size_t i = 0; i < maker->there->count; i++) {
 		if (!is_ours(maker, &maker->there->sessions[i]))
@@ -177,7 +178,10 @@ static bool close_others(struct maker *maker, bool all)
 		}
 		maker->number = maker->there->sessions[i].number;
 		add(maker, maker->row->close, "", SIZE_MAX);
+		closed = true;
 	}
+	if (closed && !kept)
+		add(maker, maker->row->release, "", SIZE_MAX);
 	for (size_t i = 0; i < maker->there->count && kept; i++) {
 		if (is_ours(maker, &maker->there->sessions[i])) {
 			maker->number = maker->there->sessions[i].number;
@@ -265,12 +269,14 @@ int cli_mirror_plan_make(const struct cli_mirror *row, const struct cli_mirrors 
 	return 0;
 }
 
-void cli_mirror_plan_undo(const struct cli_mirror *row, struct cli_mirror_plan *ret)
+void cli_mirror_plan_undo(const struct cli_mirror *row, const char *target,
+			  struct cli_mirror_plan *ret)
 {
-	const struct cli_mirror_want nothing = {.target = ""};
+	const struct cli_mirror_want nothing = {.target = target};
 	struct maker maker = {.row = row, .want = &nothing, .plan = ret, .number = ret->opened};
 
 	ret->count = 0;
 	ret->opened = 0;
 	add(&maker, row->close, "", SIZE_MAX);
+	add(&maker, row->release, "", SIZE_MAX);
 }

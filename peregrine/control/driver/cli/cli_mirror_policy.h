@@ -31,8 +31,9 @@ struct cli_mirror_plan {
 MUST_USE int cli_mirror_plan_make(const struct cli_mirror *row, const struct cli_mirrors *there,
 				  const struct cli_mirror_want *want, struct cli_mirror_plan *ret,
 				  struct problem *problem);
-/* The lines that end the session that `ret` made: nobody knows a half one as ours. */
-void cli_mirror_plan_undo(const struct cli_mirror *row, struct cli_mirror_plan *ret);
+/* The lines that end the session to `target` that `ret` made: nobody knows a half one as ours. */
+void cli_mirror_plan_undo(const struct cli_mirror *row, const char *target,
+			  struct cli_mirror_plan *ret);
 /* Is a port copied to the mirror port? */
 bool cli_mirror_holds(const struct cli_mirror *row, const struct cli_mirrors *there,
 		      const char *port, const char *target);

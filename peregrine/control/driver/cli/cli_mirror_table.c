@@ -38,6 +38,7 @@ static const struct cli_mirror rows[] = {
 	 .add = "monitor session {session}\nsource interface {port} both\nno shut\nexit",
 	 .drop = "monitor session {session}\nno source interface {port} both\nexit",
 	 .close = "no monitor session {session}",
+	 .release = "interface {target}\nno switchport monitor\nexit",
 	 .rules = {RULES_SECTION}},
 	/* "ArubaOS-Switch Management and Configuration Guide: Traffic Mirroring". */
 	{.dialect = &cli_dialect_procurve,

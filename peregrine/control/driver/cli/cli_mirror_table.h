@@ -40,6 +40,7 @@ struct cli_mirror {
 	const char *open;       /* NULL: there is nothing to make */
 	const char *add, *drop; /* a port; NULL: only all at once, with `open` */
 	const char *close;      /* NULL: it ends with its last port */
+	const char *release;    /* the mirror port is an ordinary one again; NULL: it is anyway */
 	struct cli_mirror_rule rules[CLI_MIRROR_RULES];
 };
 
