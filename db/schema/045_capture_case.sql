@@ -129,6 +129,8 @@ begin
 	if v_own > k.tenant_bytes then
 		raise exception 'tenant % would have % of packets kept', v_tenant, capture_size(v_own) using errcode = 'HA409', detail = format('%s is the most', capture_size(k.tenant_bytes)),
 			hint = format('haasctl capture list --all --tenant %s; haasctl capture remove CAPTURE, or ask for less: --size', v_tenant);
+	elsif v_all > k.keep_bytes and not is_operator() then -- how much others keep is not a tenant's to know
+		raise exception 'there is no room for its packets now' using errcode = 'HA409', hint = 'ask for less: --size, or later';
 	elsif v_all > k.keep_bytes then
 		raise exception 'collector % would keep % of packets', k.name, capture_size(v_all) using errcode = 'HA409', detail = format('%s is the most', capture_size(k.keep_bytes)),
 			hint = 'haasctl capture list --all; haasctl capture remove CAPTURE, or ask for less: --size';

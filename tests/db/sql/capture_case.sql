@@ -57,6 +57,9 @@ select asked('{"node": "n1"}', null, 'user a') > 0;
 select asked('{"node": "n1"}', null, 'user a');
 select asked('{"node": "n1", "max_bytes": 41943040}', null, 'user a');
 select asked('{"node": "n3", "max_bytes": 67108865}', null, 'user a');
+set haas.scope = 'tenant'; set haas.tenant = '2';
+select asked('{"node": "n3", "max_bytes": 67108865}', null, 'user a');
+set haas.scope = 'operator';
 select asked('{"node": "n3", "max_bytes": 1048576}', null, 'user a') as last \gset
 select count(*) from capture where state <> 'ended';
 \echo ended: what it took counts
