@@ -76,6 +76,7 @@ static int64_t number_of(const json_t *row, const char *name)
 
 static void show_side(const json_t *tcp, const char *side, const char *arrow)
 {
+	CLEANUP(text_done) struct text line = {0};
 	const json_t *told = json_object_get(tcp, side);
 	static const struct {
 		const char *name, *word;
@@ -86,17 +87,19 @@ static void show_side(const json_t *tcp, const char *side, const char *arrow)
 		      {"resets", "resets"},
 		      {"unseen", "not seen by us"}};
 
-	printf("    %s %" PRId64 " segments, %" PRId64 " bytes", arrow, number_of(told, "segments"),
-	       number_of(told, "payload_bytes"));
+	text_addf(&line, "    %s %" PRId64 " segments, %" PRId64 " bytes", arrow,
+		  number_of(told, "segments"), number_of(told, "payload_bytes"));
 	for (size_t i = 0; i < COUNT_OF(counts); i++) {
 		if (number_of(told, counts[i].name) > 0)
-			printf(", %" PRId64 " %s", number_of(told, counts[i].name), counts[i].word);
+			text_addf(&line, ", %" PRId64 " %s", number_of(told, counts[i].name),
+				  counts[i].word);
 	}
 	if (number_of(told, "rtt_count") > 0)
-		printf(", rtt %.3f/%.3f/%.3f ms", (double)number_of(told, "rtt_least_us") / 1000,
-		       (double)number_of(told, "rtt_mean_us") / 1000,
-		       (double)number_of(told, "rtt_most_us") / 1000);
-	printf("\n");
+		text_addf(&line, ", rtt %.3f/%.3f/%.3f ms",
+			  (double)number_of(told, "rtt_least_us") / 1000,
+			  (double)number_of(told, "rtt_mean_us") / 1000,
+			  (double)number_of(told, "rtt_most_us") / 1000);
+	listing_line(&line);
 }
 
 static void show_conversations(const json_t *rows)
@@ -108,13 +111,16 @@ static void show_conversations(const json_t *rows)
 	for (size_t i = 0; i < count; i++) {
 		const json_t *row = json_array_get(rows, i);
 		const json_t *tcp = json_object_get(row, "tcp");
+		const char *application = haasctl_word(row, "application");
+		CLEANUP(text_done) struct text line = {0};
 
-		printf("  %s ~ %s %s %s %" PRId64 " packets, %" PRId64 " + %" PRId64 " bytes\n",
-		       haasctl_word(row, "a"), haasctl_word(row, "b"),
-		       haasctl_word(row, "protocol"),
-		       haasctl_word(row, "application")[0] ? haasctl_word(row, "application") : "-",
-		       number_of(row, "packets"), number_of(row, "bytes_ab"),
-		       number_of(row, "bytes_ba"));
+		text_addf(&line,
+			  "  %s ~ %s %s %s %" PRId64 " packets, %" PRId64 " + %" PRId64 " bytes",
+			  haasctl_word(row, "a"), haasctl_word(row, "b"),
+			  haasctl_word(row, "protocol"), application[0] ? application : "-",
+			  number_of(row, "packets"), number_of(row, "bytes_ab"),
+			  number_of(row, "bytes_ba"));
+		listing_line(&line);
 		if (!tcp)
 			continue;
 		if (number_of(tcp, "handshake_us") > 0)
@@ -133,11 +139,14 @@ static void show_applications(const json_t *rows)
 		printf("applications\n");
 	for (size_t i = 0; i < count; i++) {
 		const json_t *row = json_array_get(rows, i);
+		CLEANUP(text_done) struct text line = {0};
 
-		printf("  %-20s %" PRId64 " conversations, %" PRId64 " packets, %" PRId64
-		       " bytes\n",
-		       haasctl_word(row, "application"), number_of(row, "conversations"),
-		       number_of(row, "packets"), number_of(row, "bytes"));
+		text_addf(&line,
+			  "  %-20s %" PRId64 " conversations, %" PRId64 " packets, %" PRId64
+			  " bytes",
+			  haasctl_word(row, "application"), number_of(row, "conversations"),
+			  number_of(row, "packets"), number_of(row, "bytes"));
+		listing_line(&line);
 	}
 }
 
@@ -169,6 +178,14 @@ static int capture_show(void *context, const struct command_input *input)
 	return status;
 }
 
+static void put_packet(const char *packet)
+{
+	CLEANUP(text_done) struct text line = {0};
+
+	text_add(&line, packet ? packet : "");
+	listing_line(&line);
+}
+
 /* Lines as they come, until it is over. */
 static int capture_watch(void *context, const struct command_input *input)
 {
@@ -196,7 +213,7 @@ static int capture_watch(void *context, const struct command_input *input)
 			if (haasctl_get(context, input, text_get(&target), &live) == EXIT_OK) {
 				lines = json_object_get(live.json, "lines");
 				for (size_t i = 0; i < json_array_size(lines); i++)
-					printf("%s\n", json_string_value(json_array_get(lines, i)));
+					put_packet(json_string_value(json_array_get(lines, i)));
 				after = number_of(live.json, "next");
 				(void)fflush(stdout);
 			}

@@ -21,6 +21,15 @@ struct listing {
 	bool failed;
 };
 
+void listing_line(struct text *line)
+{
+	for (size_t i = 0; i < line->size; i++) {
+		if ((unsigned char)line->data[i] < ' ' || line->data[i] == 0x7f)
+			line->data[i] = ' ';
+	}
+	puts(text_get(line));
+}
+
 /* --- values --- */
 
 static bool ends_with(const char *text, const char *suffix)

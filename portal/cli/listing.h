@@ -41,6 +41,10 @@
 
 struct listing;
 
+/* A line for people with words in it that came from the wire: nothing that a terminal obeys is
+ * printed, a space stands for it. */
+void listing_line(struct text *line);
+
 /* Opens stdout for rows; EXIT_OK or EXIT_USAGE with the error told. Nothing is written yet. */
 MUST_USE int listing_new(const struct command_input *input, const struct output_column columns[],
 			 size_t count, struct listing **ret);

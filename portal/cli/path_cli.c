@@ -88,17 +88,6 @@ static int print_rows(const struct command_input *input, const json_t *answer)
 
 /* --- the drawing --- */
 
-/* Ports' names and what switches say come from the wire: one line, and nothing that a terminal
- * obeys. */
-static void put_line(struct text *line)
-{
-	for (size_t i = 0; i < line->size; i++) {
-		if ((unsigned char)line->data[i] < ' ' || line->data[i] == 0x7f)
-			line->data[i] = ' ';
-	}
-	puts(text_get(line));
-}
-
 /* "> 1.2 Gbit/s 12.3 %"; nothing when nobody knows. */
 static void add_load(struct text *text, const json_t *hop, const char *key, char arrow)
 {
@@ -173,12 +162,12 @@ static void draw_hop(const json_t *hop, const struct widths *widths)
 	text_addf(&line, "  %-*s %s %-*s  %s", (int)widths->a, text_get(&a),
 		  json_array_size(faults) > 0 ? "-X-" : (several ? "===" : "---"), (int)widths->b,
 		  text_get(&b), text_get(&about));
-	put_line(&line);
+	listing_line(&line);
 	json_array_foreach(faults, i, fault)
 	{
 		text_clear(&line);
 		text_addf(&line, "  %-*s  X  %s", (int)widths->a, "", json_string_value(fault));
-		put_line(&line);
+		listing_line(&line);
 	}
 }
 
@@ -201,7 +190,7 @@ static void draw_path(const json_t *path)
 		text_addf(&line, ", VNI %" JSON_INTEGER_FORMAT, json_integer_value(vni));
 	text_addf(&line, ": %s", problem[0] ? problem : "whole");
 	putchar('\n');
-	put_line(&line);
+	listing_line(&line);
 	json_array_foreach(hops, i, row)
 	{
 		CLEANUP(text_done) struct text a = {0};
