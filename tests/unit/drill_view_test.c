@@ -302,6 +302,36 @@ static void effects(void **state)
 }
 
 /* No two rows have the same key. */
+static void a_second_note_waits(void **state)
+{
+	struct drill_view view;
+	struct problem problem = {0};
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	json_t *json = json_object();
+
+	(void)state;
+	open_view(&view, "", "");
+	answer(&view);
+	view.open_case = "7";
+	(void)press(&view, "e 1 enter");
+	assert_int_equal(drill_view_errand(&view), ERRAND_NOTE);
+	(void)press(&view, "e 2 enter");
+	assert_string_equal(view.told, "one moment: the last one is still being sent");
+	assert_int_equal(view.prompt, PROMPT_NOTE);
+	(void)drill_view_errand_call(&view, ERRAND_NOTE, &target, &body);
+	assert_non_null(strstr(text_get(&body), "1\"}"));
+	drill_view_errand_done(&view, ERRAND_NOTE, 0, json, &problem);
+	(void)press(&view, "enter");
+	assert_int_equal(view.prompt, PROMPT_NONE);
+	assert_int_equal(drill_view_errand(&view), ERRAND_NOTE);
+	text_clear(&body);
+	(void)drill_view_errand_call(&view, ERRAND_NOTE, &target, &body);
+	assert_non_null(strstr(text_get(&body), "2\"}"));
+	json_decref(json);
+	drill_view_done(&view);
+}
+
 static void keys_are_unique(void **state)
 {
 	(void)state;
@@ -353,6 +383,7 @@ int main(void)
 		cmocka_unit_test(scrolling_keeps_the_chosen_in_sight),
 		cmocka_unit_test(what_is_copied),
 		cmocka_unit_test(effects),
+		cmocka_unit_test(a_second_note_waits),
 		cmocka_unit_test(keys_are_unique),
 		cmocka_unit_test(words_for_shells),
 	};

@@ -200,6 +200,8 @@ static enum drill_effect stop(struct drill_view *view)
 {
 	if (!view->capture.id || drill_capture_is_over(&view->capture))
 		drill_view_tell(view, "there is none to end");
+	else if (view->wish != ERRAND_NONE)
+		drill_view_tell(view, "one moment: the last one is still being sent");
 	else
 		view->wish = ERRAND_STOP;
 	return EFFECT_NONE;

@@ -152,7 +152,8 @@ static void put_keys(const struct drill_view *view, struct grid *grid, size_t ro
 					 "c packets  ? help  q quit";
 	static const char *const capture = "left back  c packets  d application  space hold  "
 					   "x end it  q quit";
-	const char *keys = view->prompt != PROMPT_NONE   ? "enter takes it  escape leaves it"
+	const char *keys = view->prompt != PROMPT_NONE && view->told[0] ? view->told
+			   : view->prompt != PROMPT_NONE ? "enter takes it  escape leaves it"
 			   : view->helping               ? "any key goes back"
 			   : view->screen != SCREEN_ROWS ? capture
 							 : usual;

@@ -37,7 +37,13 @@ static void take_time(struct drill_view *view)
 static enum drill_effect finish(struct drill_view *view)
 {
 	enum drill_prompt prompt = view->prompt;
+	bool wishes = prompt == PROMPT_NOTE || prompt == PROMPT_FINDING || prompt == PROMPT_CAPTURE;
 
+	/* There is place for one: what was typed stays until the first is done. */
+	if (wishes && view->typed[0] && view->wish != ERRAND_NONE) {
+		drill_view_tell(view, "one moment: the last one is still being sent");
+		return EFFECT_NONE;
+	}
 	view->prompt = PROMPT_NONE;
 	if (prompt == PROMPT_TIME && view->typed[0])
 		take_time(view);
