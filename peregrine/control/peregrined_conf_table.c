@@ -22,7 +22,7 @@ const struct conf_row peregrined_conf_rows[] = {
 	{"full_read", CONF_INT, AT(full_read_s), "120", 1, 86400, NULL, "seconds",
 	 "a switch is read whole this often even if it seems unchanged; how often it is asked at all is its poll_s"},
 	{"seen", CONF_INT, AT(seen_s), "60", 1, 3600, NULL, "seconds", "what is as it was is marked as seen in the database this often"},
-	{"health", CONF_INT, AT(health_s), "60", 1, 3600, NULL, "seconds", "counters of all ports are asked for by SNMP this often; spanning tree, aggregates and sensors each fifth time"},
+	{"health", CONF_INT, AT(health_s), "60", 1, 600, NULL, "seconds", "counters of all ports are asked for by SNMP this often; spanning tree, aggregates and sensors each fifth time"},
 	{"claim", CONF_INT, AT(claim_s), "60", 5, 3600, NULL, "seconds", "after so long without a word another peregrined takes a fabric over"},
 };
 /* clang-format on */

@@ -74,41 +74,53 @@ void snmp_health_cancel(struct snmp_health *state)
 
 /* --- rows ------------------------------------------------------------------------------- */
 
-/* The row of `key` (its first member) among `*count` sorted ones of `size` bytes; made when it is
- * not there. Rows come in order, mostly. NULL: no room. */
-static void *row_at(void *rows, size_t *count, size_t size, size_t limit, uint32_t key)
+/* Rows of `size` bytes, sorted by their first member: where that of `key` is, or would stand. */
+static size_t place_of(const char *rows, size_t count, size_t size, uint32_t key, bool *there)
 {
-	char **array = rows;
 	size_t low = 0;
-	size_t high = *count;
-	char *grown;
+	size_t high = count;
+	uint32_t found;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		uint32_t found;
 
-		memcpy(&found, *array + middle * size, sizeof(found));
-		if (found == key)
-			return *array + middle * size;
+		memcpy(&found, rows + middle * size, sizeof(found));
 		if (found < key)
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	*there = low < count && memcmp(rows + low * size, &key, sizeof(key)) == 0;
+	return low;
+}
+
+/* The row of `key`, made when it is not there; `rows` is where the pointer to the first one is.
+ * Rows come in order, mostly. NULL: no room. */
+static void *row_at(void *rows, size_t *count, size_t size, size_t limit, uint32_t key)
+{
+	char *array;
+	size_t place;
+	bool there;
+
+	/* Its type is a pointer to that row: by its bytes. */
+	memcpy(&array, rows, sizeof(array));
+	place = place_of(array, *count, size, key, &there);
+	if (there)
+		return array + place * size;
 	if (*count == limit)
 		return NULL;
 	/* By doubling: at powers of two there is no room left. */
 	if ((*count & (*count - 1)) == 0) {
-		grown = reallocarray(*array, *count ? *count * 2 : 1, size);
-		if (!grown)
+		array = reallocarray(array, *count ? *count * 2 : 1, size);
+		if (!array)
 			return NULL;
-		*array = grown;
+		memcpy(rows, &array, sizeof(array));
 	}
-	memmove(*array + (low + 1) * size, *array + low * size, (*count - low) * size);
-	memset(*array + low * size, 0, size);
-	memcpy(*array + low * size, &key, sizeof(key));
+	memmove(array + (place + 1) * size, array + place * size, (*count - place) * size);
+	memset(array + place * size, 0, size);
+	memcpy(array + place * size, &key, sizeof(key));
 	++*count;
-	return *array + low * size;
+	return array + place * size;
 }
 
 static struct port_health *port_at(struct snmp_health *state, uint32_t if_index)
@@ -427,10 +439,11 @@ static void fail(struct snmp_health *state, int rc, const char *why)
 
 static struct port_health *find_port(const struct switch_health *health, uint32_t if_index)
 {
-	for (size_t i = 0; if_index && i < health->port_count; i++)
-		if (health->ports[i].if_index == if_index)
-			return &health->ports[i];
-	return NULL;
+	bool there = false;
+	size_t place = place_of((const char *)health->ports, health->port_count,
+				sizeof(*health->ports), if_index, &there);
+
+	return if_index && there ? &health->ports[place] : NULL;
 }
 
 /* The root is behind the root port; a port at which this bridge is designated leads away from it.
@@ -468,10 +481,11 @@ static void place_bridge_ports(struct snmp_health *state)
 
 static const struct entity *find_entity(const struct snmp_health *state, uint32_t index)
 {
-	for (size_t i = 0; index && i < state->entity_count; i++)
-		if (state->entities[i].index == index)
-			return &state->entities[i];
-	return NULL;
+	bool there = false;
+	size_t place = place_of((const char *)state->entities, state->entity_count,
+				sizeof(*state->entities), index, &there);
+
+	return index && there ? &state->entities[place] : NULL;
 }
 
 /* A sensor stands inside of a transceiver, that inside of a port, and this is an interface. */
