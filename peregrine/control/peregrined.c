@@ -90,7 +90,8 @@ static void on_switch(void *context, int64_t switch_id, const struct switch_row 
 	known.problem = row->problem;
 	(void)text_copy(known.name, sizeof(known.name), row->name);
 	if (discovery_put(peregrined->discovery, &known) != 0 ||
-	    (peregrined->health && health_put(peregrined->health, switch_id, row->name) != 0))
+	    (peregrined->health &&
+	     health_put(peregrined->health, switch_id, row->fabric_id, row->name) != 0))
 		log_error(SUBJECT, "no memory to look at switch %s", row->name);
 }
 
@@ -196,13 +197,22 @@ static int start_reconcile(struct peregrined *peregrined)
 	return rc;
 }
 
+static int64_t claim_of(void *context, int64_t fabric_id)
+{
+	const struct peregrined *peregrined = context;
+
+	return reconcile_claim(peregrined->reconcile, fabric_id);
+}
+
 static int start_health(struct peregrined *peregrined)
 {
 	const struct health_options options = {.db = peregrined->db,
 					       .queue = peregrined->queue,
 					       .worker = peregrined->worker,
 					       .conninfo = peregrined->conf->database,
-					       .period_ms = peregrined->conf->health_s * 1000};
+					       .period_ms = peregrined->conf->health_s * 1000,
+					       .claim = claim_of,
+					       .context = peregrined};
 
 	return health_new(peregrined->loop, &options, &peregrined->health);
 }

@@ -348,6 +348,8 @@ static void who_stalled_cannot_act_after_a_take_over(void **state)
 	uint64_t edits;
 
 	settle(site);
+	assert_int_equal(reconcile_claim(site->reconcile, 1),
+			 ask(site, "select generation from fabric_claim"));
 	assert_int_equal(sql(site, "update fabric_claim set owner = 'other', generation = "
 				   "generation + 1, until = now() + interval '1 hour';"),
 			 0);
@@ -356,8 +358,11 @@ static void who_stalled_cannot_act_after_a_take_over(void **state)
 	for (int i = 0; i < 1500; i++)
 		turn(site);
 	assert_int_equal(leaf(site, 0)->edits, edits);
+	assert_int_equal(reconcile_claim(site->reconcile, 1), 0);
 	assert_int_equal(sql(site, "update fabric_claim set until = now();"), 0);
 	settle(site);
+	assert_int_equal(reconcile_claim(site->reconcile, 1),
+			 ask(site, "select generation from fabric_claim"));
 	assert_int_equal(leaf(site, 0)->ports[0].vlans.native, 100);
 	assert_true(ask(site, "select generation from fabric_claim") >= 3);
 	assert_no_leak(site);

@@ -41,15 +41,17 @@ static const struct db_query turn_query = {"health_turn", "select haas.traffic_p
 
 struct health_switch {
 	struct health *health;
-	int64_t id;
+	int64_t id, fabric_id;
 	char name[64];
 	int64_t due_ms;
 	uint64_t ticket; /* of the call under way */
 	bool asking;
 	bool complained;
 	unsigned looks;
-	/* The last look at its counters. */
+	/* The last look at its counters, and by which claim: what another peregrined counted since
+	 * is in its rows. */
 	struct counter_look look;
+	int64_t claim;
 	struct port_health *ports; /* owned, sorted by if_index */
 	size_t port_count;
 	UT_hash_handle hh;
@@ -63,6 +65,8 @@ struct health {
 	struct counter_writer *writer;
 	struct health_switch *switches;
 	int64_t period_ms, turn_ms;
+	int64_t (*claim)(void *context, int64_t fabric_id);
+	void *context;
 	bool connected;
 };
 
@@ -192,16 +196,25 @@ static void switch_free(struct health_switch *one)
 	free(one);
 }
 
+static int64_t claim_of(const struct health_switch *one)
+{
+	return one->health->claim(one->health->context, one->fabric_id);
+}
+
 static void on_looked(void *context, const struct switch_answer *answer)
 {
 	struct health_switch *one = context;
+	int64_t claim = claim_of(one);
 	struct switch_health *read =
 		answer->rc || !answer->reading ? NULL : &answer->reading->health;
 	bool counted = false;
 
 	one->asking = false;
-	if (!read && answer->rc == 0)
+	if (!claim || (!read && answer->rc == 0))
 		return;
+	if (claim != one->claim)
+		one->port_count = 0;
+	one->claim = claim;
 	if (read)
 		counted = count(one, read);
 	if (!read && !one->complained)
@@ -233,6 +246,12 @@ static void ask(struct health_switch *one, int64_t now_ms)
 					  &one->ticket) == 0;
 }
 
+/* First looks are spread over so long, also where a claim has just become ours. */
+static int64_t spread_ms(const struct health *health)
+{
+	return health->period_ms < FIRST_MS ? health->period_ms : FIRST_MS;
+}
+
 static void on_timer(void *context)
 {
 	struct health *health = context;
@@ -241,8 +260,14 @@ static void on_timer(void *context)
 	struct health_switch *next = NULL;
 
 	HASH_ITER(hh, health->switches, one, next)
-	if (!one->asking && one->due_ms <= now_ms)
-		ask(one, now_ms);
+	{
+		if (one->asking || one->due_ms > now_ms)
+			continue;
+		if (claim_of(one))
+			ask(one, now_ms);
+		else
+			one->due_ms += spread_ms(health);
+	}
 	if (health->connected && health->turn_ms <= now_ms) {
 		health->turn_ms = now_ms + TURN_MS;
 		(void)!db_submit(health->db, &turn_query, NULL, on_written, health);
@@ -252,7 +277,7 @@ static void on_timer(void *context)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-int health_put(struct health *health, int64_t switch_id, const char *name)
+int health_put(struct health *health, int64_t switch_id, int64_t fabric_id, const char *name)
 {
 	struct health_switch *one = NULL;
 
@@ -263,12 +288,12 @@ int health_put(struct health *health, int64_t switch_id, const char *name)
 			return -ENOMEM;
 		one->health = health;
 		one->id = switch_id;
-		one->due_ms = loop_now_ms(health->loop) +
-			      (int64_t)((uint64_t)switch_id * 2654435761U %
-					(uint64_t)(health->period_ms < FIRST_MS ? health->period_ms
-										: FIRST_MS));
+		one->due_ms =
+			loop_now_ms(health->loop) +
+			(int64_t)((uint64_t)switch_id * 2654435761U % (uint64_t)spread_ms(health));
 		HASH_ADD(hh, health->switches, id, sizeof(one->id), one);
 	}
+	one->fabric_id = fabric_id;
 	(void)text_copy(one->name, sizeof(one->name), name);
 	return 0;
 }
@@ -305,7 +330,9 @@ int health_new(struct loop *loop, const struct health_options *options, struct h
 	*health = (struct health){.loop = loop,
 				  .db = options->db,
 				  .queue = options->queue,
-				  .period_ms = options->period_ms};
+				  .period_ms = options->period_ms,
+				  .claim = options->claim,
+				  .context = options->context};
 	rc = loop_timer_new(loop, on_timer, health, &health->timer);
 	if (rc == 0)
 		rc = counter_writer_new(loop, options->worker, options->conninfo, &health->writer);

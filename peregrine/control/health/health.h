@@ -1,7 +1,8 @@
 /* How switches are: each is asked by SNMP once a minute for the counters of all its ports, and
  * every fifth time for spanning tree, aggregates and sensors too. One call per switch and pass, in
- * the switch's line behind everything else. What it counted goes into rows (counter_writer.h), what
- * it says of itself and whether it answers into switch_health. */
+ * the switch's line behind everything else, by that peregrined alone that has its fabric's claim.
+ * What it counted goes into rows (counter_writer.h), what it says of itself and whether it answers
+ * into switch_health. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,6 +24,10 @@ struct health_options {
 	struct worker *worker;
 	const char *conninfo;
 	int64_t period_ms;
+	/* By which claim a fabric's switches are asked (reconcile_claim); 0 = another peregrined
+	 * asks them, or nobody may. */
+	int64_t (*claim)(void *context, int64_t fabric_id);
+	void *context;
 };
 
 MUST_USE int health_new(struct loop *loop, const struct health_options *options,
@@ -30,7 +35,8 @@ MUST_USE int health_new(struct loop *loop, const struct health_options *options,
 /* After the queue and the worker have gone. NULL is fine. */
 void health_free(struct health *health);
 void health_db_state(struct health *health, bool connected);
-/* Unchanged is a no-op. -ENOMEM. */
-MUST_USE int health_put(struct health *health, int64_t switch_id, const char *name);
+/* Borrowed for the call; unchanged is a no-op. -ENOMEM. */
+MUST_USE int health_put(struct health *health, int64_t switch_id, int64_t fabric_id,
+			const char *name);
 /* Unknown ids are fine. */
 void health_remove(struct health *health, int64_t switch_id);

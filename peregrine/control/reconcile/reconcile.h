@@ -66,6 +66,11 @@ void reconcile_free(struct reconcile *reconcile);
 void reconcile_db_state(struct reconcile *reconcile, bool connected);
 void reconcile_wake(struct reconcile *reconcile);
 
+/* The generation of the fabric's claim while it is ours, and surely: 0 when it is another's, when
+ * it has run out unheard, or was not asked for yet. Who asks a switch what only one may ask looks
+ * here. */
+int64_t reconcile_claim(const struct reconcile *reconcile, int64_t fabric_id);
+
 /* What somebody else read of a switch: with PART_PORTS | PART_VLANS of all its ports it is taken as
  * the newest full reading (begun at `since_ms`, clock_monotonic_ms), with PART_IDENTITY alone it
  * is the cheap look for drift. Borrowed for the call. */

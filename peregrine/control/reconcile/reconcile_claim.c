@@ -42,6 +42,7 @@ static void on_claimed(void *context, int rc, const PGresult *result, const stru
 	}
 	fabric->generation = generation;
 	fabric->claimed = true;
+	fabric->held_until_ms = fabric->claim_until_ms;
 	fabric->fresh = false;
 	reconcile_wake(reconcile);
 }
@@ -59,6 +60,19 @@ void fabric_claim(struct engine_fabric *fabric)
 	fabric->step = FABRIC_CLAIMING;
 	if (intent_store_claim(reconcile->options.db, &ask, on_claimed, fabric))
 		fabric->step = FABRIC_IDLE;
+}
+
+int64_t reconcile_claim(const struct reconcile *reconcile, int64_t fabric_id)
+{
+	for (size_t i = 0; i < reconcile->fabric_count; i++) {
+		const struct engine_fabric *fabric = reconcile->fabrics[i];
+
+		if (fabric->id == fabric_id)
+			return fabric->claimed && fabric->held_until_ms > clock_monotonic_ms()
+				       ? fabric->generation
+				       : 0;
+	}
+	return 0;
 }
 
 /* --- what an earlier life left ---------------------------------------- */

@@ -28,6 +28,7 @@ struct engine_fabric {
 	char owner[160]; /* that it claims as */
 	int64_t generation;
 	int64_t claim_until_ms, retry_ms; /* clock_monotonic_ms */
+	int64_t held_until_ms;            /* claim_until_ms, once the claim is committed */
 	struct batch **batches;           /* under way, side by side */
 	size_t batch_count;
 	/* All was as wanted when the facts had this digest: what differs now and did not then, with
