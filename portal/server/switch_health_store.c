@@ -7,8 +7,8 @@
 
 /* clang-format off */
 /* s is switch, e its endpoint, f its fabric, h switch_health. */
-#define HEALTH                                                                                                                                            \
-	"haas.switch s join haas.switch_endpoint e on e.switch_id = s.id join haas.fabric f on f.id = e.fabric_id "                                       \
+#define HEALTH_OF                                                                                                                                         \
+	"join haas.switch_endpoint e on e.switch_id = s.id join haas.fabric f on f.id = e.fabric_id "                                                     \
 	"left join haas.switch_health h on h.switch_id = s.id cross join lateral (select sum(coalesce(x.in_errors, 0) + coalesce(x.out_errors, 0))::bigint as errors, " \
 	"sum(coalesce(x.in_discards, 0) + coalesce(x.out_discards, 0))::bigint as discards from haas.port_errors x where x.switch_id = s.id) c "
 #define COUNT_IN(list, condition) "(select count(*) from jsonb_array_elements(" list ") x where " condition ")"
@@ -24,7 +24,10 @@
 
 const struct db_query store_switch_health_list = {
 	"switch_health_list",
-	STORE_PAGE("s.name", HEALTH_ITEM, HEALTH "where ($2::text is null or s.name > $2) and ($3::text is null or f.name = $3)", "s.name"),
+	/* The page first: what is summed up is an hour of counters of each switch. */
+	STORE_PAGE("s.name", HEALTH_ITEM,
+		   "(select x.* from haas.switch x join haas.switch_endpoint y on y.switch_id = x.id join haas.fabric z on z.id = y.fabric_id "
+		   "where ($2::text is null or x.name > $2) and ($3::text is null or z.name = $3) order by x.name limit $1::int + 1) s " HEALTH_OF, "s.name"),
 	3};
 
 /* With all ports that counted, the worst first. */
@@ -34,6 +37,6 @@ const struct db_query store_switch_health_get = {
 	"'ports', coalesce((select jsonb_agg(jsonb_build_object('port', x.port, 'in_errors', x.in_errors, 'out_errors', x.out_errors, 'in_discards', x.in_discards, "
 	"'out_discards', x.out_discards, 'in_packets', x.in_packets, 'out_packets', x.out_packets, 'seconds', round(x.seconds::numeric, 1), 'source', x.source) "
 	"order by coalesce(x.in_errors, 0) + coalesce(x.out_errors, 0) + coalesce(x.in_discards, 0) + coalesce(x.out_discards, 0) desc, x.port) "
-	"from haas.port_errors x where x.switch_id = s.id), '[]')))::text from " HEALTH "where s.name = $1",
+	"from haas.port_errors x where x.switch_id = s.id), '[]')))::text from haas.switch s " HEALTH_OF "where s.name = $1",
 	1};
 /* clang-format on */
