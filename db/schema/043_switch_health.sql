@@ -116,85 +116,82 @@ returns boolean immutable strict language sql as $$
 		       where p_vlan between split_part(x, '-', 1)::integer and coalesce(nullif(split_part(x, '-', 2), ''), split_part(x, '-', 1))::integer)
 $$;
 
--- Whether a port towards another switch carries the VLAN, as it was last seen; what was read back since it was seen counts before it.
-create function port_carries(p_switch bigint, p_port text, p_vlan integer)
-returns boolean stable language plpgsql set search_path = haas, pg_temp as $$
+-- The links of a fabric and what keeps a VLAN from passing each, in words; {} = nothing does. Of a port, what was read back since it was seen counts before that. All at once, and each list
+-- of VLANs read once: thousands of ports have the same. Members of an aggregate are left out, they are shown with it.
+create function vlan_links(p_fabric bigint, p_vlan integer)
+returns table (link_id bigint, a bigint, b bigint, faults text[]) stable language plpgsql set search_path = haas, pg_temp
+	set enable_nestloop = off as $$ -- of what is made here no sizes are known
+#variable_conflict use_column
 begin
-	return (select coalesce((select case when u.applied_at > o.seen_at or o.trunk is null then vlan_listed(u.tagged, p_vlan)
-				     else o.native_vlan is not distinct from p_vlan or o.trunk and vlan_listed(o.tagged_vlans, p_vlan) end
-			 from (select) one left join port_observed o on o.switch_id = p_switch and o.name = p_port
-			 left join uplink_applied u on u.switch_id = p_switch and u.port = p_port), false));
+	return query with links as materialized (
+		select l.* from link l left join switch_endpoint ea on ea.switch_id = l.a_switch left join switch_endpoint eb on eb.switch_id = l.b_switch
+		left join port_observed oa on oa.switch_id = l.a_switch and oa.name = l.a_port left join port_observed ob on ob.switch_id = l.b_switch and ob.name = l.b_port
+		where (ea.fabric_id = p_fabric or eb.fabric_id = p_fabric) and coalesce(oa.lag, '') = '' and coalesce(ob.lag, '') = ''
+	), ports as materialized (
+		select e.id, e.turned, s.name || ':' || e.port as name, o.name is not null as there, o.up, u.port is null as changing,
+		       case when u.applied_at > o.seen_at or o.trunk is null then false else o.native_vlan is not distinct from p_vlan end as native,
+		       case when u.applied_at > o.seen_at or o.trunk is null then u.tagged when o.trunk then o.tagged_vlans end as list
+		from (select id, false as turned, a_switch as switch_id, a_port as port from links union all select id, true, b_switch, b_port from links) e
+		join switch s on s.id = e.switch_id left join port_observed o on o.switch_id = e.switch_id and o.name = e.port
+		left join uplink_applied u on u.switch_id = e.switch_id and u.port = e.port
+	), lists as materialized (
+		select x.list from (select distinct list from ports where list is not null) x where vlan_listed(x.list, p_vlan)
+	), said as materialized (
+		select p.id, array_agg(p.name || ' ' || case when not p.there then 'is not there any more' when not p.up then 'has no link'
+			when not p.native and i.list is null then 'does not carry VLAN ' || p_vlan || case when p.changing then ', and is being changed' else '' end end order by p.turned) as faults
+		from ports p left join lists i on i.list = p.list group by p.id
+	)
+	select l.id, l.a_switch, l.b_switch,
+	       array_remove(case l.state when 'gone' then 'the link is gone' when 'conflict' then 'its two ends name different links' end || x.faults, null)
+	from links l join said x on x.id = l.id;
 end
 $$;
 
--- What keeps a VLAN from passing one end of a cable; null = nothing.
-create function port_fault(p_switch bigint, p_port text, p_vlan integer)
-returns text stable language plpgsql set search_path = haas, pg_temp as $$
-begin
-	return (select case when o.name is null then 'is not there any more' when not o.up then 'has no link'
-		    when not port_carries(p_switch, p_port, p_vlan) then 'does not carry VLAN ' || p_vlan
-			|| case when not exists (select from uplink_applied u where u.switch_id = p_switch and u.port = p_port) then ', and is being changed' else '' end
-	       end
-	from (select) one left join port_observed o on o.switch_id = p_switch and o.name = p_port);
-end
-$$;
-
--- What keeps a VLAN from passing a link, in words; {} = nothing does.
-create function link_faults(l link, p_vlan integer)
-returns text[] stable language plpgsql set search_path = haas, pg_temp as $$
-begin
-	return (select array_remove(array[
-		case l.state when 'gone' then 'the link is gone' when 'conflict' then 'its two ends name different links' end,
-		(select s.name || ':' || l.a_port || ' ' || port_fault(l.a_switch, l.a_port, p_vlan) from switch s where s.id = l.a_switch),
-		(select s.name || ':' || l.b_port || ' ' || port_fault(l.b_switch, l.b_port, p_vlan) from switch s where s.id = l.b_switch)], null));
-end
-$$;
-
--- From one switch to another over links that the VLAN passes, or, unless p_whole, over whatever cables there are: fewest links, then fewest faults. A tree has one way. Rows in
--- order; `turned`: from its end b to its end a. No row: there is none.
-create function fabric_way(p_vlan integer, p_from bigint, p_to bigint, p_whole boolean)
-returns table (place integer, link_id bigint, turned boolean) stable language plpgsql set search_path = haas, pg_temp as $$
+-- From one switch to others over links without a fault, or, unless p_whole, over whatever cables there are: fewest links, then fewest faults. A tree has one way. The arrays are of
+-- links (vlan_links). Rows in order of each way; `turned`: from its end b to its end a. No row: there is none.
+create function fabric_ways(p_links bigint[], p_a bigint[], p_b bigint[], p_faults integer[], p_from bigint, p_to bigint[], p_whole boolean)
+returns table (far bigint, place integer, link_id bigint, turned boolean) stable language plpgsql set search_path = haas, pg_temp
+	set enable_nestloop = off as $$ -- as above
+#variable_conflict use_column
 declare
-	v_reached jsonb := jsonb_build_object(p_from, jsonb_build_object('faults', 0));
+	v_far bigint[] := array[p_from]; -- what was reached, and how
+	v_near bigint[] := array[null];
+	v_link bigint[] := array[null];
+	v_turned boolean[] := array[null];
 	v_front bigint[] := array[p_from];
-	v_next bigint[];
-	v_at bigint := p_to;
-	v_step jsonb;
+	v_faults integer[] := array[0]; -- on the way to the front
+	v_at integer;
 	v_hops integer := 0;
+	v_to bigint;
 	r record;
 begin
-	while v_front <> '{}' and not v_reached ? p_to::text and v_hops < 16 loop
+	while v_front <> '{}' and not v_far @> p_to and v_hops < 16 loop
 		v_hops := v_hops + 1;
-		v_next := '{}';
-		for r in
-			select distinct on (x.far) x.far, x.near, x.id, x.turned, x.faults
-			from (select y.far, y.near, (y.l).id, y.turned, (v_reached -> y.near::text ->> 'faults')::integer + cardinality(link_faults(y.l, p_vlan)) as faults
-			      from (select l.b_switch as far, l.a_switch as near, l, false as turned from link l where l.a_switch = any (v_front)
-				    union all select l.a_switch, l.b_switch, l, true from link l where l.b_switch = any (v_front)) y
-			      where not v_reached ? y.far::text
-				    -- members are shown with their aggregate
-				    and not exists (select from port_observed o where o.lag <> '' and ((o.switch_id, o.name) = ((y.l).a_switch, (y.l).a_port)
-										       or (o.switch_id, o.name) = ((y.l).b_switch, (y.l).b_port)))) x
-			where not p_whole or x.faults = 0
-			order by x.far, x.faults, x.id
-		loop
-			v_reached := v_reached || jsonb_build_object(r.far, jsonb_build_object('faults', r.faults, 'link', r.id, 'turned', r.turned, 'near', r.near));
-			v_next := v_next || r.far;
-		end loop;
-		v_front := v_next;
+		select coalesce(array_agg(y.far), '{}') as far, array_agg(y.near) as near, array_agg(y.id) as link, array_agg(y.turned) as turned, array_agg(y.faults) as faults into r
+		from (select distinct on (x.far) x.far, x.near, x.id, x.turned, f.faults + x.faults as faults
+		      from (select l.id, l.a as near, l.b as far, false as turned, l.faults from unnest(p_links, p_a, p_b, p_faults) l (id, a, b, faults)
+			    union all select l.id, l.b, l.a, true, l.faults from unnest(p_links, p_a, p_b, p_faults) l (id, a, b, faults)) x
+		      join unnest(v_front, v_faults) f (at, faults) on f.at = x.near
+		      where not exists (select from unnest(v_far) k where k = x.far) and (not p_whole or x.faults = 0)
+		      order by x.far, f.faults + x.faults, x.id) y;
+		v_front := r.far; v_faults := r.faults;
+		v_far := v_far || r.far; v_near := v_near || r.near; v_link := v_link || r.link; v_turned := v_turned || r.turned;
 	end loop;
-	while v_at <> p_from and v_reached ? v_at::text loop
-		v_step := v_reached -> v_at::text;
-		place := v_hops; link_id := (v_step ->> 'link')::bigint; turned := (v_step ->> 'turned')::boolean;
-		return next;
-		v_hops := v_hops - 1;
-		v_at := (v_step ->> 'near')::bigint;
+	foreach v_to in array p_to loop
+		v_at := array_position(v_far, v_to);
+		place := 0; -- from its end
+		while v_link[v_at] is not null loop
+			far := v_to; link_id := v_link[v_at]; turned := v_turned[v_at];
+			return next;
+			place := place - 1;
+			v_at := array_position(v_far, v_near[v_at]);
+		end loop;
 	end loop;
 end
 $$;
 
 -- One link of a way as it is drawn; its first end is the one that is nearer to where it begins.
-create function path_link(l link, p_turned boolean, p_vlan integer)
+create function path_link(l link, p_turned boolean, p_faults text[])
 returns jsonb stable language plpgsql set search_path = haas, pg_temp as $$
 begin
 	return (select jsonb_build_object(
@@ -208,7 +205,7 @@ begin
 				  union all select c.b_port, x.up, c.a_port, y.up, c.state from link c join port_observed x on x.switch_id = c.b_switch and x.name = c.b_port
 				  join port_observed y on y.switch_id = c.a_switch and y.name = c.a_port
 				  where c.b_switch = l.a_switch and c.a_switch = l.b_switch and x.lag = l.a_port and y.lag = l.b_port) m),
-		'faults', to_jsonb(link_faults(l, p_vlan)))
+		'faults', to_jsonb(p_faults))
 	from (select jsonb_build_object('switch', sa.name, 'port', l.a_port) as a, jsonb_build_object('switch', sb.name, 'port', l.b_port) as b
 	      from switch sa, switch sb where sa.id = l.a_switch and sb.id = l.b_switch) e
 	left join port_observed pa on pa.switch_id = l.a_switch and pa.name = l.a_port
@@ -262,28 +259,45 @@ begin
 end
 $$;
 
--- The way of one network between two places. Where it is cut a tenant sees no links: those that are there are not of its tree.
-create function network_way(p_network network, p_a jsonb, p_from bigint, p_b jsonb, p_to bigint)
+-- The ways of a VLAN from one switch to others, drawn: {"SWITCH": [link]}. Where it is cut a tenant sees no links: those that are there are not of its tree.
+create function vlan_ways(p_fabric bigint, p_vlan integer, p_from bigint, p_to bigint[])
+returns jsonb stable language plpgsql set search_path = haas, pg_temp as $$
+declare
+	v_ways jsonb := '{}';
+	v_more jsonb;
+	v_to bigint[] := p_to;
+	v record;
+begin
+	select array_agg(l.link_id) as id, array_agg(l.a) as a, array_agg(l.b) as b, array_agg(cardinality(l.faults)) as count, jsonb_object_agg(l.link_id, l.faults) filter (where l.faults <> '{}') as faults
+	into v from vlan_links(p_fabric, p_vlan) l;
+	foreach v_more in array case when is_operator() then array['true', 'false'] else array['true'] end::jsonb[] loop
+		exit when v_to = '{}' or v.id is null;
+		v_ways := v_ways || (select coalesce(jsonb_object_agg(x.far, x.links), '{}') from (
+			select w.far, jsonb_agg(path_link(l, w.turned, array(select jsonb_array_elements_text(v.faults -> l.id::text))) order by w.place) as links
+			from fabric_ways(v.id, v.a, v.b, v.count, p_from, v_to, v_more::boolean) w join link l on l.id = w.link_id group by w.far) x);
+		v_to := array(select t from unnest(p_to) t where not v_ways ? t::text);
+	end loop;
+	return v_ways;
+end
+$$;
+
+-- The way of one network between two places; p_links: that between their switches, null = there is none.
+create function network_way(p_network network, p_vlan integer, p_a jsonb, p_from bigint, p_b jsonb, p_to bigint, p_links jsonb)
 returns jsonb stable language plpgsql set search_path = haas, pg_temp as $$
 declare
 	v_fabric bigint := (select fabric_id from switch_endpoint where switch_id = p_from);
-	v_vlan integer := (select vlan from network_vlan v where v.fabric_id = v_fabric and v.network_id = p_network.id and v.state = 'used');
 	v_links jsonb := '[]';
 	v_hops jsonb;
 	v_problem text;
 begin
-	if v_vlan is null then
+	if p_vlan is null then
 		v_problem := format('network %s has no VLAN there yet', p_network.name);
 	elsif v_fabric is distinct from (select fabric_id from switch_endpoint where switch_id = p_to) then
 		v_problem := format('%s and %s are of different fabrics, which no VLAN joins', p_a #>> '{b,switch}', p_b #>> '{b,switch}');
+	elsif p_from <> p_to and p_links is null then
+		v_problem := format('cut between %s and %s', p_a #>> '{b,switch}', p_b #>> '{b,switch}') || case when is_operator() then ': no cable leads there' else '' end;
 	elsif p_from <> p_to then
-		select coalesce(jsonb_agg(path_link(l, w.turned, v_vlan) order by w.place), '[]') into v_links from fabric_way(v_vlan, p_from, p_to, true) w join link l on l.id = w.link_id;
-		if v_links = '[]' and is_operator() then
-			select coalesce(jsonb_agg(path_link(l, w.turned, v_vlan) order by w.place), '[]') into v_links from fabric_way(v_vlan, p_from, p_to, false) w join link l on l.id = w.link_id;
-		end if;
-		if v_links = '[]' then
-			v_problem := format('cut between %s and %s', p_a #>> '{b,switch}', p_b #>> '{b,switch}') || case when is_operator() then ': no cable leads there' else '' end;
-		end if;
+		v_links := p_links;
 	end if;
 	v_hops := jsonb_build_array(p_a) || v_links || jsonb_build_array(path_turned(p_b));
 	if v_problem is null then
@@ -291,7 +305,7 @@ begin
 			      coalesce(h #>> '{b,node}', (h #>> '{b,switch}') || ':' || (h #>> '{b,port}')), h #>> '{faults,0}')
 		into v_problem from jsonb_array_elements(v_hops) with ordinality x (h, n) where h -> 'faults' <> '[]' order by n limit 1;
 	end if;
-	return jsonb_build_object('network', p_network.name, 'fabric', (select name from fabric where id = v_fabric), 'vlan', v_vlan,
+	return jsonb_build_object('network', p_network.name, 'fabric', (select name from fabric where id = v_fabric), 'vlan', p_vlan,
 		'vni', (select vni from vni_binding where network_id = p_network.id and valid_to is null limit 1),
 		'state', case when v_problem is null then 'whole' else 'cut' end, 'problem', v_problem, 'hops', v_hops, 'notes', path_notes(v_hops));
 end
@@ -305,6 +319,8 @@ declare
 	v_nodes bigint[];
 	v_name text;
 	v_paths jsonb;
+	v_searches bigint;
+	v_most constant bigint := 8; -- VLANs, each about a second in a fabric of 1,000 switches: portald's reads wait behind them
 begin
 	if v_tenant is null then
 		raise exception 'tenant % does not exist', p_tenant using errcode = 'HA404', hint = 'haasctl tenant list shows the tenants';
@@ -320,10 +336,26 @@ begin
 	if p_network is not null and not exists (select from network n where n.tenant_id = v_tenant and n.name = p_network) then
 		raise exception 'tenant % has no network %', p_tenant, p_network using errcode = 'HA404', hint = 'haasctl network list shows the networks';
 	end if;
-	select jsonb_agg(network_way(n, a.drawn, a.switch_id, b.drawn, b.switch_id) order by n.name, a.switch_id, a.port, b.switch_id, b.port) into v_paths
-	from (select x.* from node_joins(v_nodes[1]) x) a join (select x.* from node_joins(v_nodes[2]) x) b using (network_id)
-	join network n on n.id = network_id
-	where n.tenant_id = v_tenant and (p_network is null or n.name = p_network);
+	with pairs as materialized (
+		select n, n.name, a.switch_id as a_switch, a.port as a_port, a.drawn as a_drawn, b.switch_id as b_switch, b.port as b_port, b.drawn as b_drawn, ea.fabric_id as fabric, v.vlan,
+		       a.switch_id <> b.switch_id and ea.fabric_id = eb.fabric_id and v.vlan is not null as searched
+		from (select x.* from node_joins(v_nodes[1]) x) a join (select x.* from node_joins(v_nodes[2]) x) b using (network_id)
+		join network n on n.id = network_id
+		left join switch_endpoint ea on ea.switch_id = a.switch_id left join switch_endpoint eb on eb.switch_id = b.switch_id
+		left join network_vlan v on v.fabric_id = ea.fabric_id and v.network_id = n.id and v.state = 'used'
+		where n.tenant_id = v_tenant and (p_network is null or n.name = p_network)
+	), searches as materialized (
+		select fabric, vlan, a_switch, array_agg(distinct b_switch) as b_switches from pairs where searched group by fabric, vlan, a_switch
+	), ways as materialized (
+		select s.vlan, s.a_switch, vlan_ways(s.fabric, s.vlan, s.a_switch, s.b_switches) as ways from searches s where (select count(distinct (fabric, vlan)) from searches) <= v_most
+	)
+	select (select count(distinct (fabric, vlan)) from searches),
+	       jsonb_agg(network_way(p.n, p.vlan, p.a_drawn, p.a_switch, p.b_drawn, p.b_switch, w.ways -> p.b_switch::text) order by p.name, p.a_switch, p.a_port, p.b_switch, p.b_port)
+	into v_searches, v_paths from pairs p left join ways w on p.searched and w.vlan = p.vlan and w.a_switch = p.a_switch;
+	if v_searches > v_most then
+		raise exception 'nodes % and % share too many networks to follow all of them', p_a, p_b
+			using errcode = 'HA422', hint = 'name the network', detail = format('%s VLANs, %s at most', v_searches, v_most);
+	end if;
 	if v_paths is null then
 		raise exception 'nodes % and % share no network of %', p_a, p_b, p_tenant using errcode = 'HA409', hint = 'haasctl network show says which nodes and ports are in it',
 			detail = (select string_agg(format('%s is in %s', d.name, coalesce((select string_agg(distinct n.name, ', ') from node_joins(d.id) j join network n on n.id = j.network_id
@@ -333,6 +365,6 @@ begin
 	return jsonb_build_object('tenant', p_tenant, 'a', p_a, 'b', p_b, 'paths', v_paths);
 end
 $$;
-grant execute on function vlan_listed(text, integer), port_carries(bigint, text, integer), port_fault(bigint, text, integer), link_faults(link, integer),
-	fabric_way(integer, bigint, bigint, boolean), path_link(link, boolean, integer), node_joins(bigint), path_turned(jsonb), path_notes(jsonb),
-	network_way(network, jsonb, bigint, jsonb, bigint), network_path(text, text, text, text) to portald;
+grant execute on function vlan_listed(text, integer), vlan_links(bigint, integer), fabric_ways(bigint[], bigint[], bigint[], integer[], bigint, bigint[], boolean),
+	path_link(link, boolean, text[]), node_joins(bigint), path_turned(jsonb), path_notes(jsonb), vlan_ways(bigint, integer, bigint, bigint[]),
+	network_way(network, integer, jsonb, bigint, jsonb, bigint, jsonb), network_path(text, text, text, text) to portald;

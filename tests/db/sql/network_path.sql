@@ -77,3 +77,11 @@ set role portald;
 select set_config('haas.scope', 'operator', false) \g /dev/null
 \echo no cable at all
 select drawn(network_path('acme', 'n1', 'n3', 'red'));
+\echo too many networks for one answer: one has to be named
+reset role;
+insert into network (name, kind, tenant_id) select 'many' || i, 'tenant', 1 from generate_series(1, 33) i;
+insert into network_vlan (fabric_id, vlan, network_id, state) select 1, 110 + substr(name, 5)::integer, id, 'used' from network where name ~ '^many';
+insert into attachment (switch_id, port, network_id, mode) select v.s, v.p, n.id, 'tagged' from network n, (values (1, 'p1'), (2, 'p4')) v (s, p) where n.name ~ '^many';
+set role portald;
+select network_path('acme', 'n1', 'n3', null);
+select network_path('acme', 'n1', 'n3', 'many7') #>> '{paths,0,problem}';
