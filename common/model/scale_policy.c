@@ -45,6 +45,18 @@ struct traffic_sums scale_part(const struct link_scale *scale, const struct traf
 	return times(part, scale->factor, square);
 }
 
+/* Its own deviation alone may be too little: what others' samples miss is in the factor. Around
+ * what was sampled it is enough, so the way from there is added. */
+struct traffic_sums scale_own(const struct link_scale *scale, const struct traffic_sums *own)
+{
+	double deviation = fmax(1, scale->factor) * sqrt(own->square) +
+			   (double)own->bytes * fabs(scale->factor - 1) / sqrt(Z2);
+	struct traffic_sums scaled = times(own, scale->factor, 0);
+
+	scaled.square = deviation * deviation;
+	return scaled;
+}
+
 bool scale_is_odd(const struct link_scale *scale)
 {
 	double sampled = scale->factor > 0 ? 1 / scale->factor : 0;

@@ -11,12 +11,16 @@ struct link_scale {
 	bool known;
 	double factor;            /* counted / sampled, of the same seconds */
 	double covered;           /* the part of the window of which that is known: 0.5 to 1 */
-	struct traffic_sums link; /* all that was sampled there: bytes and square */
+	struct traffic_sums link; /* all that the asking one may see of what was sampled there */
 };
 
 /* The link itself: its bytes are exact where all of the window is covered (square 0). */
 struct traffic_sums scale_whole(const struct link_scale *scale, const struct traffic_sums *whole);
 /* Some of what left there. Bytes are rounded down, so that parts are no more than their whole. */
 struct traffic_sums scale_part(const struct link_scale *scale, const struct traffic_sums *part);
+/* The same for a tenant: of others on the link there is nothing in it but the factor. That is near
+ * 1 whoever's the traffic is and says nothing of shares; how it scatters over many windows tells
+ * roughly how many samples the port had. */
+struct traffic_sums scale_own(const struct link_scale *scale, const struct traffic_sums *own);
 /* Do counters and samples differ by more than chance? */
 bool scale_is_odd(const struct link_scale *scale);

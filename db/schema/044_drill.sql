@@ -58,10 +58,10 @@ $$;
 revoke execute on function port_scale(integer, timestamptz, timestamptz, bigint, text) from public;
 grant execute on function port_scale(integer, timestamptz, timestamptz, bigint, text) to portald;
 
--- All that samples say left by a link, of whomever: parts are parts of it. For reckoning with bounds, not for telling tenants.
+-- What samples say left by a link, of what the asking one may see: parts are parts of it. With the invoker's rights: from bounds that others' traffic had a part in, a tenant could reckon it.
 create function link_spread(p_step integer, p_from timestamptz, p_to timestamptz, p_switch bigint, p_port text)
 returns table (bytes bigint, square double precision)
-stable language plpgsql security definer set search_path = haas, pg_temp set plan_cache_mode = force_custom_plan as $$
+stable language plpgsql set search_path = haas, pg_temp set plan_cache_mode = force_custom_plan as $$
 begin
 	return query select sum(t.bytes)::bigint, sum(t.square) from traffic_share t
 	where t.step = p_step and t.at >= p_from and t.at < p_to and t.switch_id = p_switch and t.port = p_port and t.direction = 'out';

@@ -80,7 +80,8 @@ static struct drill_sums part_of(const struct drill *drill, const struct drill_s
 	if (!drill->scale.known)
 		return *sums;
 	return (struct drill_sums){
-		.sums = scale_part(&drill->scale, &sums->sums),
+		.sums = drill->window.is_operator ? scale_part(&drill->scale, &sums->sums)
+						  : scale_own(&drill->scale, &sums->sums),
 		.missed = (uint64_t)ceil((double)sums->missed * drill->scale.factor)};
 }
 

@@ -184,7 +184,8 @@ static void on_scale(struct exchange *exchange, const PGresult *result)
 	}
 	/* Of seconds from memory there are no counters yet. */
 	drill->scale = (struct link_scale){
-		.known = !drill->live && !db_is_null(result, 0, SCALE_FACTOR),
+		.known = !drill->live && !db_is_null(result, 0, SCALE_FACTOR) &&
+			 !db_is_null(result, 0, SCALE_BYTES),
 		.factor = strtod(db_text(result, 0, SCALE_FACTOR, "1"), NULL),
 		.covered = strtod(db_text(result, 0, SCALE_COVERED, "1"), NULL),
 		.link = {.bytes = (uint64_t)db_int(result, 0, SCALE_BYTES, 0),

@@ -175,7 +175,8 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 ", '' as network, x.exact, x.seconds as exact_seconds, "
 		 "case when x.factor is null then b.bytes else floor(b.bytes * x.factor)::bigint end as bytes, "
 		 "case when x.factor is null then b.packets else floor(b.packets * x.factor)::bigint end as packets, b.samples, "
-		 "case when x.factor is null then b.square else b.square * x.factor * x.factor * case when haas.is_operator() then (1 - x.covered) / x.covered else 1 end end as square, "
+		 "case when x.factor is null then b.square when haas.is_operator() then b.square * x.factor * x.factor * (1 - x.covered) / x.covered "
+		 "else power(greatest(1, x.factor) * sqrt(b.square) + b.bytes * abs(x.factor - 1) / 1.959964, 2) end as square, " /* scale_own */
 		 "0::bigint as missed "
 		 "from b join haas.switch w on w.id = b.switch_id left join x on x.switch_id = b.switch_id "
 		 "and x.port = b.port), " LIVE_ROWS CHILDREN("0") TOTAL_OF_CHILDREN ANSWER,

@@ -39,7 +39,7 @@ enum drill_scale_column {
 	SCALE_SECONDS, /* in so many */
 	SCALE_FACTOR,  /* counted / sampled; null: known of too little time */
 	SCALE_COVERED, /* of the time, the part of which it is known */
-	SCALE_BYTES,   /* sampled at the link, of whomever */
+	SCALE_BYTES,   /* sampled at the link, of what the asking one may see; null: nothing */
 	SCALE_SQUARE,
 };
 /* $1 step, $2 from, $3 to, $4 switch id, $5 port. */

@@ -58,6 +58,7 @@ static uint64_t fill(struct traffic_sums parts[OWNERS], uint64_t truth[OWNERS],
 static void bounds_of_scaled_parts_hold(void **state)
 {
 	unsigned outside[OWNERS] = {0};
+	unsigned outside_own = 0;
 	double narrower = 0;
 
 	(void)state;
@@ -73,6 +74,11 @@ static void bounds_of_scaled_parts_hold(void **state)
 			struct traffic_sums scaled = scale_part(&scale, &parts[i]);
 			struct estimate estimate = estimate_of(&scaled, 0);
 
+			struct traffic_sums own = scale_own(&scale, &parts[i]);
+			struct estimate told = estimate_of(&own, 0);
+
+			assert_int_equal(own.bytes, scaled.bytes);
+			outside_own += truth[i] < told.low || truth[i] > told.high;
 			sum += scaled.bytes;
 			outside[i] += truth[i] < estimate.low || truth[i] > estimate.high;
 			if (i == 0)
@@ -93,6 +99,9 @@ static void bounds_of_scaled_parts_hold(void **state)
 	for (unsigned i = 0; i < OWNERS; i++)
 		assert_true(outside[i] >= TRIALS / 100 && outside[i] <= TRIALS * 7 / 100);
 	assert_true(narrower < 0.75);
+	print_message("told by their own spread: %.2f %% outside\n",
+		      100.0 * outside_own / TRIALS / OWNERS);
+	assert_true(outside_own <= (unsigned)TRIALS * OWNERS * 5 / 100);
 }
 
 /* Nobody else was sampled at the link, and yet may have been there. */
