@@ -357,3 +357,24 @@ static inline struct sim_switch *leaf(struct site *site, uint32_t at)
 {
 	return sim_fabric_switch(site->fabric, at);
 }
+
+/* Calls may take five times as long as those of case_start. */
+static inline int patient_start(void **state)
+{
+	struct site *site = *state;
+
+	site->patience = 5;
+	return case_start(state);
+}
+
+/* Networks 1 and 2 on all leaves. */
+static inline void spread(struct site *site)
+{
+	settle(site);
+	for (uint32_t at = 0; at < LEAVES; at++) {
+		want(site, at, 0, 1);
+		want(site, at, 1, 2);
+	}
+	settle(site);
+	assert_true(reaches(site, 0, 0, 1, 0));
+}

@@ -34,6 +34,7 @@ static uint64_t digest_of(const struct scene *scene)
 		digest = mix(digest, port->role);
 		digest = mix(digest, port->peer);
 		digest = mix(digest, port->blocked);
+		digest = mix(digest, port->held); /* letting go is nobody's doing */
 		if (port->role == PORT_UPLINK)
 			digest = mix(digest, port->up);
 	}

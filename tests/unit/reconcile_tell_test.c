@@ -1,0 +1,186 @@
+// links: peregrine_reconcile peregrine_network peregrine_driver common_db common_io common_base
+//: timeout 300
+/* What is told of and when it ends: saves that fail, ports that cannot be proven, foreign changes,
+ * alerts of an earlier life. */
+#include "tests/unit/reconcile_site.h"
+
+/* A power cut would take it back, so it is tried until it is done, and told of meanwhile. */
+static void a_save_that_fails_is_told_of_and_tried_again(void **state)
+{
+	struct site *site = *state;
+	CLEANUP(text_done) struct text diff = {0};
+	struct problem problem = {0};
+
+	settle(site);
+	assert_true(wait_sql(site, "select count(*) from alert", 0));
+	leaf(site, 0)->trouble.refuse_save = 1000;
+	want(site, 0, 0, 1);
+	settle(site);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.unsaved:leaf1' and "
+			     "message ~ 'the flash is full' and cleared_at is null",
+			     1));
+	assert_int_equal(reconcile_diff(site->reconcile, "leaf1", &diff, &problem), 0);
+	assert_non_null(strstr(text_get(&diff), "\"saved\":false"));
+	assert_non_null(strstr(text_get(&diff), "the flash is full"));
+	/* Also by the next life, which knows it from the alert alone. */
+	engine_kill(site);
+	assert_int_equal(sql(site, "update change set ended_at = ended_at - interval '1 hour';"),
+			 0);
+	leaf(site, 0)->trouble.refuse_save = 1;
+	engine_start(site);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.unsaved:leaf1' and "
+			     "cleared_at is not null",
+			     1));
+	assert_true(leaf(site, 0)->ports[0].saved.native == leaf(site, 0)->ports[0].vlans.native);
+	assert_no_leak(site);
+}
+
+/* Not refused, and not passed over in silence. */
+static void access_ports_that_cannot_be_proven_are_told_of(void **state)
+{
+	struct site *site = *state;
+	CLEANUP(text_done) struct text diff = {0};
+	struct problem problem = {0};
+
+	settle(site);
+	leaf(site, 2)->trouble.unproven = true;
+	want(site, 2, 3, 1);
+	settle(site);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.tags_unproven:leaf3' "
+			     "and detail ->> 'ports' = '[\"p4\"]' and cleared_at is null",
+			     1));
+	assert_int_equal(reconcile_diff(site->reconcile, "leaf3", &diff, &problem), 0);
+	assert_non_null(strstr(text_get(&diff), "\"unproven\":[\"p4\"]"));
+	leaf(site, 2)->trouble.unproven = false;
+	want(site, 2, 3, 0);
+	settle(site);
+	assert_true(wait_sql(site, "select count(*) from alert where cleared_at is null", 0));
+	assert_no_leak(site);
+}
+
+/* From the first moment on, not only when nothing else is going on: the row of what it was set to
+ * carry says so, also in the next life. */
+static void a_foreign_change_of_an_uplink_is_only_told_of_where_asked(void **state)
+{
+	struct port_vlans uplink;
+	struct site *site = *state;
+	struct problem problem = {0};
+
+	assert_int_equal(sql(site, "update fabric set repair = 'report';"), 0);
+	spread(site);
+	assert_true(wait_sql(
+		site, "select (count(*) > 2)::int from uplink_applied where tagged <> ''", 1));
+	engine_kill(site);
+	uplink = leaf(site, 0)->ports[LEAF_PORTS].vlans;
+	vlan_set_add(&uplink.tagged, 103);
+	sim_fabric_set(site->fabric, 0, LEAF_PORTS, &uplink);
+	engine_start(site);
+	want(site, 2, 6, 1); /* and there is something to do as well */
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.drift:leaf1' and "
+			     "cleared_at is null",
+			     1));
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where applied_version <> "
+			     "wanted_version",
+			     0));
+	assert_true(vlan_set_has(&leaf(site, 0)->ports[LEAF_PORTS].vlans.tagged, 103));
+	assert_int_equal(reconcile_request(site->reconcile, "leaf1", &problem), 0);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.drift:leaf1' and "
+			     "cleared_at is not null",
+			     1));
+	assert_false(vlan_set_has(&leaf(site, 0)->ports[LEAF_PORTS].vlans.tagged, 103));
+}
+
+/* Alerts outlive us. What they tell of may end meanwhile, together with its switch or fabric, or
+ * stay. */
+static void alerts_of_an_earlier_life_end_with_their_cause(void **state)
+{
+	const struct port_vlans wrong = {.native = 500}; /* nobody's of ours */
+	struct site *site = *state;
+	long id;
+
+	assert_int_equal(sql(site, "update fabric set repair = 'report';"), 0);
+	spread(site);
+	engine_kill(site);
+	assert_int_equal(
+		sql(site,
+		    "insert into alert (key, kind, severity, subject_kind, subject, message) "
+		    "select k || ':' || s, k, 'warning', split_part(o, ' ', 2), s, 'of before' "
+		    "from (values ('fabric.isolation', 'f fabric', 'f1'), "
+		    "('network.vlan_leak', 'f fabric', 'f1'), "
+		    "('network.vlan_short', 'f fabric', 'f1'), "
+		    "('switch.undo_failed', 'f fabric', 'f1'), "
+		    "('switch.undo_failed', 'f fabric', 'gone'), "
+		    "('switch.tags_unproven', 's switch', 'leaf2'), "
+		    "('switch.drift', 's switch', 'leaf2'), "
+		    "('switch.drift', 's switch', 'leaf3'), "
+		    "('switch.drift', 's switch', 'gone'), "
+		    "('wiring.missing', 'p port', 'leaf1:p1')) as x (k, o, s);"),
+		0);
+	sim_fabric_set(site->fabric, 2, 7, &wrong); /* leaf3's cause is there */
+	id = ask(site, "select id from alert where key = 'switch.drift:leaf3'");
+	engine_start(site);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where cleared_at is null and key not in "
+			     "('switch.drift:leaf3', 'wiring.missing:leaf1:p1')",
+			     0));
+	assert_int_equal(ask(site, "select count(*) from alert where cleared_at is null"), 2);
+	assert_int_equal(ask(site, "select count(*) from event where kind = 'alert.cleared' and "
+				   "subject = 'gone'"),
+			 2);
+	assert_int_equal(ask(site, "select count(*) from alert where key = 'switch.drift:leaf3'"),
+			 1);
+	assert_int_equal(ask(site, "select id from alert where key = 'switch.drift:leaf3' and "
+				   "cleared_at is null"),
+			 id);
+	assert_int_equal(leaf(site, 2)->ports[7].vlans.native, 500); /* it is told of only */
+	engine_kill(site);
+	sim_fabric_set(site->fabric, 2, 7, &leaf(site, 1)->ports[7].vlans);
+	engine_start(site);
+	assert_true(wait_sql(site, "select count(*) from alert where cleared_at is null", 1));
+	assert_no_leak(site);
+}
+
+/* Of a switch that does not answer nobody can say that it is well again. */
+static void silence_ends_no_alert(void **state)
+{
+	struct site *site = *state;
+
+	settle(site);
+	engine_kill(site);
+	assert_int_equal(
+		sql(site,
+		    "insert into alert (key, kind, severity, subject_kind, subject, message) "
+		    "values ('switch.drift:leaf1', 'switch.drift', 'warning', 'switch', 'leaf1', 'x'), "
+		    "('switch.drift:leaf2', 'switch.drift', 'warning', 'switch', 'leaf2', 'x'), "
+		    "('fabric.isolation:f1', 'fabric.isolation', 'critical', 'fabric', 'f1', 'x');"),
+		0);
+	leaf(site, 0)->trouble.unreachable = true;
+	engine_start(site);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.drift:leaf2' and "
+			     "cleared_at is not null",
+			     1));
+	assert_int_equal(ask(site, "select count(*) from alert where cleared_at is null"), 2);
+	leaf(site, 0)->trouble.unreachable = false;
+	assert_true(wait_sql(site, "select count(*) from alert where cleared_at is null", 0));
+}
+
+int main(void)
+{
+#define CASE(function) cmocka_unit_test_setup_teardown(function, patient_start, case_stop)
+	const struct CMUnitTest tests[] = {
+		CASE(a_save_that_fails_is_told_of_and_tried_again),
+		CASE(access_ports_that_cannot_be_proven_are_told_of),
+		CASE(a_foreign_change_of_an_uplink_is_only_told_of_where_asked),
+		CASE(alerts_of_an_earlier_life_end_with_their_cause),
+		CASE(silence_ends_no_alert),
+	};
+
+	return cmocka_run_group_tests(tests, site_start, site_stop);
+}
