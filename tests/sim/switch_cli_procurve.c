@@ -384,6 +384,8 @@ static const struct cli_command commands[] = {
 	{ALL, "exit", cli_exit, 0, LOOK},
 	{CF, "mirror <number> port <port>", cli_mirror_target, CLI_MIRROR_LINE, SWITCH_SPAN},
 	{CF, "no mirror <number>", cli_mirror_close, 0, SWITCH_SPAN},
+	/* first: with more words behind it a list of ports does not fit, a port does */
+	{CF, "interface <ports>", cli_enter_ports, 0, LOOK},
 	{CF, "interface <port> monitor all both mirror <number>", cli_mirror_source_first, 0,
 	 SWITCH_SPAN},
 	{CF, "no interface <port> monitor all both mirror <number>", cli_mirror_source_first,
@@ -397,7 +399,6 @@ static const struct cli_command commands[] = {
 	{CF, "no vlan <vid>", no_vlan, 0, SWITCH_DELETE},
 	{CF, "no vlan <vid> untagged <text>", vlan_members, NO_UNTAGGED, SWITCH_UNTAGGED},
 	{CF, "no vlan <vid> tagged <text>", vlan_members, NO_TAGGED, SWITCH_EGRESS},
-	{CF, "interface <ports>", cli_enter_ports, 0, LOOK},
 	{VL, "name <text>", cli_name_vlan, 0, SWITCH_NAME},
 	{VL, "no name", cli_name_vlan, 0, SWITCH_NAME},
 	{VL, "untagged <text>", members, UNTAGGED, SWITCH_UNTAGGED},
