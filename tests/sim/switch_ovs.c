@@ -477,10 +477,100 @@ static int transact(struct switch_ovs *ovs, json_t *params)
 	return rc != 0 ? rc : wait_applied(ovs);
 }
 
+/* --- learned addresses ------------------------------------------------ */
+
+int switch_ovs_fdb(struct switch_ovs *ovs, struct switch_fdb_row **ret_rows, size_t *ret_count)
+{
+	struct switch_fdb_row *rows;
+	json_t *answer = NULL;
+	const char *text;
+	size_t size;
+	size_t room = 0;
+	int rc = switch_rpc_call(&ovs->control, "fdb/show", json_pack("[s]", ovs->bridge), &answer);
+
+	if (rc != 0)
+		return rc;
+	text = json_string_value(answer);
+	size = json_string_length(answer);
+	for (size_t i = 0; text && i < size; i++)
+		room += text[i] == '\n';
+	rows = calloc(room + 1, sizeof(*rows));
+	rc = !rows ? -ENOMEM : !text ? E_PROTOCOL : room > FDB_MAX ? E_LIMIT : 0;
+	if (rc == 0)
+		rc = switch_fdb_read(text, size, rows, room + 1, ret_count);
+	json_decref(answer);
+	if (rc != 0) {
+		free(rows);
+		return rc;
+	}
+	*ret_rows = rows;
+	return 0;
+}
+
+static int ask_control(struct switch_ovs *ovs, const char *method, json_t *params)
+{
+	json_t *answer = NULL;
+	int rc = switch_rpc_call(&ovs->control, method, params, &answer);
+
+	json_decref(answer);
+	return rc;
+}
+
+/* `fdb/del` takes what was put by hand only, so it is put by hand first. */
+static int forget(struct switch_ovs *ovs, const char *port, const struct switch_fdb_row *row)
+{
+	char mac[MAC_TEXT_SIZE];
+	char vid[8];
+	int rc;
+
+	(void)mac_text(row->mac, mac);
+	(void)text_format(vid, sizeof(vid), "%u", row->vid);
+	rc = ask_control(ovs, "fdb/add", json_pack("[s,s,s,s]", ovs->bridge, port, vid, mac));
+	return rc != 0 ? rc
+		       : ask_control(ovs, "fdb/del", json_pack("[s,s,s]", ovs->bridge, vid, mac));
+}
+
+static bool carries(const struct switch_tagging *tagging, uint32_t vid)
+{
+	return (tagging->mode != SWITCH_TRUNK && tagging->tag == vid) ||
+	       (tagging->mode != SWITCH_ACCESS && switch_tagging_has(tagging, vid));
+}
+
+/* Open vSwitch forwards to a learned address without asking whether its port is in the VLAN, which
+ * no bridge of 802.1Q does (8.8.9: egress filtering by the member set). It forgets the addresses of
+ * a port whose VLANs change, but a frame that is under way then may be learned once more as of
+ * before, for five minutes. A switch has none of that: flows are made anew, then such addresses
+ * go. */
+static int forget_elsewhere(struct switch_ovs *ovs)
+{
+	struct switch_plane plane = {0};
+	struct switch_fdb_row *rows = NULL;
+	size_t count = 0;
+	int rc = ask_control(ovs, "revalidator/wait", json_array());
+
+	if (rc == 0)
+		rc = switch_ovs_read(ovs, &plane);
+	if (rc == 0)
+		rc = switch_ovs_fdb(ovs, &rows, &count);
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		for (size_t p = 0; rc == 0 && p < plane.port_count; p++) {
+			if (plane.ports[p].number == rows[i].port &&
+			    !carries(&plane.ports[p].tagging, rows[i].vid))
+				rc = forget(ovs, plane.ports[p].name, &rows[i]);
+		}
+	}
+	free(rows);
+	switch_plane_done(&plane);
+	return rc;
+}
+
+/* --- changes ---------------------------------------------------------- */
+
 int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *changes, size_t count)
 {
 	json_t *params = json_array();
 	size_t i;
+	int rc;
 
 	if (count == 0) {
 		json_decref(params);
@@ -489,7 +579,8 @@ int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *cha
 	(void)json_array_append_new(params, json_string("Open_vSwitch"));
 	for (i = 0; i < count; i++)
 		(void)json_array_append_new(params, update_of(&changes[i]));
-	return transact(ovs, params);
+	rc = transact(ovs, params);
+	return rc != 0 ? rc : forget_elsewhere(ovs);
 }
 
 int switch_ovs_sample(struct switch_ovs *ovs, const struct switch_ovs_sflow *sflow)
@@ -552,32 +643,4 @@ int switch_ovs_rules(const char *openflow, const char *path, const char *lines)
 	char command[] = "add-flows";
 
 	return run_ofctl(command, openflow, path, lines);
-}
-
-int switch_ovs_fdb(struct switch_ovs *ovs, struct switch_fdb_row **ret_rows, size_t *ret_count)
-{
-	struct switch_fdb_row *rows;
-	json_t *answer = NULL;
-	const char *text;
-	size_t size;
-	size_t room = 0;
-	int rc = switch_rpc_call(&ovs->control, "fdb/show", json_pack("[s]", ovs->bridge), &answer);
-
-	if (rc != 0)
-		return rc;
-	text = json_string_value(answer);
-	size = json_string_length(answer);
-	for (size_t i = 0; text && i < size; i++)
-		room += text[i] == '\n';
-	rows = calloc(room + 1, sizeof(*rows));
-	rc = !rows ? -ENOMEM : !text ? E_PROTOCOL : room > FDB_MAX ? E_LIMIT : 0;
-	if (rc == 0)
-		rc = switch_fdb_read(text, size, rows, room + 1, ret_count);
-	json_decref(answer);
-	if (rc != 0) {
-		free(rows);
-		return rc;
-	}
-	*ret_rows = rows;
-	return 0;
 }
