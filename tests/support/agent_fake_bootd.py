@@ -30,6 +30,16 @@ def check(condition, text):
         raise Failure(text)
 
 
+def gone(sock):
+    """The other side has closed. Its kernel did so before the process could be waited for."""
+    try:
+        return sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
 class Bootd:
     """Serves tasks one by one, keeps what the agent says. The hooks are set by the stories."""
 
@@ -155,7 +165,8 @@ class Bootd:
                 return handler.answer(self.poll_status)
             if not self.tasks:
                 self.lock.wait(0.3)
-            task = self.tasks.pop(0) if self.tasks else None
+            # The poll of an agent that has ended meanwhile takes no task from the one that came after it.
+            task = self.tasks.pop(0) if self.tasks and not gone(handler.connection) else None
         if not task:
             return handler.answer(204)
         handler.answer(200, json.dumps(task).encode(), [("Content-Type", "application/json")])
