@@ -501,6 +501,46 @@ static void answers_are_judged(void **state)
 	ovsdb_facts_done(&facts);
 }
 
+/* After a change the table of addresses is emptied, by a mutation that must differ from what is
+ * there: one that changes nothing would empty nothing. */
+static void addresses_are_forgotten(void **state)
+{
+	static const struct {
+		const char *flooded, *mutation;
+	} rows[] = {
+		{NONE, "[\"flood_vlans\",\"insert\",4095]"},
+		{"4095", "[\"flood_vlans\",\"delete\",4095]"},
+		{"[\"set\",[7,4095]]", "[\"flood_vlans\",\"delete\",4095]"},
+		{"[\"set\",[7,409]]", "[\"flood_vlans\",\"insert\",4095]"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		json_t *answer = answer_of(NONE, NONE, NONE);
+		json_t *bridge =
+			json_array_get(json_object_get(json_array_get(answer, 1), "rows"), 0);
+		struct ovsdb_facts facts;
+		json_t *params;
+		char *sent;
+
+		json_object_set_new(bridge, "flood_vlans",
+				    json_loads(rows[i].flooded, JSON_DECODE_ANY, NULL));
+		facts_of(answer, &facts);
+		params = ovsdb_plan_await_and_forget(&facts, 8, 5000);
+		assert_int_equal(json_array_size(params), 3);
+		sent = json_dumps(params, JSON_COMPACT | JSON_SORT_KEYS);
+		/* only when the data plane has the change, in the same transaction */
+		if (!strstr(sent, "[\"Open_vSwitch\",{\"columns\":[\"cur_cfg\"],\"op\":\"wait\"") ||
+		    !strstr(sent, "[[\"cur_cfg\",\"<\",8]]") || !strstr(sent, "\"timeout\":5000") ||
+		    !strstr(sent, rows[i].mutation) ||
+		    !strstr(sent, "[[\"_uuid\",\"==\",[\"uuid\",\"b0\"]]]"))
+			fail_msg("%s: %s", rows[i].flooded, sent);
+		free(sent);
+		json_decref(params);
+		ovsdb_facts_done(&facts);
+	}
+}
+
 /* --- the stream -------------------------------------------------------------------- */
 
 static void streams_are_bounded(void **state)
@@ -583,6 +623,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(batches_and_controllers),
 		cmocka_unit_test(answers_are_judged),
+		cmocka_unit_test(addresses_are_forgotten),
 		cmocka_unit_test(streams_are_bounded),
 		cmocka_unit_test(trust_is_said),
 	};

@@ -54,6 +54,18 @@ static void on_awaited(void *context, int rc, json_t *result, const struct probl
 		lose(one, rc, problem);
 		return;
 	}
+	if (!json_object_get(json_array_get(result, 0), "error") &&
+	    json_object_get(json_array_get(result, 1), "error")) {
+		mark_all(one, EDIT_UNKNOWN);
+		problem_set(&late, E_CONFLICT, "its learned addresses cannot be cleared");
+		problem_detail(&late,
+			       "the change is done; an address may be known at a port that is no "
+			       "longer in its VLAN");
+		problem_hint(&late,
+			     "the role of its ovsdb-server (RBAC) must let us change Bridge");
+		ovsdb_switch_fail(one, &late);
+		return;
+	}
 	if (json_object_get(json_array_get(result, 0), "error")) {
 		mark_all(one, EDIT_UNKNOWN);
 		problem_set(&late, E_TIMEOUT, "its data plane does not follow its database");
@@ -67,6 +79,15 @@ static void on_awaited(void *context, int rc, json_t *result, const struct probl
 	ovsdb_switch_end(one, 0, NULL, NULL);
 }
 
+static bool moves_ports(const struct switch_request *request)
+{
+	for (size_t i = 0; i < request->edit_count; i++) {
+		if (request->edits[i].kind == EDIT_PORT)
+			return true;
+	}
+	return false;
+}
+
 static void await_config(struct ovsdb_switch *one, json_int_t config)
 {
 	int64_t most_ms = one->deadline_ms - clock_monotonic_ms() - AWAIT_SPARE_MS;
@@ -76,7 +97,9 @@ static void await_config(struct ovsdb_switch *one, json_int_t config)
 		most_ms = AWAIT_MOST_MS;
 	if (most_ms < 0)
 		most_ms = 0;
-	params = ovsdb_plan_await(config, most_ms);
+	params = moves_ports(one->request)
+			 ? ovsdb_plan_await_and_forget(&one->facts, config, most_ms)
+			 : ovsdb_plan_await(config, most_ms);
 	mark_all(one, EDIT_UNKNOWN);
 	if (!params ||
 	    ovsdb_client_transact(one->client, params, (uint32_t)most_ms + AWAIT_SPARE_MS,
@@ -133,7 +156,9 @@ static void on_facts(struct ovsdb_switch *one, int rc, const struct problem *pro
 	} else if (one->plan.params) {
 		if (ovsdb_switch_ask(one, json_incref(one->plan.params), on_transacted))
 			end_without_memory(one);
-	} else if (ovsdb_integer(system, "cur_cfg", 0) < ovsdb_integer(system, "next_cfg", 0)) {
+	} else if (one->lost > 0 ||
+		   ovsdb_integer(system, "cur_cfg", 0) < ovsdb_integer(system, "next_cfg", 0)) {
+		/* Of a connection that was lost it is not known how far it came. */
 		await_config(one, ovsdb_integer(system, "next_cfg", 0));
 	} else {
 		mark_all(one, EDIT_TAKEN);

@@ -9,7 +9,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { ASK_MIRRORS = 3, ROWS_MAX = 1024, DEAD_VLAN = 4095 };
+enum { ASK_MIRRORS = 3, ROWS_MAX = 1024 };
 
 json_t *ovsdb_mirror_ask(void)
 {
@@ -123,21 +123,6 @@ static int want(struct maker *maker, const struct switch_mirror *mirror, size_t 
 	return insert(maker, number, mirror, port, target);
 }
 
-/* Open vSwitch (3.1, until its "Always revalidate on mirror update") goes on with the flows that it
- * has: what flows already would not be copied, and of a session that is gone still would. A change
- * of flood_vlans makes it look at them anew; VLAN 4095 is on no wire. */
-static int look_anew(const struct maker *maker, json_t *mutations)
-{
-	const json_t *flooded = json_object_get(maker->facts->bridge, "flood_vlans");
-	const json_t *vlan;
-	bool there = false;
-
-	for (size_t i = 0; i < VLAN_LIMIT && (vlan = ovsdb_element(flooded, i)); i++)
-		there |= json_integer_value(vlan) == DEAD_VLAN;
-	return json_array_append_new(mutations, json_pack("[s,s,i]", "flood_vlans",
-							  there ? "delete" : "insert", DEAD_VLAN));
-}
-
 /* A row that no bridge refers to is collected by the database. */
 static int refer(struct maker *maker)
 {
@@ -150,7 +135,10 @@ static int refer(struct maker *maker)
 	if (json_array_size(maker->come) > 0)
 		(void)json_array_append_new(mutations, json_pack("[s,s,[s,O]]", "mirrors", "insert",
 								 "set", maker->come));
-	if (look_anew(maker, mutations) != 0) {
+	/* Open vSwitch (3.1, until its "Always revalidate on mirror update") goes on with the flows
+	 * that it has: what flows already would not be copied, and of a session that is gone still
+	 * would. */
+	if (json_array_append_new(mutations, ovsdb_plan_anew(maker->facts)) != 0) {
 		json_decref(mutations);
 		return -ENOMEM;
 	}

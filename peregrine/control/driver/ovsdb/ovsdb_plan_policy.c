@@ -365,9 +365,35 @@ bool ovsdb_plan_holds(const struct ovsdb_facts *facts, const struct switch_edit 
 		vlan_set_has(&facts->used, edit->vlan)) == (edit->kind == EDIT_VLAN_CREATE);
 }
 
+json_t *ovsdb_plan_anew(const struct ovsdb_facts *facts)
+{
+	const json_t *flooded = json_object_get(facts->bridge, "flood_vlans");
+	const json_t *vlan;
+	bool there = false;
+
+	for (size_t i = 0; i < VLAN_LIMIT && (vlan = ovsdb_element(flooded, i)); i++)
+		there |= json_integer_value(vlan) == DEAD_VLAN;
+	return json_pack("[s,s,i]", "flood_vlans", there ? "delete" : "insert", DEAD_VLAN);
+}
+
 json_t *ovsdb_plan_await(json_int_t config, int64_t most_ms)
 {
 	return json_pack("[s,{s:s,s:I,s:s,s:[[s,s,I]],s:[s],s:s,s:[]}]", "Open_vSwitch", "op",
 			 "wait", "timeout", (json_int_t)most_ms, "table", "Open_vSwitch", "where",
 			 "cur_cfg", "<", config, "columns", "cur_cfg", "until", "==", "rows");
+}
+
+json_t *ovsdb_plan_await_and_forget(const struct ovsdb_facts *facts, json_int_t config,
+				    int64_t most_ms)
+{
+	json_t *params = ovsdb_plan_await(config, most_ms);
+
+	if (params && json_array_append_new(
+			      params, json_pack("{s:s,s:s,s:o,s:[o]}", "op", "mutate", "table",
+						"Bridge", "where", where_uuid(facts->bridge_uuid),
+						"mutations", ovsdb_plan_anew(facts))) != 0) {
+		json_decref(params);
+		return NULL;
+	}
+	return params;
 }

@@ -43,5 +43,15 @@ json_t *ovsdb_plan_ending(unsigned number, const char *comment);
 
 /* Is the edit seen? */
 bool ovsdb_plan_holds(const struct ovsdb_facts *facts, const struct switch_edit *edit);
+/* A mutation of the bridge's row that changes nothing that matters (VLAN 4095, which is on no wire,
+ * in flood_vlans or out of it) and makes Open vSwitch look at its flows anew and forget all
+ * addresses. NULL: no memory. */
+json_t *ovsdb_plan_anew(const struct ovsdb_facts *facts);
 /* The params of "transact" that wait until the data plane has configuration `config`. */
 json_t *ovsdb_plan_await(json_int_t config, int64_t most_ms);
+/* And then have it forget what it learned. It does so for a port whose VLANs change, but a frame
+ * that is in the making just then may be learned once more as of before; and it forwards to a known
+ * address without asking whether the port is in the VLAN. `facts`: of what was read before the
+ * change. */
+json_t *ovsdb_plan_await_and_forget(const struct ovsdb_facts *facts, json_int_t config,
+				    int64_t most_ms);
