@@ -539,14 +539,15 @@ static bool carries(const struct switch_tagging *tagging, uint32_t vid)
 /* Open vSwitch forwards to a learned address without asking whether its port is in the VLAN, which
  * no bridge of 802.1Q does (8.8.9: egress filtering by the member set). It forgets the addresses of
  * a port whose VLANs change, but a frame that is under way then may be learned once more as of
- * before, for five minutes. A switch has none of that: flows are made anew, then such addresses
- * go. */
+ * before, for five minutes; and flows that it has cached go on until its revalidators have been at
+ * them, which cur_cfg does not wait for. A switch has none of that: its flows go, then such
+ * addresses. */
 static int forget_elsewhere(struct switch_ovs *ovs)
 {
 	struct switch_plane plane = {0};
 	struct switch_fdb_row *rows = NULL;
 	size_t count = 0;
-	int rc = ask_control(ovs, "revalidator/wait", json_array());
+	int rc = ask_control(ovs, "revalidator/purge", json_array());
 
 	if (rc == 0)
 		rc = switch_ovs_read(ovs, &plane);
