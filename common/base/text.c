@@ -100,6 +100,19 @@ char *text_take(struct text *text)
 	return data;
 }
 
+void text_blank_controls(char *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		unsigned char byte = (unsigned char)bytes[i];
+		unsigned char next = i + 1 < size ? (unsigned char)bytes[i + 1] : 0;
+
+		if (byte == 0xc2 && next >= 0x80 && next <= 0x9f)
+			bytes[i] = bytes[i + 1] = ' ';
+		else if (byte < 0x20 || byte == 0x7f)
+			bytes[i] = ' ';
+	}
+}
+
 bool text_copy(char *ret, size_t room, const char *string)
 {
 	size_t length = strnlen(string, room);

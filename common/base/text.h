@@ -27,5 +27,8 @@ char *text_take(struct text *text);
 
 /* Copies with truncation, always terminates. Returns false when it did not fit. */
 bool text_copy(char *ret, size_t room, const char *string);
+/* Blanks for what could start a line of its own or drive the reader's terminal: the control
+ * characters of ASCII, DEL and, as UTF-8 has them, U+0080 to U+009F ("CSI" is one of those). */
+void text_blank_controls(char *bytes, size_t size);
 /* snprintf into a fixed array; returns false when it did not fit. */
 bool text_format(char *ret, size_t room, const char *format, ...) PRINTF_LIKE(3, 4);

@@ -139,10 +139,8 @@ static void keep_row(struct output *output, const char *const cells[])
 		grown[have + i] = strdup(cell && *cell ? cell : "-");
 		output->failed = output->failed || !grown[have + i];
 		/* A cell is one line, whatever the data says. */
-		for (char *at = grown[have + i]; at && *at; at++) {
-			if ((unsigned char)*at < ' ' || *at == 0x7f)
-				*at = ' ';
-		}
+		if (grown[have + i])
+			text_blank_controls(grown[have + i], strlen(grown[have + i]));
 	}
 	output->rows++;
 }

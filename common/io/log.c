@@ -85,15 +85,6 @@ int log_level_parse(const char *word)
 	return enum_value(level_words, COUNT_OF(level_words), word);
 }
 
-/* What came from outside must not start a line of its own or drive the terminal. */
-static void blank_controls(char *line, size_t length)
-{
-	for (size_t i = 0; i < length; i++) {
-		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-			line[i] = ' ';
-	}
-}
-
 PRINTF_LIKE(3, 0)
 static size_t append(char line[LINE_SIZE], size_t at, const char *format, va_list arguments)
 {
@@ -132,7 +123,7 @@ void log_line(enum log_level level, const char *subject, const char *format, ...
 	va_start(arguments, format);
 	size = append(line, size, format, arguments);
 	va_end(arguments);
-	blank_controls(line, size);
+	text_blank_controls(line, size);
 	line[size] = '\n'; /* over the NUL: one write is one line, whatever other threads do */
 	if (write(STDERR_FILENO, line, size + 1) < 0)
 		return; /* nowhere left to say it */

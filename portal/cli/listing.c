@@ -23,10 +23,7 @@ struct listing {
 
 void listing_line(struct text *line)
 {
-	for (size_t i = 0; i < line->size; i++) {
-		if ((unsigned char)line->data[i] < ' ' || line->data[i] == 0x7f)
-			line->data[i] = ' ';
-	}
+	text_blank_controls(line->data, line->size);
 	puts(text_get(line));
 }
 

@@ -13,6 +13,27 @@
 
 #include "tests/support/cmocka.h"
 
+static void test_controls(void **state)
+{
+	static const struct {
+		const char *from, *to;
+	} rows[] = {
+		{"n1\n\033[31mred\x7f", "n1  [31mred "},
+		{"\xc2\x9b 2J, \xc2\x80\xc2\x9f", "   2J,     "},
+		{"Z\xc3\xbcrich \xc2\xa0\xe2\x80\x9c", "Z\xc3\xbcrich \xc2\xa0\xe2\x80\x9c"},
+		{"\xc2", "\xc2"}, /* cut off: nothing behind it is looked at */
+		{"", ""},
+	};
+	char bytes[64];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		assert_true(text_copy(bytes, sizeof(bytes), rows[i].from));
+		text_blank_controls(bytes, strlen(bytes));
+		assert_string_equal(bytes, rows[i].to);
+	}
+}
+
 static void test_build(void **state)
 {
 	struct text text = {0};
@@ -174,11 +195,11 @@ static void test_clock(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_build), cmocka_unit_test(test_failure),
-		cmocka_unit_test(test_fixed), cmocka_unit_test(test_problem),
-		cmocka_unit_test(test_words), cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_hex),   cmocka_unit_test(test_digest),
-		cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_controls), cmocka_unit_test(test_build),
+		cmocka_unit_test(test_failure),  cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_problem),  cmocka_unit_test(test_words),
+		cmocka_unit_test(test_errors),   cmocka_unit_test(test_hex),
+		cmocka_unit_test(test_digest),   cmocka_unit_test(test_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
