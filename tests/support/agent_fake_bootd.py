@@ -213,7 +213,7 @@ class Bootd:
                 check(time.monotonic() < end, f"{what}: not within {seconds} s")
                 self.lock.wait(0.1)
 
-    def result(self, ident, seconds=20):
+    def result(self, ident, seconds=60):
         self.wait(lambda: ident in self.results, seconds, f"result of task {ident}")
         return self.results[ident]
 
@@ -258,7 +258,7 @@ class Node:
         """Ends the agent as init would and insists on a clean end (no leak, no sanitizer's word)."""
         if self.agent.poll() is None:
             self.agent.terminate()
-        status = self.agent.wait(15)
+        status = self.agent.wait(60)
         text = self.log.read_text(errors="replace")
         check(status == 0, f"the agent ended with {status}:\n{text}")
         return text
