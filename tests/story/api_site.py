@@ -53,7 +53,7 @@ class UnixConnection(http.client.HTTPConnection):
 class Stream:
     """Server-sent events, as they come: (id, data) pairs."""
 
-    def __init__(self, site, path, headers=None, timeout=10):
+    def __init__(self, site, path, headers=None, timeout=30):
         self.connection = UnixConnection(site.socket, timeout)
         self.connection.request("GET", path, headers=headers or {})
         self.answer = self.connection.getresponse()
@@ -126,7 +126,7 @@ class Site:
         options = ["-m", "immediate"] if verb == "stop" else [
             "-l", str(self.pg_dir / "postgres.log"), "-o",
             f"-k '{self.pg_dir.resolve()}' -c listen_addresses='' -c fsync=off"]
-        subprocess.run(user + [str(tool), "-D", str(self.pg_dir / "data"), "-w", "-t", "30", *options, verb], check=True,
+        subprocess.run(user + [str(tool), "-D", str(self.pg_dir / "data"), "-w", "-t", "60", *options, verb], check=True,
                        stdout=subprocess.DEVNULL, cwd=self.pg_dir)
 
     def conf(self, **changes):
@@ -154,7 +154,7 @@ flowd_socket = "{self.dir}/flowd.sock";
         if not self.portald:
             return 0
         self.portald.send_signal(how)
-        status = self.portald.wait(20)
+        status = self.portald.wait(60)
         self.portald = None
         return status
 
@@ -163,7 +163,7 @@ flowd_socket = "{self.dir}/flowd.sock";
         return (self.dir / "portald.log").read_text(errors="replace")
 
     @staticmethod
-    def until(condition, what, seconds=15):
+    def until(condition, what, seconds=60):
         end = time.monotonic() + seconds
         while True:
             try:
@@ -176,7 +176,7 @@ flowd_socket = "{self.dir}/flowd.sock";
             time.sleep(0.02)
 
     # --- HTTP
-    def ask(self, method, path, body=None, headers=None, timeout=15):
+    def ask(self, method, path, body=None, headers=None, timeout=30):
         connection = UnixConnection(self.socket, timeout)
         headers = dict(headers or {})
         if isinstance(body, (dict, list)):
@@ -196,7 +196,7 @@ flowd_socket = "{self.dir}/flowd.sock";
     def post(self, path, body, headers=None):
         return self.ask("POST", path, body, headers)
 
-    def stream(self, path="/api/v1/events/stream", headers=None, timeout=10):
+    def stream(self, path="/api/v1/events/stream", headers=None, timeout=30):
         return Stream(self, path, headers, timeout)
 
     def ask_as(self, uid, method, path):
