@@ -9,6 +9,7 @@ ETH_IP = 0x0800
 TYPES = {1: "discover", 2: "offer", 3: "request", 4: "decline", 5: "ack", 6: "nak", 7: "release", 8: "inform"}
 NUMBERS = {name: number for number, name in TYPES.items()}
 BROADCAST = b"\xff" * 6
+PATIENCE = 10.0  # seconds for an answer that is due; whoever wants silence says how long it must be
 
 
 def mac_bytes(mac):
@@ -121,24 +122,24 @@ class Client:
             0x8000 if self.broadcast else 0, address(ciaddr), b"\0" * 4, b"\0" * 4, address(giaddr), mac_bytes(self.mac), b"", b"", 0x63825363)
         return head + option(53, bytes([NUMBERS[kind]])) + self.options + extra + b"\xff"
 
-    def answer(self, timeout=1.0):
+    def answer(self, timeout=PATIENCE):
         for reply in self.wire.replies(timeout):
             if reply.xid == self.xid and reply.chaddr == mac_bytes(self.mac):
                 return reply
         return None
 
-    def ask(self, kind, timeout=1.0, send=None, **fields):
+    def ask(self, kind, timeout=PATIENCE, send=None, **fields):
         self.wire.send(self.mac, self.payload(kind, **fields), **(send or {}))
         return self.answer(timeout)
 
-    def discover(self, timeout=1.0, extra=b""):
+    def discover(self, timeout=PATIENCE, extra=b""):
         return self.ask("discover", timeout, extra=extra)
 
-    def request(self, offer, timeout=1.0):
+    def request(self, offer, timeout=PATIENCE):
         extra = option(50, address(offer.yiaddr)) + option(54, offer.options[54])
         return self.ask("request", timeout, extra=extra)
 
-    def dora(self, timeout=1.0):
+    def dora(self, timeout=PATIENCE):
         """DISCOVER to ACK; None when the server kept silent."""
         offer = self.discover(timeout)
         if not offer:
@@ -148,12 +149,12 @@ class Client:
         self.lease = self.request(offer, timeout)
         return self.lease
 
-    def renew(self, timeout=1.0):
+    def renew(self, timeout=PATIENCE):
         """RENEWING: unicast from the leased address."""
         mine = self.lease.yiaddr
         send = {"source": mine, "target": socket.inet_ntoa(self.lease.options[54]), "to_mac": self.server_mac}
         return self.ask("request", timeout, send=send, ciaddr=mine)
 
-    def reboot(self, claimed, timeout=1.0):
+    def reboot(self, claimed, timeout=PATIENCE):
         """INIT-REBOOT."""
         return self.ask("request", timeout, extra=option(50, address(claimed)))

@@ -54,11 +54,11 @@ class Daemon:
             return
         self.process.send_signal(number)
         try:
-            status = self.process.wait(20)
+            status = self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process = None
-            self.site.need(False, f"{self.name} stops within 20 s")
+            self.site.need(False, f"{self.name} stops within 60 s")
         self.process = None
         if number == signal.SIGTERM:
             self.site.need(status == 0, f"clean stop of {self.name} (status {status})")
@@ -159,7 +159,7 @@ class Site:
                 print(f"-- {daemon.name}\n" + (log[crash:][:4000] if crash >= 0 else "\n".join(log.splitlines()[-25:])))
             raise SystemExit(f"FAILED: {what}")
 
-    def wait(self, what, condition, seconds=15.0):
+    def wait(self, what, condition, seconds=60.0):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if (value := condition()):
