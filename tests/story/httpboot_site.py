@@ -112,7 +112,7 @@ class Site:
     def stop(self):
         if self.daemon:
             self.daemon.terminate()
-            status = self.daemon.wait(20)
+            status = self.daemon.wait(60)
             self.daemon = None
             assert status == 0, f"the daemon ended with {status}"
 
@@ -130,7 +130,7 @@ class Site:
         if failed:
             os._exit(1)
 
-    def wait(self, condition, what, seconds=15):
+    def wait(self, condition, what, seconds=60):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.daemon and self.daemon.poll() is not None:
