@@ -1,9 +1,12 @@
 """A scratch site for the tests of haasctl: portald and its database (api_site), haasctl as a child, on a terminal or behind a pipe."""
+import fcntl
 import os
 import pty
 import re
 import select
+import struct
 import subprocess
+import termios
 import threading
 import time
 
@@ -106,11 +109,8 @@ class CliSite(Site):
         """haasctl on a terminal of its own: (status, all bytes). `keys`: [(text to wait for, bytes to type or a function)]."""
         pid, fd = pty.fork()
         if pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))  # before anybody may ask for it
             os.execve(HAASCTL, ["haasctl", *words], self.env(**(env or {})))
-        import fcntl
-        import struct
-        import termios
-        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         seen, keys, end = b"", list(keys), time.monotonic() + seconds
         while time.monotonic() < end:
             if keys and keys[0][0].encode() in seen:
