@@ -172,6 +172,46 @@ static void a_node_that_calls_itself_a_switch(void **state)
 	assert_non_null(fabric_place_find(&lab->conclusion, nic_mac(1)));
 }
 
+/* Two nodes of one tenant, each of which tells that it is the other's leaf: both ends agree. From
+ * so many addresses that no node would have them. */
+static void two_nodes_that_tell_of_each_others_ports(void **state)
+{
+	static const uint8_t given[PORTS] = {[3] = 1};
+	struct lab *lab = *state;
+
+	for (unsigned i = 0; i < 2; i++)
+		hears_switch(lab, i, 3, 1 - i, "Ethernet1/4");
+	conclude(lab);
+	assert_string_equal(link_text(lab, 0), "s0:4-s1:4 confirmed"); /* as cables are found */
+	for (unsigned row = 0; row < 4; row++) {
+		static const uint8_t prior[PORTS] = {[3] = PORT_UPLINK};
+
+		lab->sources[0].given = row == 1 ? NULL : given;
+		lab->sources[1].given = row == 0 ? NULL : given;
+		lab->sources[0].prior_kinds = row == 3 ? prior : NULL;
+		lab->sources[1].fresh = row < 2;
+		if (row == 2) /* one of them is silent, and its switch does not answer */
+			lab->readings[1].neighbor_count = 0;
+		conclude(lab);
+		assert_string_equal(link_text(lab, 0), "s0:4-s1:4 conflict");
+		assert_true(has_conflict(lab, "fabric.lldp_lie"));
+		if (row != 1)
+			assert_int_equal(lab->conclusion.kinds[0][3], PORT_EDGE);
+		if (row != 0)
+			assert_int_equal(lab->conclusion.kinds[1][3], PORT_EDGE);
+	}
+	/* So are they in aggregates. */
+	for (unsigned i = 0; i < 2; i++) {
+		lab->ports[i][5].is_lag = true;
+		lab->ports[i][3].lag = lab->ports[i][5].if_index;
+		lab->sources[i].prior_kinds = NULL;
+	}
+	conclude(lab);
+	assert_int_equal(lab->conclusion.link_count, 1);
+	assert_int_equal(lab->conclusion.kinds[0][5], PORT_EDGE);
+	lab->sources[0].given = lab->sources[1].given = NULL;
+}
+
 static void aggregates_follow_from_members(void **state)
 {
 	struct lab *lab = *state;
@@ -267,6 +307,7 @@ int main(void)
 		TEST(a_cable_to_itself),
 		TEST(clones),
 		TEST(a_node_that_calls_itself_a_switch),
+		TEST(two_nodes_that_tell_of_each_others_ports),
 		TEST(aggregates_follow_from_members),
 		TEST(ports_that_are_down_stay_what_they_were),
 		TEST(an_uplink_is_given_up_for_a_node_only),

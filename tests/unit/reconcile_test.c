@@ -238,6 +238,46 @@ static void a_blocked_port_is_parked_whatever_it_is_meant_for(void **state)
 	assert_no_leak(site);
 }
 
+/* Two nodes of one tenant tell by LLDP that each is the other's leaf; the row is as it would be if
+ * they were believed. */
+static void a_link_between_ports_of_nodes_is_none(void **state)
+{
+	struct port_vlans all = {.trunk = true};
+	struct site *site = *state;
+
+	settle(site);
+	want(site, 0, 0, 1);
+	want(site, 1, 0, 1);
+	want(site, 0, 1, 2);
+	want(site, 1, 1, 2);
+	settle(site);
+	site->also[0][0] = site->meant[0][0];
+	site->meant[0][0] = 0;
+	assert_int_equal(
+		sql(site,
+		    "begin; select port_park('leaf1', 'p1', 't'); "
+		    "insert into link (a_switch, a_port, b_switch, b_port, state, certainty, "
+		    "since, seen_at) values (1, 'p1', 2, 'p1', 'confirmed', 100, now(), now()); "
+		    "update link set state = 'gone' where a_switch = 1 and b_switch > 3; commit;"),
+		0);
+	/* There is no other way from leaf1 to leaf2 now, and this is none: what is wanted of the
+	 * nodes' ports goes on. */
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where switch_id = 1 and port = 'p1' "
+			     "and applied_version = wanted_version",
+			     1));
+	assert_int_equal(leaf(site, 0)->ports[0].vlans.native, 99);
+	sim_fabric_set(site->fabric, 1, 0, &all); /* somebody believed them */
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where kind = 'switch.drift' and "
+			     "cleared_at is not null",
+			     1));
+	assert_int_equal(leaf(site, 1)->ports[0].vlans.native, 100);
+	assert_true(vlan_set_is_empty(&leaf(site, 1)->ports[0].vlans.tagged));
+	assert_false(reaches(site, 1, 0, 1, 1));
+	assert_no_leak(site);
+}
+
 static void numbers_run_out_and_come_back(void **state)
 {
 	struct site *site = *state;
@@ -379,6 +419,7 @@ int main(void)
 		CASE(killed_between_sending_and_reading_back),
 		CASE(a_foreign_change_is_told_of_and_repaired),
 		CASE(a_blocked_port_is_parked_whatever_it_is_meant_for),
+		CASE(a_link_between_ports_of_nodes_is_none),
 		CASE(numbers_run_out_and_come_back),
 		CASE(a_family_that_enters_first_goes_by_the_parking_vlan),
 		CASE(numbers_are_such_that_every_switch_can_carry),

@@ -65,6 +65,7 @@ static void work_done(struct work *work)
 	free(work->sights);
 	free(work->sources);
 	free(work->priors);
+	free(work->given);
 	for (int table = 0; table < TABLE_COUNT; table++)
 		text_done(&work->rows[table]);
 	text_done(&work->port_switches);

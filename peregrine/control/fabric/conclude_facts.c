@@ -48,6 +48,15 @@ static void on_guards(void *context, int rc, const PGresult *result, const struc
 	facts_one(discovery, rc, problem);
 }
 
+static void on_given(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct discovery *discovery = context;
+
+	if (rc == 0)
+		rc = fabric_rows_given(result, &discovery->facts);
+	facts_one(discovery, rc, problem);
+}
+
 /* Once, after a start: from then on it is known here. */
 static void on_blocks(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
@@ -205,6 +214,7 @@ void facts_read(struct discovery *discovery)
 	facts_ask(discovery, &fabric_store_sightings, on_sightings);
 	facts_ask(discovery, &fabric_store_wiring, on_wiring);
 	facts_ask(discovery, &fabric_store_guards, on_guards);
+	facts_ask(discovery, &fabric_store_given, on_given);
 	if (!discovery->memory_loaded) {
 		facts_ask(discovery, &fabric_store_blocks, on_blocks);
 		facts_ask(discovery, &fabric_store_places, on_places);
@@ -290,6 +300,32 @@ static void gather_priors(struct work *work)
 	work->facts.priors = work->priors;
 }
 
+static int gather_given(struct work *work)
+{
+	const struct fact_rows *rows = &work->discovery->facts;
+	size_t room = 1;
+
+	for (size_t i = 0; i < work->facts.source_count; i++)
+		room += work->sources[i].reading ? work->sources[i].reading->port_count : 0;
+	work->given = calloc(room, sizeof(*work->given));
+	if (!work->given)
+		return -ENOMEM;
+	for (size_t i = 0, at = 0; i < work->facts.source_count; i++) {
+		if (!work->sources[i].reading)
+			continue;
+		work->sources[i].given = &work->given[at];
+		at += work->sources[i].reading->port_count;
+	}
+	for (size_t i = 0; i < rows->given_count; i++) {
+		struct port_ref at;
+
+		if (fabric_port_find(&work->facts, rows->given[i].switch_id, rows->given[i].port,
+				     &at))
+			work->given[work->sources[at.source].given - work->given + at.port] = 1;
+	}
+	return 0;
+}
+
 int facts_gather(struct work *work)
 {
 	struct discovery *discovery = work->discovery;
@@ -329,6 +365,8 @@ int facts_gather(struct work *work)
 		.sighting_count = discovery->facts.sighting_count,
 	};
 	rc = fabric_index_make(&work->facts, &work->index);
+	if (rc == 0)
+		rc = gather_given(work);
 	if (rc == 0)
 		gather_priors(work);
 	return rc;

@@ -28,6 +28,8 @@ const struct db_query fabric_store_guards = {"fabric_guards",
 	" join haas.network n on n.id = a.network_id where n.kind = 'tenant' group by i.switch_id, i.port, i.wanted_version"
 	" order by i.switch_id, i.port collate \"C\"", 0};
 
+const struct db_query fabric_store_given = {"fabric_given", "select switch_id, port from haas.port_intent", 0};
+
 const struct db_query fabric_store_blocks = {"fabric_blocks",
 	"select switch_id, port, kind, mac, wanted_version from haas.port_block", 0};
 
@@ -79,8 +81,16 @@ static void done_guards(struct fact_rows *rows)
 	rows->guard_count = 0;
 }
 
+static void done_given(struct fact_rows *rows)
+{
+	free(rows->given);
+	rows->given = NULL;
+	rows->given_count = 0;
+}
+
 void fact_rows_done(struct fact_rows *rows)
 {
+	done_given(rows);
 	done_guards(rows);
 	done_nics(rows);
 	done_sightings(rows);
@@ -200,6 +210,23 @@ int fabric_rows_guards(const PGresult *result, struct fact_rows *ret)
 		};
 	}
 	ret->guard_count = (size_t)rows;
+	return 0;
+}
+
+int fabric_rows_given(const PGresult *result, struct fact_rows *ret)
+{
+	int rows = PQntuples(result);
+
+	done_given(ret);
+	ret->given = calloc((size_t)rows + 1, sizeof(*ret->given));
+	if (!ret->given)
+		return -ENOMEM;
+	for (int i = 0; i < rows; i++) {
+		ret->given[i].switch_id = db_int(result, i, 0, 0);
+		(void)text_copy(ret->given[i].port, sizeof(ret->given[i].port),
+				db_text(result, i, 1, ""));
+	}
+	ret->given_count = (size_t)rows;
 	return 0;
 }
 

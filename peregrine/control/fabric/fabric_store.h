@@ -24,6 +24,12 @@ struct plan_row {
 	char port[64], node[64], nic[16], peer[64], peer_port[64];
 };
 
+/* A port with an intent, of whatever networks. */
+struct given_port {
+	int64_t switch_id;
+	char port[64];
+};
+
 struct guard_row {
 	char port[64], networks[128];
 };
@@ -42,11 +48,13 @@ struct fact_rows {
 	struct guard_port *guards;
 	struct guard_row *guard_texts;
 	size_t guard_count;
+	struct given_port *given;
+	size_t given_count;
 };
 void fact_rows_done(struct fact_rows *rows);
 
 extern const struct db_query fabric_store_nics, fabric_store_sightings, fabric_store_wiring,
-	fabric_store_guards;
+	fabric_store_guards, fabric_store_given;
 /* (mac, switch_id, port, seen_us): where MACs were concluded to be before we started */
 extern const struct db_query fabric_store_places;
 /* (switch_id, port, kind, mac, version): ports that were blocked then */
@@ -56,6 +64,7 @@ MUST_USE int fabric_rows_nics(const PGresult *result, struct fact_rows *ret);
 MUST_USE int fabric_rows_sightings(const PGresult *result, struct fact_rows *ret);
 MUST_USE int fabric_rows_wiring(const PGresult *result, struct fact_rows *ret);
 MUST_USE int fabric_rows_guards(const PGresult *result, struct fact_rows *ret);
+MUST_USE int fabric_rows_given(const PGresult *result, struct fact_rows *ret);
 /* A new array, owned by the caller. */
 MUST_USE int fabric_rows_blocks(const PGresult *result, struct guard_block **ret,
 				size_t *ret_count);

@@ -68,6 +68,14 @@ void behind_done(struct link_work *work)
 	free(work->seen);
 }
 
+bool is_given(const struct link_work *work, struct port_ref at)
+{
+	const uint8_t *given = work->facts->sources[at.source].given;
+	uint32_t lag = lag_of(work, at);
+
+	return given && (given[at.port] || (lag != UINT32_MAX && given[lag]));
+}
+
 const struct fabric_nic *node_behind(const struct link_work *work, struct port_ref at)
 {
 	const struct behind *behind = &work->behind[at.source][at.port];
@@ -81,6 +89,8 @@ static enum port_kind kind_alone(const struct fabric_source *source, size_t port
 {
 	const struct switch_port *row = &source->reading->ports[port];
 
+	if (source->given && source->given[port])
+		return PORT_EDGE;
 	/* What it was while its cable was in; a port that never was up is nobody's. An uplink on
 	 * which nothing is heard any more may still be one: see is_edge_now(). */
 	if (source->prior_kinds && (!row->up || source->prior_kinds[port] == PORT_UPLINK))
@@ -104,6 +114,8 @@ static void kind_raise(const struct link_work *work, struct port_ref at)
 {
 	uint32_t lag = lag_of(work, at);
 
+	if (is_given(work, at))
+		return;
 	work->ret->kinds[at.source][at.port] = PORT_UPLINK;
 	if (lag != UINT32_MAX)
 		work->ret->kinds[at.source][lag] = PORT_UPLINK;

@@ -103,9 +103,43 @@ static unsigned lower(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
+/* `nic` NULL: it is not known who. */
+static int lie(struct link_work *work, const struct claim *claim, const struct fabric_nic *nic)
+{
+	struct fabric_conflict *conflict;
+
+	if (fabric_conflict_add(work->ret, "fabric.lldp_lie", true, claim->from, &conflict))
+		return -ENOMEM;
+	if (nic)
+		(void)text_format(conflict->message, sizeof(conflict->message),
+				  "node %s is behind it and says by LLDP that it is switch %s",
+				  nic->node, source_name(work, claim->to));
+	else
+		(void)text_format(
+			conflict->message, sizeof(conflict->message),
+			"it was given to nodes, and one says by LLDP that it is switch %s",
+			source_name(work, claim->to));
+	(void)text_copy(conflict->hint, sizeof(conflict->hint),
+			is_given(work, claim->from)
+				? "it stays an edge port; look at what runs there, or if a switch "
+				  "was plugged in: haasctl port release"
+				: "it stays an edge port; look at what runs on the node");
+	return 0;
+}
+
+static int lie_add(struct link_work *work, struct fabric_link link)
+{
+	link.state = LINK_CONFLICT;
+	link.certainty = LIE_CERTAINTY;
+	return link_add(work, &link);
+}
+
 static int confirm(struct link_work *work, struct claim *claim)
 {
 	struct claim *partner = &work->claims[claim->partner];
+	const struct claim *const ends[] = {claim, partner};
+	bool believed = true;
+	int rc;
 	const struct port_match *there = claim_names_port(claim, partner->from.port);
 	const struct port_match *back = claim_names_port(partner, claim->from.port);
 	/* What both sides say weighs more than how well each spelled it. */
@@ -124,7 +158,15 @@ static int confirm(struct link_work *work, struct claim *claim)
 
 	claim->done = true;
 	partner->done = true;
-	return link_add(work, &link);
+	for (size_t end = 0; end < COUNT_OF(ends); end++) {
+		if (!is_given(work, ends[end]->from))
+			continue;
+		rc = lie(work, ends[end], node_behind(work, ends[end]->from));
+		if (rc)
+			return rc;
+		believed = false;
+	}
+	return believed ? link_add(work, &link) : lie_add(work, link);
 }
 
 /* --- one end only -------------------------------------------------------------- */
@@ -140,20 +182,6 @@ static int port_unknown(struct link_work *work, const struct claim *claim)
 			  source_name(work, claim->to), claim->neighbor->port);
 	(void)text_copy(conflict->hint, sizeof(conflict->hint),
 			"let LLDP send the interface name as port id");
-	return 0;
-}
-
-static int lie(struct link_work *work, const struct claim *claim, const struct fabric_nic *nic)
-{
-	struct fabric_conflict *conflict;
-
-	if (fabric_conflict_add(work->ret, "fabric.lldp_lie", true, claim->from, &conflict))
-		return -ENOMEM;
-	(void)text_format(conflict->message, sizeof(conflict->message),
-			  "node %s is behind it and says by LLDP that it is switch %s", nic->node,
-			  source_name(work, claim->to));
-	(void)text_copy(conflict->hint, sizeof(conflict->hint),
-			"it stays an edge port; look at what runs on the node");
 	return 0;
 }
 
@@ -257,16 +285,17 @@ static int claim_alone(struct link_work *work, struct claim *claim)
 	int rc = 0;
 
 	if (claim->port_count == 0)
-		return nic ? lie(work, claim, nic) : port_unknown(work, claim);
+		return nic || is_given(work, claim->from) ? lie(work, claim, nic)
+							  : port_unknown(work, claim);
 	link.b = (struct port_ref){claim->to, claim->ports[0].port};
 	link.evidence = claim->ports[0].how;
 	link.certainty = claim->ports[0].certainty *
 			 (unsigned)(answers ? CLAIMED_PERCENT : SILENT_PERCENT) / 100;
-	if (nic && answers) {
-		link.state = LINK_CONFLICT;
-		link.certainty = LIE_CERTAINTY;
+	if ((nic && answers) || is_given(work, claim->from)) {
 		rc = lie(work, claim, nic);
-	} else if (rival) {
+		return rc ? rc : lie_add(work, link);
+	}
+	if (rival) {
 		link.state = LINK_CONFLICT;
 		rc = two_claims(work, claim, rival);
 	} else if (claim->port_count > 1 &&

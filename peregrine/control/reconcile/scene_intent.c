@@ -120,6 +120,25 @@ static int take_applied(struct scene *scene, const json_t *row, struct scene_int
 	return intent->applied ? 0 : -ENOMEM;
 }
 
+/* Whoever is plugged in there may tell by LLDP what he likes, and two nodes of one tenant may tell
+ * of each other's ports: a port that was given to nodes is no end of a link until it is released,
+ * whatever the links' rows say. Its other end is left as it is. */
+static void cut_link(struct fabric_model *model, uint32_t carrier)
+{
+	struct fabric_port *port = &model->ports[carrier];
+	struct fabric_port *peer;
+
+	if (port->role != PORT_UPLINK)
+		return;
+	peer = &model->ports[port->peer];
+	if (peer->peer == carrier) {
+		peer->role = PORT_FOREIGN;
+		peer->peer = MODEL_NONE;
+	}
+	port->role = PORT_FOREIGN;
+	port->peer = MODEL_NONE;
+}
+
 static void take_edge(struct scene_maker *maker, uint32_t i)
 {
 	struct scene *scene = maker->scene;
@@ -128,9 +147,8 @@ static void take_edge(struct scene_maker *maker, uint32_t i)
 	const struct known_switch *known = book_find(maker->book, intent->switch_id);
 	const struct known_port *memory = known ? known_port_named(known, port->name) : NULL;
 
-	/* Somebody plugged a switch into a port of ours: the link rules, the intent waits. */
-	if (port->role == PORT_UPLINK || port->role == PORT_MEMBER)
-		return;
+	cut_link(&scene->model, intent->port);
+	cut_link(&scene->model, port->carrier);
 	port->role = PORT_EDGE;
 	scene->intent_of[intent->port] = i;
 	scene->applied[intent->port] = intent->applied;
