@@ -5,10 +5,10 @@
 # A veth calls itself a link of 10 Gbit/s; the user-space data plane carries some hundred Mbit/s.
 traffic_lab_conf='alert_utilisation: { raise = 2; clear = 1; clear_s = 3; };'
 
-traffic_sample() { # [COLLECTOR]: the address of the daemons on the management network; as docs/switches.md has it for Open vSwitch
+traffic_sample() { # [COLLECTOR [ONE_IN]]: the address of the daemons on the management network; as docs/switches.md has it for Open vSwitch
 	local name
 	while read -r name _; do
-		ovs-vsctl --db="unix:$dir/fabric/switch/$name/db.sock" -- --id=@s create sflow agent=mgmt0 "target=\"${1:-10.255.0.1}:6343\"" header=128 sampling=50 polling=1 \
+		ovs-vsctl --db="unix:$dir/fabric/switch/$name/db.sock" -- --id=@s create sflow agent=mgmt0 "target=\"${1:-10.255.0.1}:6343\"" header=128 "sampling=${2:-50}" polling=1 \
 			-- set bridge br0 sflow=@s >/dev/null
 	done <"$dir/fabric/switches"
 }
