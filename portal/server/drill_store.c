@@ -21,6 +21,15 @@
 	" = greatest($11::text, $12::text)"
 #define FORWARD "(t.forward = (t.a <= t.b))"
 
+/* What left each link: to operators as it is kept, to a tenant the sum of its own shares. */
+#define LINKS_OF_ALL                                                                \
+	"select t.switch_id, t.port, t.bytes, t.packets, t.samples, t.square from " \
+	"haas.traffic_link t where " IN_TIME
+#define LINKS_OF_TENANT                                                                   \
+	"select t.switch_id, t.port, t.bytes, t.packets, t.samples, t.square from "       \
+	"haas.traffic_share t where " IN_TIME " and t.direction = 'out' and t.tenant_id " \
+	"= haas.current_tenant() and not haas.is_operator()"
+
 #define SUMS                                                                                        \
 	"sum(t.bytes)::bigint as bytes, sum(t.packets)::bigint as packets, sum(t.samples)::bigint " \
 	"as samples, sum(t.square) as square"
@@ -68,16 +77,18 @@
 	"k3, k4, k5, k6, k7 limit $4::int) c on true "                                    \
 	"order by c.bytes desc, c.k1, c.k2, c.k3, c.k4, c.k5, c.k6, c.k7"
 /* Where all that is kept at a port has one end, that is the port's home: only pairs with it can be
- * there. So a pair's bound widens at its own edge ports, not at those of all the tenant's nodes.
- * `g` is what floors add up to at each home; where there is none (null) they are everybody's. */
-#define HOMES                                                                                       \
-	"kept as (select b.* from b join (select distinct switch_id, port from f) x using "         \
-	"(switch_id, port)), home as (select switch_id, port, min(e) as home from (select "         \
-	"switch_id, port, e, count(*) as pairs from kept, unnest(case when k1 = k2 then array[k1] " \
-	"else array[k1, k2] end) e group by 1, 2, 3) x join (select switch_id, port, count(*) as "  \
-	"pairs from kept group by 1, 2) y using (switch_id, port) where x.pairs = y.pairs "         \
-	"group by 1, 2 having count(*) = 1), g as (select home.home, sum(f.floor)::bigint as "      \
-	"floor from f left join home using (switch_id, port) group by 1), "
+ * there. So a pair's bound widens at its own edge ports, not at those of all the tenant's nodes. An
+ * end of all pairs is the k1 of all (ends are ordered: k1 <= k2), or the k2 of all, or the largest
+ * k1 and the smallest k2; of one pair alone both ends are, and none is home. `g` is what floors add
+ * up to at each home; where there is none (null) they are everybody's. */
+#define HOMES                                                                                     \
+	"e as (select switch_id, port, min(k1) as l1, max(k1) as h1, min(k2) as l2, max(k2) as "  \
+	"h2, array_agg(k1) as k1s, array_agg(k2) as k2s from r group by 1, 2), "                  \
+	"m as (select x.floor, case when l1 = h1 and l2 = h2 and l1 <> l2 then null "             \
+	"when l1 = h1 then l1 when l2 = h2 then l2 when h1 = l2 and not exists (select from "     \
+	"unnest(k1s, k2s) p (k1, k2) where h1 <> p.k1 and h1 <> p.k2) then h1 end as home from "  \
+	"(select switch_id, port, sum(floor) as floor from f group by 1, 2) x left join e using " \
+	"(switch_id, port)), g as (select home, sum(floor)::bigint as floor from m group by 1), "
 #define FLOOR_AT(key)                                                                          \
 	"coalesce(((select jsonb_object_agg(g.home, g.floor) from g where g.home is not null)" \
 	" ->> " key ")::bigint, 0)"
@@ -166,9 +177,8 @@ const struct db_query store_drill_joined = {
 const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 	[DRILL_ALL] =
 		{"drill_all",
-		 "with b as (select t.switch_id, t.port, " SUMS
-		 " from haas.traffic_share t where " IN_TIME
-		 " and t.direction = 'out' group by t.switch_id, t.port), "
+		 "with b as (select t.switch_id, t.port, " SUMS " from (" LINKS_OF_ALL
+		 " union all " LINKS_OF_TENANT ") t group by t.switch_id, t.port), "
 		 "x as (select y.*, case when $5::jsonb is null then y.scale end as factor from haas.port_scale($1::int, "
 		 "$2::timestamptz, $3::timestamptz, null, null) y), "
 		 "s as (select w.name as k1, b.port as k2, " NO_KEYS_AFTER_2
@@ -199,19 +209,23 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 	 * at each port where it may be. */
 	[DRILL_VLAN] =
 		{"drill_vlan",
-		 "with b as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, " END_A
-		 " as k1, " END_B " as k2, " SUMS
-		 ", sum(t.missed)::bigint as missed from haas.traffic_pair t where " WHERE_VLAN
-		 " group by 1, 2, 3, 4, 5, 6, 7), "
-		 "f as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, "
+		 "with r as materialized (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, " END_A
+		 " as k1, " END_B
+		 " as k2, t.bytes, t.packets, t.samples, t.square, t.missed from haas.traffic_pair t where " WHERE_VLAN
+		 "), "
+		 "f as materialized (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, "
 		 "sum(t.floor)::bigint as floor from haas.traffic_share t where " WHERE_VLAN
 		 " group by 1, 2, 3, 4, 5 having sum(t.floor) > 0), " HOMES
+		 /* Where a pair is, no floor speaks of it: once, also where two collectors wrote of
+		    a bucket. */
+		 "d as (select x.k1, x.k2, sum(f.floor)::bigint as floor from (select distinct at, switch_id, port, n, reason, k1, k2 from r) x "
+		 "join f using (at, switch_id, port, n, reason) group by 1, 2), "
+		 "b as (select t.k1, t.k2, " SUMS
+		 ", sum(t.missed) as missed from r t group by 1, 2), "
 		 "s as (select b.k1, b.k2, " NO_KEYS_AFTER_2 ", '' as network, " NO_EXACT
-		 ", sum(b.bytes)::bigint as bytes, "
-		 "sum(b.packets)::bigint as packets, sum(b.samples)::bigint as samples, sum(b.square) as square, "
-		 "(sum(b.missed) - coalesce(sum(f.floor), 0))::bigint as missed "
-		 "from b left join f using (at, switch_id, port, n, reason) group by b.k1, b.k2), " LIVE(
-			 "least(r.k1, r.k2)", "greatest(r.k1, r.k2)", "r.k7")
+		 ", b.bytes, b.packets, b.samples, b.square, (b.missed - coalesce(d.floor, 0))::bigint as missed "
+		 "from b left join d using (k1, k2)), " LIVE("least(r.k1, r.k2)",
+							     "greatest(r.k1, r.k2)", "r.k7")
 			 CHILDREN(FLOOR_OF_PAIR) TOTAL_OF("traffic_share", WHERE_VLAN, "0") ANSWER,
 		 10},
 	/* A flow that is not there, likewise: as much as the smallest that was kept of its pair. */

@@ -45,6 +45,21 @@ values (60, now(), 1, 'p1', 'out', 1, 'acme', 1, 'red', 100, 1000, 10, 1, 1e6), 
        (60, now(), 1, 'p1', 'out', null, '', null, '', 999, 7, 1, 1, 49);
 update traffic_share set reason = 'foreign_vlan';
 reset role;
+\echo a link is the sum of its shares, by COPY into a step as well; only operators see it
+set role peregrine_flowd;
+copy traffic_60_share (step, at, switch_id, port, direction, tenant_id, bytes, packets, samples, square) from stdin;
+60	now	1	p2	out	1	30	3	1	900
+60	now	1	p2	out	2	12	2	1	144
+60	now	1	p2	in	1	5	1	1	25
+\.
+insert into traffic_link values (60, now(), 1, 'p2', 1, 1, 1, 1);
+set role portald;
+select port, bytes, packets, samples, square from traffic_link order by port;
+select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '1', false) \g /dev/null
+select count(*) from traffic_link;
+select set_config('haas.scope', 'operator', false) \g /dev/null
+reset role;
+delete from traffic_share where port = 'p2';
 \echo a tenant sees its own
 set role portald;
 select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '1', false) \g /dev/null
