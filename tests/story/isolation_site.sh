@@ -145,7 +145,7 @@ members() { # writes the prober's file from tenant_of, or for nodes that change 
 prober_start() {
 	members
 	: >"$dir/prober.log" # the one before it was ready, too
-	"$bin/prober" --members "$dir/members" --interval 100 >"$dir/prober.log" &
+	"$bin/prober" --members "$dir/members" --interval 100 --report 500 >"$dir/prober.log" &
 	prober_pid=$!
 	wait_for 60 grep -q ready "$dir/prober.log" || fail "the prober does not start: $(cat "$dir/prober.log")"
 }
@@ -154,6 +154,56 @@ prober_end() { # sets prober_status: 0 nothing leaked, 1 something did
 	kill "$prober_pid"
 	wait "$prober_pid" || prober_status=$?
 	prober_pid=''
+}
+
+# Nodes that change hands. From the moment when that is asked for until the database says that it was read back (port_intent.applied_version =
+# wanted_version) their ports are either tenant's: the fault decides how long, so no time is set for it. From then on, and without a grace, they
+# are their new tenant's alone, and whatever reaches them then from the old one is a leak, however long ago it was sent.
+changing=()
+swap() { # those of `changing`, of red and of blue
+	local node
+	for node in "${changing[@]}"; do
+		between[$node]=red,blue
+		if [ "${tenant_of[$node]}" = red ]; then tenant_of[$node]=blue; else tenant_of[$node]=red; fi
+	done
+	members
+	for node in "${changing[@]}"; do want "$node" "${tenant_of[$node]}"; done
+}
+wanted_pairs() { # how many pairs, both directions, tenant_of means to talk
+	local a b count=0
+	for a in "${!tenant_of[@]}"; do
+		for b in "${!tenant_of[@]}"; do [ "$a" = "$b" ] || [ "${tenant_of[$a]}" = - ] || [ "${tenant_of[$a]}" != "${tenant_of[$b]}" ] || count=$((count + 1)); done
+	done
+	echo $count
+}
+heard_since() { # LINE READY: a report after that line of the log, which knows the members of that reading, heard every wanted pair in its last 1.5 s
+	awk -v line="$1" -v ready="$2" -v want="pairs=$(wanted_pairs)" '
+		/^ready/ {read++; all = 0}
+		/^report/ && NR > line && read >= ready {all = $5 == want && $6 == "heard=" substr(want, 7)}
+		END {exit !all}' "$dir/prober.log"
+}
+nobody_else() { # NAME: all is applied: what was heard is nobody else's, and everybody is heard by all of its own
+	local ready lines
+	between=()
+	ready=$(($(grep -c ^ready "$dir/prober.log") + 1))
+	members
+	sleep 2 # older than what a report counts as heard
+	lines=$(wc -l <"$dir/prober.log")
+	wait_for 60 heard_since "$lines" "$ready" || fail "$1: of $(wanted_pairs) wanted pairs: $(grep ^report "$dir/prober.log" | tail -n 1)"
+	! grep -m 3 '^leak' "$dir/prober.log" >&2 || fail "$1: a frame of one tenant reached the other"
+	kill -0 "$prober_pid" || fail "$1: the prober has ended"
+	faults=$((faults + 1))
+	say "$1"
+}
+answers() { ip netns exec "$FABRIC_PREFIX-$1" ping -n -q -c 2 -i 0.3 -W 1 "10.77.0.${2#n}" >/dev/null 2>&1; }
+talking() { # NAME: while the fault lasts, the nodes that stay reach their own
+	local a b
+	for a in "${!tenant_of[@]}"; do
+		for b in "${!tenant_of[@]}"; do
+			[[ $a < $b && ${tenant_of[$a]} = "${tenant_of[$b]}" && " ${changing[*]} " != *" $a "* && " ${changing[*]} " != *" $b "* ]] || continue
+			wait_for 30 answers "$a" "$b" || fail "$1: $a does not reach $b, and neither changes hands"
+		done
+	done
 }
 
 # The prober is worth something: a port that somebody puts into the wrong VLAN is found, before peregrined repairs it.
