@@ -1,6 +1,7 @@
 #include "portal/server/exchange.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,14 @@ static bool broke_on_tenant(const struct exchange *exchange)
 	return exchange->tenant[0] != '\0' && strstr(exchange->problem.detail, "(tenant_id)=(0)");
 }
 
+/* portal.reads_setup; writes have none. */
+static void explain_limit(const struct exchange *exchange, struct problem *problem)
+{
+	(void)problem_set(problem, E_TIMEOUT, "it takes the database longer than %" PRId64 " s",
+			  exchange->portal->conf->read_limit_s);
+	problem_hint(problem, "ask for less of it: a shorter window, one network");
+}
+
 static void answer_failure(struct exchange *exchange)
 {
 	struct problem *problem = &exchange->problem;
@@ -137,6 +146,8 @@ static void answer_failure(struct exchange *exchange)
 		answer_missing_tenant(exchange);
 		return;
 	}
+	if (exchange->rc == E_TIMEOUT)
+		explain_limit(exchange, problem);
 	status = conflict_explain(problem);
 	if (status == 0)
 		status = exchange_status_of(exchange->rc);

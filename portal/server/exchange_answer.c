@@ -26,7 +26,7 @@ static const struct {
 	{500, "internal", "a mistake of ours"},
 	{502, "gateway", "a daemon behind us answered wrongly"},
 	{503, "unavailable", "a part that is needed is away"},
-	{504, "timeout", "a daemon behind us did not answer in time"},
+	{504, "timeout", "what is behind us did not answer in time"},
 	{507, "disk_full", "no room on the disk"},
 };
 

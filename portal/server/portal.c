@@ -1,6 +1,7 @@
 #include "portal/server/portal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,10 @@ static int open_database(struct portal *portal, struct problem *problem)
 	};
 	int rc = db_new(portal->loop, &options, &portal->db);
 
+	(void)text_format(portal->reads_setup.limit, sizeof(portal->reads_setup.limit),
+			  "set statement_timeout = '%" PRId64 "s'", portal->conf->read_limit_s);
+	portal->reads_setup.statements[0] = portal->reads_setup.limit;
+	options.setup = portal->reads_setup.statements;
 	options.on_notify = on_notify;
 	options.channels = channels;
 	if (rc == 0)

@@ -37,6 +37,7 @@ struct portal_conf {
 	char *peregrined_socket;
 	char *flowd_socket;
 	char *captured_socket;
+	int64_t read_limit_s;
 };
 
 struct portal_counters {
@@ -53,6 +54,10 @@ struct portal {
 	struct loop *loop;
 	struct db *db;    /* writes: one after the other, each a transaction of its own */
 	struct db *reads; /* lists and streams: not held up by a long write */
+	struct {
+		char limit[48];
+		const char *statements[2];
+	} reads_setup;
 	struct http_server *http;
 	struct http_route *routes; /* of `http`: route_tables, without what only we look at */
 	struct worker *worker;

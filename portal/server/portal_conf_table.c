@@ -11,6 +11,8 @@
 const struct conf_row portal_conf_table[] = {
 	{"database", CONF_STRING, offsetof(struct portal_conf, database), "dbname=haas user=portald", 0, 0, NULL, NULL,
 	 "conninfo of PostgreSQL; the role must be portald"},
+	{"read_limit", CONF_INT, offsetof(struct portal_conf, read_limit_s), "20", 1, 3600, NULL, "seconds",
+	 "what takes the database longer to read is given up: all that is asked for waits behind it"},
 	{"user", CONF_STRING, offsetof(struct portal_conf, user), "haas-portald", 0, 0, NULL, NULL,
 	 "user to become when started as root; empty = stay"},
 	{"socket.path", CONF_STRING, offsetof(struct portal_conf, socket_path), "/run/haas/portald.sock", 0, 0, NULL, NULL,
