@@ -19,6 +19,7 @@ enum {
 
 	RECORD_HEADER = 1,
 	RECORD_SWITCH = 1001,
+	RECORD_STRIPPED_TAGS = 1012,
 	RECORD_VNI_EGRESS = 1029,
 	RECORD_VNI_INGRESS = 1030,
 	COUNTERS_GENERIC = 1,
@@ -147,6 +148,12 @@ static void read_flow_record(uint32_t tag, struct wire_reader *record, struct sf
 		wire_skip(record, 4);
 		sample->out_vlan = (uint16_t)(wire_u32(record) & 0xfff);
 		break;
+	case RECORD_STRIPPED_TAGS:
+		/* TPID and TCI of each tag in a word, the outermost first. What record 1001 tells
+		 * goes first, wherever it stands. */
+		if (wire_u32(record) > 0 && sample->in_vlan == VLAN_UNTOLD)
+			sample->in_vlan = (uint16_t)(wire_u32(record) & 0xfff);
+		break;
 	case RECORD_VNI_EGRESS: sample->out_vni = (wire_u32(record) & 0xffffff) + 1; break;
 	case RECORD_VNI_INGRESS: sample->in_vni = (wire_u32(record) & 0xffffff) + 1; break;
 	default: break;
@@ -266,4 +273,39 @@ int sflow_next(struct wire_reader *samples, struct sflow_sample *ret)
 			return -EBADMSG;
 	}
 	return 1;
+}
+
+const char *sflow_reason_text(uint32_t reason)
+{
+	enum { FIRST_OWN = 256 }; /* below it: codes of ICMP's "destination unreachable" */
+	static const char *const unreachable[] = {
+		"net_unreachable",          "host_unreachable",      "protocol_unreachable",
+		"port_unreachable",         "frag_needed",           "src_route_failed",
+		"dst_net_unknown",          "dst_host_unknown",      "src_host_isolated",
+		"dst_net_prohibited",       "dst_host_prohibited",   "dst_net_tos_unreachable",
+		"dst_host_tos_unreachable", "comm_admin_prohibited", "host_precedence_violation",
+		"precedence_cutoff",
+	};
+	static const char *const own[] = {
+		"unknown",
+		"ttl_exceeded",
+		"acl",
+		"no_buffer_space",
+		"red",
+		"traffic_shaping",
+		"pkt_too_big",
+		"src_mac_is_multicast",
+		"vlan_tag_mismatch",
+		"ingress_vlan_filter",
+		"ingress_spanning_tree_filter",
+		"port_list_is_empty",
+		"port_loopback_filter",
+		"blackhole_route",
+	};
+
+	if (reason < COUNT_OF(unreachable))
+		return unreachable[reason];
+	if (reason >= FIRST_OWN && reason - FIRST_OWN < COUNT_OF(own))
+		return own[reason - FIRST_OWN];
+	return NULL;
 }

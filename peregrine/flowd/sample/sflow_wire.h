@@ -1,7 +1,12 @@
 /* sFlow version 5 datagrams (sflow_version_5.txt, XDR) as a stream of samples: flow samples, also
- * expanded; counter samples; discarded packets. Any bytes are accepted: what cannot be read ends
- * the datagram with -EBADMSG after the samples before it, unknown kinds of samples and records are
- * passed over by their lengths. */
+ * expanded; counter samples; discarded packets (sflow_drops.txt). Any bytes are accepted: what
+ * cannot be read ends the datagram with -EBADMSG after the samples before it, unknown kinds of
+ * samples and records are passed over by their lengths.
+ *
+ * Of sflow_tunnels.txt, what says whose a frame is: VNIs (1029, 1030) and the tags that were
+ * stripped (1012). Passed over are the outer addresses of a tunnel (1021 to 1026: VTEPs, no
+ * tenant's) and where an inner header begins (1027, 1028: they do not say of which protocol, and
+ * VXLAN is looked into anyway). */
 #pragma once
 
 #include <stdbool.h>
@@ -32,7 +37,9 @@ struct sflow_counters {
 	bool has_generic, has_ethernet;
 };
 
-/* Of record 5, per VLAN of the whole switch. */
+/* Of record 5, per VLAN of the whole switch. Nothing is summed from them: they know neither port
+ * nor direction, a frame that crosses three switches is in three of them, and so they are the total
+ * of no link, tenant or pair that is shown anywhere. */
 struct sflow_vlan_counters {
 	uint32_t vlan;
 	uint64_t octets;
@@ -49,12 +56,12 @@ struct sflow_sample {
 	uint32_t pool; /* frames that could have been sampled, wraps */
 	uint32_t drops;
 	uint32_t input, output; /* as in flow_key: values other than an ifIndex are PORT_* */
-	uint32_t reason; /* of a discard: RFC-like code of the sFlow drops extension; 0 = none */
-	const uint8_t *header; /* borrowed from the datagram; NULL = none was sent */
+	uint32_t reason;        /* of a discard, sflow_reason_text; one without a reason says 256 */
+	const uint8_t *header;  /* borrowed from the datagram; NULL = none was sent */
 	uint32_t header_size;
 	uint32_t frame_bytes; /* on the wire, without FCS */
 	bool is_ethernet;
-	uint16_t in_vlan, out_vlan; /* of record 1001; VLAN_UNTOLD without it */
+	uint16_t in_vlan, out_vlan; /* of record 1001, else in_vlan of 1012; VLAN_UNTOLD */
 	uint32_t in_vni, out_vni;   /* of records 1030, 1029: plus one; 0 = none */
 
 	/* SFLOW_COUNTERS */
@@ -68,3 +75,5 @@ MUST_USE int sflow_open(const void *data, size_t size, struct sflow_datagram *re
 /* 1: `ret` is the next sample; 0: no more bytes; -EBADMSG: the rest cannot be read. Called at most
  * datagram.samples times. */
 MUST_USE int sflow_next(struct wire_reader *samples, struct sflow_sample *ret);
+/* What sflow_drops.txt calls a reason; NULL: a number that we have no name for. */
+const char *sflow_reason_text(uint32_t reason);
