@@ -168,6 +168,8 @@ static int start_rollup(struct flowd *flowd)
 	};
 	int rc = rollup_new(&options, flowd->started_s, flowd_bucket, flowd, &flowd->rollup);
 
+	if (!rc)
+		rc = discard_book_new(&flowd->discards);
 	return rc ? rc : port_counters_new(&flowd->counters);
 }
 
@@ -367,6 +369,7 @@ void flowd_stop(void *state)
 	traffic_writer_free(flowd->exporter, STOP_MS);
 	rollup_free(flowd->rollup);
 	port_counters_free(flowd->counters);
+	discard_book_free(flowd->discards);
 	attribution_index_free(flowd->index);
 	worker_free(flowd->worker);
 	worker_free(flowd->export_worker);

@@ -7,6 +7,7 @@
 #include "common/io/worker.h"
 
 #include "peregrine/flowd/binding_store.h"
+#include "peregrine/flowd/flow/discard_book.h"
 #include "peregrine/flowd/flow/port_counters.h"
 #include "peregrine/flowd/flow/rollup.h"
 #include "peregrine/flowd/flowd.h"
@@ -57,6 +58,7 @@ struct flowd {
 	struct flowd_inlet inlets[INLET_COUNT];
 	struct rollup *rollup;
 	struct port_counters *counters;
+	struct discard_book *discards;
 	struct sampling_watch *sampling;
 	struct snmp_counters *snmp;
 	struct http_server *server;

@@ -136,7 +136,31 @@ static void get_health(void *context, struct http_request *request)
 	http_answer_problem(request, 503, &problem);
 }
 
-/* Which switches sample, how densely, and what of it was lost. */
+/* What the switch says it threw away: in all, and where and why as far as that is kept. */
+static void write_discards(struct text *body, const struct flowd *flowd, uint32_t switch_index)
+{
+	const struct attribution_index *index = flowd->index;
+	uint16_t agent = (uint16_t)index->switches[switch_index].id;
+	const struct discard_row *row;
+	size_t at = 0;
+
+	json_int(body, "discards", (int64_t)discard_book_total(flowd->discards, agent));
+	json_begin_array(body, "discarded");
+	while ((row = discard_book_next(flowd->discards, agent, &at))) {
+		uint32_t port = index_port_find(index, switch_index, row->port);
+
+		json_begin_object(body, NULL);
+		json_string(body, "port", port == INDEX_NONE ? NULL : index->ports[port].name);
+		json_int(body, "if_index", row->port);
+		json_string(body, "reason", sflow_reason_text(row->reason));
+		json_int(body, "reason_number", row->reason);
+		json_int(body, "packets", (int64_t)row->packets);
+		json_end_object(body);
+	}
+	json_end_array(body);
+}
+
+/* Which switches sample, how densely, what of it was lost, and what they threw away. */
 static void get_agents(void *context, struct http_request *request)
 {
 	const struct flowd *flowd = context;
@@ -162,6 +186,7 @@ static void get_agents(void *context, struct http_request *request)
 		json_int(&body, "samples_dropped", (int64_t)agent->drops);
 		json_double(&body, "factor", agent->factor);
 		json_int(&body, "restarts", agent->restarts);
+		write_discards(&body, flowd, (uint32_t)i);
 		json_end_object(&body);
 	}
 	json_end_array(&body);

@@ -85,6 +85,16 @@ static void note_thin(struct flowd *flowd, unsigned receiver, const struct harve
 	flowd->thin = worst;
 }
 
+static void note_discards(struct flowd *flowd, const struct harvest *harvest)
+{
+	for (size_t i = 0; i < harvest->discard_count; i++) {
+		const struct discard_record *record = &harvest->discards[i];
+
+		discard_book_add(flowd->discards, record->agent, record->port, record->reason);
+	}
+	flowd->totals.discards += harvest->discard_count;
+}
+
 void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 {
 	struct flowd_inlet *inlet = context;
@@ -98,7 +108,7 @@ void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 	if (sflow)
 		note_thin(flowd, receiver, harvest);
 	rollup_take(flowd->rollup, harvest);
-	flowd->totals.discards += harvest->discard_count;
+	note_discards(flowd, harvest);
 	flowd->received[inlet->first + receiver] = harvest->counts;
 	receiver_return(inlet->receivers, receiver, harvest);
 }

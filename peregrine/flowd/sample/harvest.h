@@ -13,16 +13,15 @@ enum { HARVEST_COUNTERS = 16384, HARVEST_DISCARDS = 4096 };
 
 struct counter_record {
 	uint16_t agent;
-	uint32_t uptime_ms;              /* of the agent, when it sent them */
-	struct sflow_counters counters;  /* has_generic: of a port */
-	struct sflow_vlan_counters vlan; /* vlan != 0: of a VLAN of the whole switch */
+	uint32_t uptime_ms;             /* of the agent, when it sent them */
+	struct sflow_counters counters; /* has_generic */
 };
 
 /* Packets that a switch says it threw away (sFlow drop notifications), one by one. */
 struct discard_record {
 	uint16_t agent;
-	uint32_t reason, frame_bytes;
-	struct flow_key key;
+	uint32_t port; /* ifIndex where it came in; 0 = not told */
+	uint32_t reason;
 };
 
 /* Since the receiver started; the difference of two harvests is what a second brought. */

@@ -85,32 +85,28 @@ static void take_flow(struct sample_reader *reader, const struct sflow_datagram 
 static void take_counters(struct harvest *harvest, const struct sflow_datagram *datagram,
 			  const struct sflow_sample *sample, uint16_t agent)
 {
-	if (!sample->counters.has_generic && !sample->vlan.vlan)
+	if (!sample->counters.has_generic)
 		return;
 	if (harvest->counter_count == HARVEST_COUNTERS) {
 		harvest->counts.records_lost++;
 		return;
 	}
-	harvest->counters[harvest->counter_count++] =
-		(struct counter_record){.agent = agent,
-					.uptime_ms = datagram->uptime_ms,
-					.counters = sample->counters,
-					.vlan = sample->vlan};
+	harvest->counters[harvest->counter_count++] = (struct counter_record){
+		.agent = agent, .uptime_ms = datagram->uptime_ms, .counters = sample->counters};
 }
 
 static void take_discard(struct harvest *harvest, const struct sflow_sample *sample, uint16_t agent)
 {
-	struct discard_record *record;
+	uint32_t port = sample->input;
 
+	if (!port && sample->source >> 24 == 0) /* the source is a port */
+		port = sample->source & 0xffffff;
 	if (harvest->discard_count == HARVEST_DISCARDS) {
 		harvest->counts.records_lost++;
 		return;
 	}
-	record = &harvest->discards[harvest->discard_count++];
-	*record = (struct discard_record){
-		.agent = agent, .reason = sample->reason, .frame_bytes = sample->frame_bytes};
-	if (sample->header && sample->is_ethernet)
-		add_key(sample, agent, &record->key);
+	harvest->discards[harvest->discard_count++] =
+		(struct discard_record){.agent = agent, .port = port, .reason = sample->reason};
 }
 
 static void take_sample(struct sample_reader *reader, const struct sflow_datagram *datagram,
