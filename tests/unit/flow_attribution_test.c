@@ -22,7 +22,8 @@
 
 /* leaf1 (agent 1): port 4 is n1's (red), 5 unbound, 6 a trunk of blue (native) and red (tagged
  * 100), 7 and 8 the members of lag1, green; 2 an uplink. leaf2 (agent 2), in another fabric: VLAN
- * 100 is blue there. VLAN 100 of fabric 1 was green's until second 50. */
+ * 100 is blue there. VLAN 100 of fabric 1 was green's until second 50. n8 was moved from port 4 to
+ * port 10, which is blue's, at second 50. */
 static const struct switch_row switches[] = {
 	{.id = 11, .name = "leaf1", .fabric = 1, .agent = 1},
 	{.id = 12, .name = "leaf2", .fabric = 2, .agent = 2},
@@ -33,6 +34,7 @@ static const struct port_row ports[] = {
 	{.switch_id = 11, .name = "p4", .lag = "", .if_index = 4, .kind = PORT_KIND_EDGE},
 	{.switch_id = 11, .name = "p5", .lag = "", .if_index = 5, .kind = PORT_KIND_EDGE},
 	{.switch_id = 11, .name = "p6", .lag = "", .if_index = 6, .kind = PORT_KIND_EDGE},
+	{.switch_id = 11, .name = "p10", .lag = "", .if_index = 10, .kind = PORT_KIND_EDGE},
 	{.switch_id = 11, .name = "p7", .lag = "lag1", .if_index = 7, .kind = PORT_KIND_EDGE},
 	{.switch_id = 11, .name = "lag1", .lag = "", .if_index = 1000, .kind = PORT_KIND_EDGE},
 	{.switch_id = 12, .name = "up0", .lag = "", .if_index = 2, .kind = PORT_KIND_UPLINK},
@@ -48,6 +50,7 @@ static const struct port_binding_row port_bindings[] = {
 	{.switch_id = 11, .port = "p4", .network = RED, ALWAYS},
 	{.switch_id = 11, .port = "p6", .network = BLUE, ALWAYS},
 	{.switch_id = 11, .port = "p6", .tag = 100, .network = RED, ALWAYS},
+	{.switch_id = 11, .port = "p10", .network = BLUE, ALWAYS},
 	{.switch_id = 11, .port = "lag1", .network = GREEN, .from_us = 0, .to_us = 50 * SECOND},
 	{.switch_id = 11,
 	 .port = "lag1",
@@ -79,6 +82,20 @@ static const struct nic_binding_row nics[] = {
 	 .node = 6,
 	 .node_name = "n6",
 	 ALWAYS},
+	{.mac = {2, 0, 0, 0, 0, 8},
+	 .switch_id = 11,
+	 .port = "p10",
+	 .node = 8,
+	 .node_name = "n8",
+	 .from_us = 50 * SECOND,
+	 .to_us = BINDING_ENDLESS},
+	{.mac = {2, 0, 0, 0, 0, 8},
+	 .switch_id = 11,
+	 .port = "p4",
+	 .node = 8,
+	 .node_name = "n8",
+	 .from_us = 10 * SECOND,
+	 .to_us = 50 * SECOND},
 };
 static const struct attribution_rows rows = {
 	.switches = switches,
@@ -152,6 +169,16 @@ static void everybody_gets_his_own(void **state)
 		 REASON_NONE, 100, false},
 		{"the same tag before", 1, 2, 100, 100, 9, 0, 40, BY_TAG, GREEN, REASON_NONE, 100,
 		 false},
+		{"a node before it was moved", 1, 2, 0, VLAN_UNTOLD, 8, 0, 49, BY_MAC, RED,
+		 REASON_NONE, 0, false},
+		{"the instant it was", 1, 2, 0, VLAN_UNTOLD, 8, 0, 50, BY_MAC, BLUE, REASON_NONE,
+		 101, false},
+		{"after it was", 1, 2, 101, 101, 8, 0, 60, BY_MAC, BLUE, REASON_NONE, 101, false},
+		{"after it was, a tag of where it was", 1, 2, 100, 100, 8, 0, 60, BY_TAG, RED,
+		 REASON_NONE, 100, false},
+		{"before it was anywhere", 1, 2, 0, VLAN_UNTOLD, 8, 0, 9, BY_NOBODY, 0,
+		 REASON_UNTAGGED, 0, false},
+		{"at its new port", 1, 10, 0, 0, 8, 0, 60, BY_PORT, BLUE, REASON_NONE, 101, true},
 		{"a tag of nobody", 1, 2, 999, 999, 9, 0, 60, BY_NOBODY, 0, REASON_FOREIGN_VLAN,
 		 999, false},
 		{"nothing to go by", 1, 2, 0, VLAN_UNTOLD, 9, 0, 60, BY_NOBODY, 0, REASON_UNTAGGED,
@@ -182,6 +209,34 @@ static void everybody_gets_his_own(void **state)
 				 cases[i].network);
 		assert_int_equal(a.vlan, cases[i].vlan);
 		assert_int_equal(a.from_edge, cases[i].edge);
+	}
+	attribution_index_free(index);
+}
+
+/* The same MAC is the same node before and after, behind the port of then. */
+static void a_moved_node_is_where_it_was_then(void **state)
+{
+	static const struct {
+		int64_t at_us;
+		const char *port; /* NULL: nowhere */
+	} cases[] = {
+		{10 * SECOND - 1, NULL}, {10 * SECOND, "p4"},     {50 * SECOND - 1, "p4"},
+		{50 * SECOND, "p10"},    {90000 * SECOND, "p10"},
+	};
+	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 8};
+	struct attribution_index *index = NULL;
+
+	(void)state;
+	assert_int_equal(attribution_index_new(&rows, &index), 0);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const struct index_nic *nic = index_nic_find(index, mac, cases[i].at_us);
+
+		assert_int_equal(nic == NULL, cases[i].port == NULL);
+		if (!nic)
+			continue;
+		assert_int_equal(nic->node, 8);
+		assert_string_equal(nic->node_name, "n8");
+		assert_string_equal(index->ports[nic->port].name, cases[i].port);
 	}
 	attribution_index_free(index);
 }
@@ -531,6 +586,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everybody_gets_his_own),
+		cmocka_unit_test(a_moved_node_is_where_it_was_then),
 		cmocka_unit_test(control_frames_are_nobodys),
 		cmocka_unit_test(the_recording_is_attributed_without_a_mistake),
 	};

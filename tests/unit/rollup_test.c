@@ -6,6 +6,7 @@
 #include "common/base/macros.h"
 
 #include "peregrine/flowd/flow/rollup.h"
+#include "peregrine/flowd/sample/sample_reader.h"
 #include "tests/support/cmocka.h"
 
 #define SECOND INT64_C(1000000)
@@ -291,12 +292,82 @@ static void memory_does_not_grow(void **state)
 	site_end(&site);
 }
 
+/* A switch that takes part in segmentation offload samples frames of 64 KiB (65,234 bytes with FCS
+ * were the largest in the lab): all of them count, at every level, also at a rate that passes 32
+ * bits. */
+static void a_frame_of_64_kib_counts_whole(void **state)
+{
+	enum { FRAME = 65234, SAMPLES = 3 };
+	static const uint32_t rates[] = {400, 131072};
+	/* n1 to n3, TCP 40001 to 5201; 56 bytes were sampled. */
+	static const uint8_t header[] = {
+		2,    0, 0,  0, 0, 2, 2,    0,    0, 0, 0,  1, 8, 0, 0x45, 0,    0xfe, 0xc0, 0, 0,
+		0x40, 0, 64, 6, 0, 0, 10,   0,    0, 1, 10, 0, 3, 1, 0x9c, 0x41, 0x14, 0x51, 0, 0,
+		0,    0, 0,  0, 0, 0, 0x50, 0x10, 0, 0, 0,  0, 0, 0, 0,    0,    0,    0};
+	const struct agent_row agent = {.agent = {[10] = 0xff, 0xff, [15] = 1},
+					.source = {[15] = 1}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rates); i++) {
+		uint64_t bytes = (uint64_t)SAMPLES * rates[i] * (FRAME - 4);
+		/* clang-format off */
+		const uint32_t head[] = {
+			5, 1, 1, 0, 1, 1, 1, /* agent 0.0.0.1, one sample */
+			1, 56 + sizeof(header), 1, 1, rates[i], 0, 0, 1, 2, 1,
+			1, 16 + sizeof(header), 1, FRAME, 4, sizeof(header), /* its header */
+		};
+		/* clang-format on */
+		uint8_t datagram[256];
+		struct wire_writer writer = wire_writer(datagram, sizeof(datagram));
+		struct agent_directory *directory = NULL;
+		struct harvest harvest = {.from_us = 1000 * SECOND, .until_us = 1000 * SECOND + 10};
+		struct sample_reader reader = {.harvest = &harvest};
+		const struct ring_second *second;
+		struct site site;
+
+		site_start(&site, 1000);
+		assert_int_equal(agent_directory_new(&agent, 1, &directory), 0);
+		assert_int_equal(source_book_new(8, &reader.book), 0);
+		assert_int_equal(flow_table_init(&harvest.flows, 8), 0);
+		reader.directory = directory;
+		for (size_t j = 0; j < COUNT_OF(head); j++)
+			wire_put_u32(&writer, head[j]);
+		wire_put_bytes(&writer, header, sizeof(header));
+		for (unsigned j = 0; j < SAMPLES; j++)
+			sample_reader_take(&reader, datagram, wire_written(&writer), agent.source);
+		sample_reader_flush(&reader);
+		assert_int_equal(harvest.counts.samples, SAMPLES);
+		rollup_take(site.rollup, &harvest);
+		rollup_tick(site.rollup, 1001);
+		second = traffic_ring_get(rollup_ring(site.rollup), 1000);
+		assert_non_null(second);
+		assert_int_equal(second->share_count, 1);
+		assert_int_equal(second->shares[0].bytes, bytes);
+		assert_int_equal(second->shares[0].packets, (uint64_t)SAMPLES * rates[i]);
+		assert_int_equal(
+			traffic_group_get(rollup_names(site.rollup), second->shares[0].key.group)
+				->tenant,
+			1);
+		assert_int_equal(second->pair_count, 1);
+		assert_int_equal(second->pairs[0].bytes, bytes);
+		assert_int_equal(second->flow_count, 1);
+		assert_int_equal(second->flows[0].bytes, bytes);
+		rollup_flush(site.rollup);
+		check_minute(&site, 0, 960, bytes);
+		site_end(&site);
+		flow_table_done(&harvest.flows);
+		source_book_free(reader.book);
+		agent_directory_free(directory);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tick_that_looks_back_does_not_turn_back),
 		cmocka_unit_test(a_late_harvest_is_counted_a_little_later),
 		cmocka_unit_test(a_remembered_way_ends_with_its_binding),
+		cmocka_unit_test(a_frame_of_64_kib_counts_whole),
 		cmocka_unit_test(memory_does_not_grow),
 		cmocka_unit_test(a_clock_that_is_set_back_loses_nothing),
 		cmocka_unit_test(a_clock_that_jumps_ahead_loses_nothing),
