@@ -27,6 +27,19 @@ select capture_mirrored(:id, true, null);
 select capture_told(:id, 'running', null, null, '{"packets": 7}');
 select capture_told(:id, 'ended', 'deadline', null, '{"packets": 812, "bytes": 98304, "dropped": 3, "tcp": {"segments": 800, "retransmissions": 3, "zero_windows": 2, "rtt_count": 9, "rtt_least_us": 210, "rtt_mean_us": 305, "rtt_most_us": 1100}, "applications": [{"application": "DNS", "bytes": 100}, {"application": "TLS", "bytes": 300}]}');
 select text, detail from entries where case_id = :acme;
+\echo consent was given, and the switch refuses the session: it ends, and says so everywhere
+select asked('{"node": "n1", "peer": "n2"}', null, 'user a') as refused \gset
+select capture_approve(:refused, 'user b');
+select capture_told(:refused, 'listening', null, null, null);
+select capture_mirrored(:refused, false, '{"message": "leaf1: no session is free", "hint": "haasctl capture list --switch leaf1"}');
+select state, wanted, because, problem ->> 'message' as problem from capture where id = :refused;
+select capture_mirrored(:refused, false, '{"message": "leaf1: another reason"}');
+select capture_told(:refused, 'ended', 'stopped', null, '{"packets": 0}');
+select state, wanted, because, problem ->> 'message' as problem, started_at from capture where id = :refused;
+select case_id = :acme as acme, text from entries where detail ->> 'capture' = :'refused';
+select actor, kind, message from event where subject_kind = 'capture' and subject = :'refused' or kind like 'capture.%' and detail ->> 'capture' = :'refused' order by id;
+select capture_mirrored(:refused, false, '{"message": "leaf1: too late"}');
+select state, because, problem ->> 'message' as problem from capture where id = :refused;
 \echo in a case that is named; of no tenant in that of who asked; a tenant is not told of another
 select asked('{"node": "n3"}', :acme, 'user a') as other \gset
 select capture_stop(:other, 'user a');
