@@ -29,6 +29,7 @@ struct sim_task {
 	char kind[24];
 	char params_callback[64]; /* configure_os: the nonce */
 	int64_t until_ms;
+	bool is_told; /* the database has it as taken */
 };
 
 struct sim_node_state {

@@ -169,6 +169,29 @@ static void journal(const struct sim_nodes *nodes, const struct sim_node_state *
 	(void)fclose(file);
 }
 
+/* Tells the database of what was taken; a task that it may not have heard of, because the
+ * connection ended, is told again. */
+static int tell_taken(PGconn *connection, struct sim_nodes *nodes, json_t *taken)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < nodes->count; i++)
+		if (nodes->rows[i].task.id != 0 && !nodes->rows[i].task.is_told)
+			(void)json_array_append_new(
+				taken,
+				json_pack("{s:I}", "id", (json_int_t)nodes->rows[i].task.id));
+	if (json_array_size(taken) > 0)
+		rc = run(
+			connection,
+			"update haas.agent_task t set state = 'taken', updated_at = now() from jsonb_to_recordset($1::jsonb) as x (id bigint)"
+			" where t.id = x.id and t.state = 'queued' and t.id = any (array(select id from haas.agent_task where id in"
+			" (select id from jsonb_to_recordset($1::jsonb) as x (id bigint)) order by id for no key update))",
+			taken);
+	for (size_t i = 0; rc == 0 && i < nodes->count; i++)
+		nodes->rows[i].task.is_told = true;
+	return rc;
+}
+
 static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 {
 	CLEANUP(clearp)
@@ -194,33 +217,45 @@ static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 		copy(node->task.kind, sizeof(node->task.kind), result, row, 2);
 		(void)text_copy(node->task.params_callback, sizeof(node->task.params_callback),
 				nonce ? nonce + 1 : "");
-		(void)json_array_append_new(taken,
-					    json_pack("{s:I}", "id", (json_int_t)node->task.id));
 		if (strcmp(node->task.kind, "configure_os") == 0)
 			(void)sim_volume_write(nodes->seal, nodes->folder, node->number,
 					       PQgetvalue(result, row, 6));
 		journal(nodes, node, "begins");
 		if (strcmp(node->task.kind, node->die) == 0) {
+			(void)json_array_append_new(
+				taken, json_pack("{s:I}", "id", (json_int_t)node->task.id));
 			node->phase = SIM_STUCK;
 			node->task = (struct sim_task){0};
 		}
 	}
-	if (json_array_size(taken) > 0)
-		rc = run(
-			connection,
-			"update haas.agent_task t set state = 'taken', updated_at = now() from jsonb_to_recordset($1::jsonb) as x (id bigint)"
-			" where t.id = x.id and t.state = 'queued' and t.id = any (array(select id from haas.agent_task where id in"
-			" (select id from jsonb_to_recordset($1::jsonb) as x (id bigint)) order by id for no key update))",
-			taken);
+	if (result)
+		rc = tell_taken(connection, nodes, taken);
 	json_decref(taken);
 	return result ? rc : -1;
 }
 
-static json_t *end_task(struct sim_nodes *nodes, struct sim_node_state *node)
+static bool is_over(const struct sim_node_state *node, int64_t now_ms)
 {
-	bool fails = strcmp(node->task.kind, node->fail) == 0;
-	json_t *row = json_pack("{s:I, s:b, s:o}", "id", (json_int_t)node->task.id, "ok", !fails,
-				"result", fails ? json_null() : answer(node));
+	return node->phase == SIM_AGENT && node->task.id != 0 && node->task.is_told &&
+	       now_ms >= node->task.until_ms && strcmp(node->task.kind, node->hold) != 0;
+}
+
+static bool task_fails(const struct sim_node_state *node)
+{
+	return strcmp(node->task.kind, node->fail) == 0;
+}
+
+static json_t *task_result(const struct sim_node_state *node)
+{
+	bool fails = task_fails(node);
+
+	return json_pack("{s:I, s:b, s:o}", "id", (json_int_t)node->task.id, "ok", !fails, "result",
+			 fails ? json_null() : answer(node));
+}
+
+static void end_task(const struct sim_nodes *nodes, struct sim_node_state *node)
+{
+	bool fails = task_fails(node);
 
 	journal(nodes, node, fails ? "fails" : "ends");
 	if (!fails && strcmp(node->task.kind, "configure_os") == 0)
@@ -229,7 +264,6 @@ static json_t *end_task(struct sim_nodes *nodes, struct sim_node_state *node)
 	if (!fails && strcmp(node->task.kind, "erase") == 0)
 		node->disk_nonce[0] = '\0';
 	node->task = (struct sim_task){0};
-	return row;
 }
 
 static int end(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
@@ -237,13 +271,9 @@ static int end(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 	json_t *ended = json_array();
 	int rc = 0;
 
-	for (size_t i = 0; i < nodes->count; i++) {
-		struct sim_node_state *node = &nodes->rows[i];
-
-		if (node->phase == SIM_AGENT && node->task.id != 0 &&
-		    now_ms >= node->task.until_ms && strcmp(node->task.kind, node->hold) != 0)
-			(void)json_array_append_new(ended, end_task(nodes, node));
-	}
+	for (size_t i = 0; i < nodes->count; i++)
+		if (is_over(&nodes->rows[i], now_ms))
+			(void)json_array_append_new(ended, task_result(&nodes->rows[i]));
 	/* What was dropped meanwhile is not wanted any more: bampi-bootd answers 410. */
 	if (json_array_size(ended) > 0)
 		rc = run(
@@ -258,6 +288,10 @@ static int end(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 			"  and t.id = any (array(select id from locked))) "
 			"select pg_notify('deployment', '')",
 			ended);
+	/* Like an agent: what could not be delivered is delivered later. */
+	for (size_t i = 0; rc == 0 && i < nodes->count; i++)
+		if (is_over(&nodes->rows[i], now_ms))
+			end_task(nodes, &nodes->rows[i]);
 	json_decref(ended);
 	return rc;
 }
@@ -290,7 +324,6 @@ int sim_rows_write(PGconn *connection, struct sim_nodes *nodes)
 						  sim_seen_words[kind], "token", node->token,
 						  "detail",
 						  kind == SIM_SEEN_AGENT ? asks : "simulated"));
-		node->seen = 0;
 	}
 	if (json_array_size(rows) > 0)
 		rc = run(
@@ -303,6 +336,8 @@ int sim_rows_write(PGconn *connection, struct sim_nodes *nodes)
 			"  on conflict (node_id, kind) do update set at = excluded.at, token = excluded.token, detail = excluded.detail) "
 			"select pg_notify('deployment', '')",
 			rows);
+	for (size_t i = 0; rc == 0 && i < nodes->count; i++)
+		nodes->rows[i].seen = 0; /* else it is told when the database is back */
 	json_decref(rows);
 	return rc;
 }
