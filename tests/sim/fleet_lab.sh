@@ -213,7 +213,7 @@ site_up() { # database, daemons, image; no nodes
 	daemon_start portald
 	daemon_start bampid
 	daemon_start bampi-bootd
-	local end=$((SECONDS + 30))
+	local end=$((SECONDS + 60))
 	until ready; do
 		[ $SECONDS -lt $end ] || fail "the daemons do not answer"
 		sleep 0.1

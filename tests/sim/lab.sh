@@ -59,7 +59,7 @@ bampid_start() {
 		database = "host=$lab/pg dbname=haas user=bampid";
 		user = ""; name = "$1"; socket = { path = "$lab/$1.sock"; group = ""; };
 		key_dir = "$lab/keys"; console_dir = "$lab/consoles"; image_keys = "$lab/image-keys"; sim_rack = "$lab/rack";
-		claim = 2; poll = 1; bmc_patience = 5; backoff = ${BACKOFF:-1}; settle = 1; agent = { fresh = 5; stall = ${STALL:-8}; };
+		claim = 2; poll = 1; bmc_patience = ${PATIENCE:-5}; backoff = ${BACKOFF:-1}; settle = 1; agent = { fresh = 5; stall = ${STALL:-8}; };
 		deadline = { netboot = ${NETBOOT:-12}; agent = ${AGENT:-12}; verify = ${VERIFY:-30}; power_off = 12; };
 	CONF
 	"$build/bin/bampid" --config "$lab/$1.conf" >>"$lab/$1.log" 2>&1 &
