@@ -16,7 +16,7 @@
 #include "tests/support/cmocka.h"
 #include "tests/support/scratch.h"
 
-#define WAIT_MS 20000
+#define WAIT_MS 60000
 
 struct seen {
 	unsigned calls, states, notifies;

@@ -14,7 +14,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/sim_access.h"
 
-enum { LEAVES = 3, SPINES = 2, LEAF_PORTS = 8, WAIT_MS = 30000, SWITCHES = LEAVES + SPINES };
+enum { LEAVES = 3, SPINES = 2, LEAF_PORTS = 8, WAIT_MS = 60000, SWITCHES = LEAVES + SPINES };
 
 struct site {
 	char folder[SCRATCH_SIZE];

@@ -17,7 +17,7 @@
 #include "bampi/relay/cache/name_record_wire.h"
 #include "tests/support/cmocka.h"
 
-#define WAIT_MS 10000
+#define WAIT_MS 60000
 #define SIZE    100000U
 #define LIMIT   350000U
 

@@ -160,7 +160,7 @@ static void silence_is_tried_again_and_ends(void **state)
 	assert_int_equal(heard(world), 3);
 	assert_int_equal(snmp_peer_requests(world->peer), 3);
 	/* 30, 45 and 67 ms */
-	assert_in_range(clock_monotonic_ms() - began, 140, 2000);
+	assert_in_range(clock_monotonic_ms() - began, 140, 20000);
 }
 
 static void what_must_not_be_repeated_is_sent_once(void **state)

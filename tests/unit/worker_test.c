@@ -1,5 +1,6 @@
 // links: common_io
 /* Work on threads, results in the loop. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -112,12 +113,25 @@ static void test_full(void **state)
 	assert_int_equal(f->done, 103);
 }
 
+/* worker_free has said that it is over, and waits for its threads. */
+static atomic_bool joining;
+
+int pthread_join(pthread_t thread, void **ret)
+{
+	int (*join)(pthread_t, void **) = NULL;
+
+	*(void **)&join = dlsym(RTLD_NEXT, "pthread_join");
+	atomic_store(&joining, true);
+	return join(thread, ret);
+}
+
 /* What runs is waited for, what is queued is dropped; everyone is told. */
 static void *open_gate(void *context)
 {
 	struct fixture *f = context;
 
-	usleep(20000);
+	while (!atomic_load(&joining))
+		usleep(200);
 	atomic_store(&f->gate, true);
 	return NULL;
 }
@@ -130,6 +144,7 @@ static void test_end(void **state)
 
 	submit(f, 50);
 	wait_running(f, 3);
+	atomic_store(&joining, false);
 	assert_int_equal(pthread_create(&opener, NULL, open_gate, f), 0);
 	worker_free(f->worker);
 	f->worker = NULL;
