@@ -101,14 +101,14 @@ class Switch:
         """By the switch, to somebody else. Without a terminal."""
         client = paramiko.SSHClient()
         client.set_missing_host_key_policy(paramiko.AutoAddPolicy())
-        client.connect("127.0.0.1", self.port, "admin", PASSWORD, look_for_keys=False, allow_agent=False, timeout=10)
-        answer = client.exec_command(text or self.kind.shows, timeout=10)[1].read().decode().replace("\r", "")
+        client.connect("127.0.0.1", self.port, "admin", PASSWORD, look_for_keys=False, allow_agent=False, timeout=60, banner_timeout=60, auth_timeout=60)
+        answer = client.exec_command(text or self.kind.shows, timeout=60)[1].read().decode().replace("\r", "")
         client.close()
         return answer
 
     def end(self):
         self.process.terminate()
-        assert self.process.wait(20) == 0, "the emulator did not end well"
+        assert self.process.wait(60) == 0, "the emulator did not end well"
 
 
 def expect(switch, port, what):
