@@ -57,7 +57,7 @@ class VolumeSite(CliSite):
     def end(process, how=15):
         if process and process.poll() is None:
             process.send_signal(how)
-            process.wait(20)
+            process.wait(60)
 
     def network(self):
         """A bridge in the storage's namespace, a veth to each node."""
@@ -107,7 +107,7 @@ claim = 5;
     def state(self, volume):
         return self.sql(f"select coalesce((select state from volume_view where name = '{volume}' order by id desc limit 1), '')")
 
-    def volume_until(self, volume, state, seconds=20):
+    def volume_until(self, volume, state, seconds=60):
         self.until(lambda: self.state(volume) == state, f"volume {volume} is {state}, not {self.state(volume)}", seconds)
 
     def file(self, volume):
@@ -135,7 +135,7 @@ claim = 5;
         path.write_text(secret or "")
         chap = f",user={user},password-secret=s" if user else ""
         done = subprocess.run(
-            ["ip", "netns", "exec", self.names[node], "timeout", "20", "qemu-io", *[word for c in commands for word in ("-c", c)],
+            ["ip", "netns", "exec", self.names[node], "timeout", "60", "qemu-io", *[word for c in commands for word in ("-c", c)],
              "--object", f"secret,id=s,file={path}", "--image-opts",
              f"driver=iscsi,transport=tcp,portal={NET}.1:{PORT},target={target},lun=1{chap},initiator-name=iqn.2026-11.test:{node}"],
             capture_output=True, text=True)
@@ -147,7 +147,7 @@ claim = 5;
 
     def discovered(self, node):
         """What iscsi-ls of a node is told."""
-        return subprocess.run(["ip", "netns", "exec", self.names[node], "timeout", "10", "iscsi-ls", f"iscsi://{NET}.1:{PORT}"], capture_output=True, text=True).stdout
+        return subprocess.run(["ip", "netns", "exec", self.names[node], "timeout", "60", "iscsi-ls", f"iscsi://{NET}.1:{PORT}"], capture_output=True, text=True).stdout
 
 
 def digest(path):
