@@ -198,7 +198,8 @@ enum edit_result {
 /* --- the call ---------------------------------------------------------- */
 
 enum switch_op {
-	SWITCH_READ,   /* parts -> reading. With `only_ports` the memberships of these alone */
+	SWITCH_READ,   /* parts -> reading. With `only_ports` the memberships of these alone, and
+			  whether they are up: what else is said of a port may be missing */
 	SWITCH_CHANGE, /* edits -> results. In the order given; ends at the first that is not taken
 			*/
 	SWITCH_SAVE,   /* running configuration to the one it starts with */

@@ -207,9 +207,8 @@ void snmp_switch_narrow(struct snmp_switch *one, struct snmp_reader_plan *plan)
 		return;
 	}
 	plan->target_groups = plan->groups & by_row;
-	plan->groups &= ~(by_row | GROUP_BIT(GROUP_STACK));
+	plan->groups &= ~(by_row | GROUP_BIT(GROUP_STACK) | GROUP_BIT(GROUP_LAGS));
 	plan->target_count = one->target_count;
-	one->facts.some_ports = true;
 	memcpy(plan->targets, one->targets, sizeof(plan->targets));
 }
 

@@ -19,31 +19,33 @@
 #define OCTETS(type, field) FIELD(FACT_OCTETS, type, field)
 #define MAC(type, field)    FIELD(FACT_MAC, type, field)
 
-#define INTERFACE FACT_INTERFACES, FACT_PLAIN, 1
-#define BRIDGE    FACT_BRIDGE_PORTS, FACT_PLAIN, 1
-#define VLAN      FACT_VLANS, FACT_PLAIN, 1
-#define CURRENT   FACT_CURRENT, FACT_PLAIN, 2
-#define REMOTE    FACT_LLDP_REMOTE, FACT_PLAIN, 3
-#define LOCAL     FACT_LLDP_LOCAL, FACT_PLAIN, 1
+#define INTERFACE_IF(need) FACT_INTERFACES, FACT_PLAIN, 1, need
+#define BRIDGE_IF(need)    FACT_BRIDGE_PORTS, FACT_PLAIN, 1, need
+#define INTERFACE          INTERFACE_IF(NEED_ALWAYS)
+#define BRIDGE             BRIDGE_IF(NEED_ALWAYS)
+#define VLAN               FACT_VLANS, FACT_PLAIN, 1, NEED_ALWAYS
+#define CURRENT            FACT_CURRENT, FACT_PLAIN, 2, NEED_ALWAYS
+#define REMOTE             FACT_LLDP_REMOTE, FACT_PLAIN, 3, NEED_ALWAYS
+#define LOCAL              FACT_LLDP_LOCAL, FACT_PLAIN, 1, NEED_ALWAYS
 
 /* clang-format off */
 const struct fact_column fact_columns[] = {
-	{OID(IF, 2), GROUP_NAMES, INTERFACE, TEXT(fact_interface, descr)},
+	{OID(IF, 2), GROUP_NAMES, INTERFACE_IF(NEED_DESCR), TEXT(fact_interface, descr)},
 	{OID(IFX, 1), GROUP_NAMES, INTERFACE, TEXT(fact_interface, name)},
-	{OID(IF, 3), GROUP_NAMES, INTERFACE, NUMBER(fact_interface, type)},
-	{OID(IF, 6), GROUP_INTERFACES, INTERFACE, MAC(fact_interface, mac)},
-	{OID(IF, 7), GROUP_INTERFACES, INTERFACE, NUMBER(fact_interface, admin)},
+	{OID(IF, 3), GROUP_NAMES, INTERFACE_IF(NEED_TYPE), NUMBER(fact_interface, type)},
+	{OID(IF, 6), GROUP_INTERFACES, INTERFACE_IF(NEED_WHOLE), MAC(fact_interface, mac)},
+	{OID(IF, 7), GROUP_INTERFACES, INTERFACE_IF(NEED_WHOLE), NUMBER(fact_interface, admin)},
 	{OID(IF, 8), GROUP_INTERFACES, INTERFACE, NUMBER(fact_interface, oper)},
-	{OID(IFX, 15), GROUP_INTERFACES, INTERFACE, NUMBER(fact_interface, speed_mbps)},
-	{OID(IFX, 18), GROUP_INTERFACES, INTERFACE, TEXT(fact_interface, alias)},
-	{OID(1, 2, 840, 10006, 300, 43, 1, 2, 1, 1, 13), GROUP_INTERFACES, INTERFACE, NUMBER(fact_interface, lag)},
-	{OID(1, 2, 840, 10006, 300, 43, 1, 2, 1, 1, 12), GROUP_INTERFACES, INTERFACE, NUMBER(fact_interface, lag_selected)},
+	{OID(IFX, 15), GROUP_INTERFACES, INTERFACE_IF(NEED_WHOLE), NUMBER(fact_interface, speed_mbps)},
+	{OID(IFX, 18), GROUP_INTERFACES, INTERFACE_IF(NEED_WHOLE), TEXT(fact_interface, alias)},
+	{OID(1, 2, 840, 10006, 300, 43, 1, 2, 1, 1, 13), GROUP_INTERFACES, INTERFACE_IF(NEED_WHOLE), NUMBER(fact_interface, lag)},
+	{OID(1, 2, 840, 10006, 300, 43, 1, 2, 1, 1, 12), GROUP_INTERFACES, INTERFACE_IF(NEED_WHOLE), NUMBER(fact_interface, lag_selected)},
 	{OID(IF, 8), GROUP_LINKS, INTERFACE, NUMBER(fact_interface, oper)},
 	{OID(IF, 9), GROUP_LINKS, INTERFACE, NUMBER(fact_interface, last_change)},
-	{OID(1, 3, 6, 1, 2, 1, 31, 1, 2, 1, 3), GROUP_STACK, FACT_STACK, FACT_PLAIN, 2, NUMBER(fact_pair, status)},
+	{OID(1, 3, 6, 1, 2, 1, 31, 1, 2, 1, 3), GROUP_STACK, FACT_STACK, FACT_PLAIN, 2, NEED_ALWAYS, NUMBER(fact_pair, status)},
 
 	{OID(DOT1D, 1, 4, 1, 2), GROUP_BRIDGE, BRIDGE, NUMBER(fact_bridge_port, if_index)},
-	{OID(DOT1D, 2, 15, 1, 3), GROUP_BRIDGE, BRIDGE, NUMBER(fact_bridge_port, stp)},
+	{OID(DOT1D, 2, 15, 1, 3), GROUP_BRIDGE, BRIDGE_IF(NEED_WHOLE), NUMBER(fact_bridge_port, stp)},
 	{OID(DOT1Q, 4, 5, 1, 1), GROUP_BRIDGE, BRIDGE, NUMBER(fact_bridge_port, pvid)},
 	{OID(DOT1Q, 4, 5, 1, 2), GROUP_BRIDGE, BRIDGE, NUMBER(fact_bridge_port, frame_types)},
 	{OID(DOT1Q, 4, 5, 1, 3), GROUP_BRIDGE, BRIDGE, NUMBER(fact_bridge_port, ingress)},
@@ -66,16 +68,16 @@ const struct fact_column fact_columns[] = {
 	{OID(LLDP, 4, 1, 1, 8), GROUP_LLDP_REMOTE, REMOTE, TEXT(fact_lldp, text)},
 	{OID(LLDP, 4, 1, 1, 9), GROUP_LLDP_REMOTE, REMOTE, TEXT(fact_lldp, system)},
 
-	{OID(DOT1Q, 2, 2, 1, 2), GROUP_FDB, FACT_FDB, FACT_ID_MAC, 7, NUMBER(fact_fdb, port)},
-	{OID(DOT1Q, 2, 2, 1, 3), GROUP_FDB, FACT_FDB, FACT_ID_MAC, 7, NUMBER(fact_fdb, status)},
-	{OID(DOT1D, 4, 3, 1, 2), GROUP_BRIDGE_FDB, FACT_BRIDGE_FDB, FACT_ONLY_MAC, 6, NUMBER(fact_fdb, port)},
-	{OID(DOT1D, 4, 3, 1, 3), GROUP_BRIDGE_FDB, FACT_BRIDGE_FDB, FACT_ONLY_MAC, 6, NUMBER(fact_fdb, status)},
+	{OID(DOT1Q, 2, 2, 1, 2), GROUP_FDB, FACT_FDB, FACT_ID_MAC, 7, NEED_ALWAYS, NUMBER(fact_fdb, port)},
+	{OID(DOT1Q, 2, 2, 1, 3), GROUP_FDB, FACT_FDB, FACT_ID_MAC, 7, NEED_ALWAYS, NUMBER(fact_fdb, status)},
+	{OID(DOT1D, 4, 3, 1, 2), GROUP_BRIDGE_FDB, FACT_BRIDGE_FDB, FACT_ONLY_MAC, 6, NEED_ALWAYS, NUMBER(fact_fdb, port)},
+	{OID(DOT1D, 4, 3, 1, 3), GROUP_BRIDGE_FDB, FACT_BRIDGE_FDB, FACT_ONLY_MAC, 6, NEED_ALWAYS, NUMBER(fact_fdb, status)},
 
-	{OID(VTP, 3, 1, 1, 2), GROUP_VTP_VLANS, FACT_VTP_VLANS, FACT_PLAIN, 2, NUMBER(fact_vlan, status)},
-	{OID(VTP, 3, 1, 1, 3), GROUP_VTP_VLANS, FACT_VTP_VLANS, FACT_PLAIN, 2, NUMBER(fact_vlan, type)},
-	{OID(VTP, 3, 1, 1, 4), GROUP_VTP_VLANS, FACT_VTP_VLANS, FACT_PLAIN, 2, TEXT(fact_vlan, name)},
-	{OID(VTP, 2, 1, 1, 3), GROUP_VTP_VLANS, FACT_VTP_DOMAINS, FACT_PLAIN, 1, NUMBER(fact_domain, mode)},
-	{OID(VTP, 4, 1, 1, 3), GROUP_VTP_VLANS, FACT_VTP_DOMAINS, FACT_PLAIN, 1, TEXT(fact_domain, owner)},
+	{OID(VTP, 3, 1, 1, 2), GROUP_VTP_VLANS, FACT_VTP_VLANS, FACT_PLAIN, 2, NEED_ALWAYS, NUMBER(fact_vlan, status)},
+	{OID(VTP, 3, 1, 1, 3), GROUP_VTP_VLANS, FACT_VTP_VLANS, FACT_PLAIN, 2, NEED_ALWAYS, NUMBER(fact_vlan, type)},
+	{OID(VTP, 3, 1, 1, 4), GROUP_VTP_VLANS, FACT_VTP_VLANS, FACT_PLAIN, 2, NEED_ALWAYS, TEXT(fact_vlan, name)},
+	{OID(VTP, 2, 1, 1, 3), GROUP_VTP_VLANS, FACT_VTP_DOMAINS, FACT_PLAIN, 1, NEED_ALWAYS, NUMBER(fact_domain, mode)},
+	{OID(VTP, 4, 1, 1, 3), GROUP_VTP_VLANS, FACT_VTP_DOMAINS, FACT_PLAIN, 1, NEED_ALWAYS, TEXT(fact_domain, owner)},
 	{OID(VM_VLAN), GROUP_VTP_PORTS, INTERFACE, NUMBER(fact_interface, vm_vlan)},
 	{OID(TRUNK, 4), GROUP_VTP_PORTS, INTERFACE, OCTETS(fact_interface, enabled[0])},
 	{OID(TRUNK, 17), GROUP_VTP_PORTS, INTERFACE, OCTETS(fact_interface, enabled[1])},
@@ -86,7 +88,7 @@ const struct fact_column fact_columns[] = {
 	{OID(TRUNK, 14), GROUP_VTP_PORTS, INTERFACE, NUMBER(fact_interface, trunk_status)},
 	{OID(TRUNK, 3), GROUP_VTP_PORTS, INTERFACE, NUMBER(fact_interface, trunk_tagging)},
 	{OID(IF, 7), GROUP_VTP_PORTS, INTERFACE, NUMBER(fact_interface, admin)},
-	{OID(VTP, 6, 2), GROUP_VTP_PORTS, FACT_VTP_SERIAL, FACT_PLAIN, 1, NUMBER(fact_pair, status)},
+	{OID(VTP, 6, 2), GROUP_VTP_PORTS, FACT_VTP_SERIAL, FACT_PLAIN, 1, NEED_ALWAYS, NUMBER(fact_pair, status)},
 
 	{OID(NONE), GROUP_LAGS, INTERFACE, NUMBER(fact_interface, lag_group)},
 	/* In the order of struct snmp_port_mode, which has their ids. */

@@ -119,7 +119,6 @@ struct snmp_facts {
 	uint32_t odd;
 	char odd_text[128];
 	bool fixed_frame_types; /* they cannot be written, so they say nothing */
-	bool some_ports;        /* the other interfaces were not read */
 	bool links;             /* GROUP_LINKS was read, of all interfaces */
 	bool create_and_wait;   /* rows are not made in one go here */
 	bool vm_unsigned;       /* vmVlan is an Unsigned32 here */
@@ -133,12 +132,21 @@ struct snmp_facts {
 enum fact_kind { FACT_NUMBER, FACT_TEXT, FACT_OCTETS, FACT_MAC };
 enum fact_index { FACT_PLAIN, FACT_ID_MAC, FACT_ONLY_MAC };
 
+/* What a look at some ports, whose places are known, asks for (snmp_targets.h). */
+enum fact_need {
+	NEED_ALWAYS,
+	NEED_WHOLE, /* nothing: it comes with the whole table alone */
+	NEED_DESCR, /* of a port without an ifName */
+	NEED_TYPE,  /* of a port that no bridge port says to be one */
+};
+
 struct fact_column {
 	struct snmp_oid root;
 	enum fact_group group;
 	enum fact_table table;
 	enum fact_index index;
 	uint8_t keys; /* arcs of the index */
+	enum fact_need need;
 	enum fact_kind kind;
 	uint16_t at, size; /* of the field */
 };

@@ -254,6 +254,8 @@ static int add_target_group(struct snmp_reader *reader, enum fact_group group)
 		const struct snmp_target *target = &reader->plan.targets[i / count];
 		const struct fact_column *column = columns[i % count];
 
+		if (!snmp_targets_need(target, column))
+			continue;
 		rc = add_target_binding(reader, column, &roots[i % count],
 					column->table == FACT_INTERFACES ? target->if_index
 									 : target->base_port);

@@ -94,14 +94,14 @@ static uint32_t lag_of(const struct snmp_facts *facts, const struct fact_interfa
 	/* IEEE8023-LAG-MIB: 0 = none; a port that aggregates alone names itself. */
 	if (interface->lag && interface->lag != interface->key[0]) {
 		above = fact_find(facts, FACT_INTERFACES, interface->lag, 0, 0);
-		return above || facts->some_ports ? interface->lag : 0;
+		return above ? interface->lag : 0;
 	}
 	/* 802.1AX 6.3.6.1.12: attached is who LACP, or a link, let in; selected is where the port
 	 * belongs while neither has. An aggregator that is no LAG is the port's own. */
 	if (!interface->lag && interface->lag_selected &&
 	    interface->lag_selected != interface->key[0]) {
 		above = fact_find(facts, FACT_INTERFACES, interface->lag_selected, 0, 0);
-		if (above ? above->type == IF_TYPE_LAG : facts->some_ports)
+		if (above && above->type == IF_TYPE_LAG)
 			return interface->lag_selected;
 	}
 	for (uint32_t i = 0; i < fact_count(facts, FACT_STACK); i++) {

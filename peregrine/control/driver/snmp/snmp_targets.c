@@ -28,6 +28,7 @@ void snmp_targets_learn(struct snmp_target_map *map, const struct snmp_facts *fa
 		struct snmp_target *target = &map->ports[map->count];
 
 		target->if_index = interface->key[0];
+		target->by_descr = !interface->name[0];
 		target->base_port =
 			has_base_ports(facts) ? fact_base_port(facts, interface->key[0]) : 0;
 		if ((has_base_ports(facts) && !target->base_port) ||
@@ -57,6 +58,17 @@ bool snmp_targets_add(const struct snmp_target_map *map, const char *name,
 		return true;
 	}
 	return false;
+}
+
+bool snmp_targets_need(const struct snmp_target *target, const struct fact_column *column)
+{
+	switch (column->need) {
+	case NEED_ALWAYS: return true;
+	case NEED_WHOLE: return false;
+	case NEED_DESCR: return target->by_descr;
+	case NEED_TYPE: return !target->base_port;
+	}
+	return true;
 }
 
 bool snmp_targets_hold(const struct snmp_facts *facts, const struct snmp_target *targets,
