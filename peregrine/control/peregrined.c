@@ -74,6 +74,13 @@ static void on_reading(void *context, int64_t switch_id, const struct switch_rea
 	reconcile_note(peregrined->reconcile, switch_id, reading, since_ms);
 }
 
+static bool is_changing(void *context, int64_t switch_id)
+{
+	const struct peregrined *peregrined = context;
+
+	return reconcile_is_changing(peregrined->reconcile, switch_id);
+}
+
 static void on_switch(void *context, int64_t switch_id, const struct switch_row *row)
 {
 	struct peregrined *peregrined = context;
@@ -193,7 +200,7 @@ static int start_reconcile(struct peregrined *peregrined)
 	int rc = reconcile_new(peregrined->loop, &options, &peregrined->reconcile);
 
 	if (rc == 0)
-		discovery_listen(peregrined->discovery, on_reading, peregrined);
+		discovery_listen(peregrined->discovery, on_reading, is_changing, peregrined);
 	return rc;
 }
 

@@ -18,6 +18,7 @@ LEAKS_LEFT_TO_SANITIZER
 #define READ_LIMIT_MS  60000
 #define RETRY_AFTER_MS 1000 /* no memory, no line: soon again */
 #define CHANGED_MS     500  /* changes come in bunches */
+#define BUNCH_MS       5000 /* a look waits so long for the end of one: else it is broken off */
 #define DOUBT_MS       2000 /* a cable told by one end: the other may speak soon */
 #define UNSEEN_MS      2000 /* a port whose link came: whoever is there may speak soon */
 #define REST_SHARE     3    /* between readings for links: so many times what the last one took */
@@ -252,7 +253,13 @@ static void sight_look(struct sight *sight)
 static void sight_due(void *context)
 {
 	struct sight *sight = context;
+	const struct discovery *discovery = sight->discovery;
 
+	if (sight->full_due && loop_now_ms(discovery->loop) < sight->bunch_until_ms &&
+	    discovery->busy && discovery->busy(discovery->note_context, sight->row.id)) {
+		loop_timer_arm(sight->timer, CHANGED_MS);
+		return;
+	}
 	loop_timer_arm(sight->timer, sight->row.poll_ms);
 	sight_look(sight);
 }
@@ -303,6 +310,7 @@ void discovery_changed(struct discovery *discovery, int64_t switch_id)
 	if (!sight || sight->full_due)
 		return;
 	sight->full_due = true;
+	sight->bunch_until_ms = loop_now_ms(discovery->loop) + BUNCH_MS;
 	loop_timer_arm(sight->timer, CHANGED_MS);
 }
 
@@ -360,9 +368,11 @@ void discovery_remove(struct discovery *discovery, int64_t switch_id)
 
 /* --- for others ----------------------------------------------------------------- */
 
-void discovery_listen(struct discovery *discovery, discovery_note_fn fn, void *context)
+void discovery_listen(struct discovery *discovery, discovery_note_fn fn, discovery_busy_fn busy,
+		      void *context)
 {
 	discovery->note = fn;
+	discovery->busy = busy;
 	discovery->note_context = context;
 }
 

@@ -44,13 +44,17 @@ void discovery_remove(struct discovery *discovery, int64_t switch_id);
 /* Nodes, their inventory or the plan of cables have changed. */
 void discovery_wake(struct discovery *discovery);
 
-/* Something of it was changed by ourselves: all of it is read soon. Unknown ids are fine. */
+/* Something of it was changed by ourselves: all of it is read soon, when the rest of that change is
+ * over. Unknown ids are fine. */
 void discovery_changed(struct discovery *discovery, int64_t switch_id);
 
 /* Every good reading: of PART_ALL, or of PART_IDENTITY alone. Borrowed for the call. */
 typedef void (*discovery_note_fn)(void *context, int64_t switch_id,
 				  const struct switch_reading *reading, int64_t since_ms);
-void discovery_listen(struct discovery *discovery, discovery_note_fn fn, void *context);
+/* Is it being changed? */
+typedef bool (*discovery_busy_fn)(void *context, int64_t switch_id);
+void discovery_listen(struct discovery *discovery, discovery_note_fn fn, discovery_busy_fn busy,
+		      void *context);
 
 /* The last full reading; NULL = none yet. Borrowed until the next turn of the loop. *ret_since_ms
  * (may be NULL): when it was begun. */

@@ -42,11 +42,12 @@ struct sight {
 	bool reachable, asked;
 	int64_t asked_us;
 	struct problem problem;
-	bool full_due;      /* the small request said that something is different */
-	bool links_due;     /* and this that a link went or came */
-	bool neighbors_due; /* and this that LLDP heard something, or a cable is in doubt */
-	int64_t unseen_ms;  /* how long until it is read whole again for a port whose link came, and
-			       nobody was seen there since; doubles; 0 = there is none */
+	bool full_due;          /* the small request said that something is different */
+	int64_t bunch_until_ms; /* or we changed something: so long may more of that come */
+	bool links_due;         /* and this that a link went or came */
+	bool neighbors_due;     /* and this that LLDP heard something, or a cable is in doubt */
+	int64_t unseen_ms; /* how long until it is read whole again for a port whose link came, and
+			      nobody was seen there since; doubles; 0 = there is none */
 	int64_t unseen_at_ms;
 	int64_t rest_until_ms; /* a port that flaps shall not have its switch read all the time */
 	int64_t doubt_ms; /* how long until its neighbours are asked again for a doubtful cable;
@@ -87,6 +88,7 @@ struct discovery {
 	struct sight *sights; /* by id */
 	struct reader *readers;
 	discovery_note_fn note;
+	discovery_busy_fn busy;
 	void *note_context;
 	struct discovery_stats stats;
 

@@ -77,6 +77,9 @@ int64_t reconcile_claim(const struct reconcile *reconcile, int64_t fabric_id);
 void reconcile_note(struct reconcile *reconcile, int64_t switch_id,
 		    const struct switch_reading *reading, int64_t since_ms);
 
+/* Is a change of the switch under way? What would read it all for its own ends waits a little. */
+bool reconcile_is_changing(const struct reconcile *reconcile, int64_t switch_id);
+
 /* GET /switches/{name}/diff, without doing anything: JSON
  * {"switch", "read_at", "usable", "problem", "changes": [{"kind", "vlan", "port", "before",
  * "after"}], "drift": [{"port", "applied", "observed"}], "unproven": [port], "saved",

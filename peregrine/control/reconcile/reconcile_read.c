@@ -21,18 +21,23 @@ struct asking {
 /* A batch is at work there, and soon done: what it leaves is read then. One that waits for another
  * switch holds nothing up: calls to a switch come one after the other, so a reading beside a batch
  * shows what was there between two of them. */
-static bool in_fresh_batch(const struct reconcile *reconcile, int64_t switch_id, int64_t now_ms)
+static bool in_batch_since(const struct reconcile *reconcile, int64_t switch_id, int64_t since_ms)
 {
 	for (size_t i = 0; i < reconcile->fabric_count; i++) {
 		const struct engine_fabric *fabric = reconcile->fabrics[i];
 
 		for (size_t b = 0; b < fabric->batch_count; b++) {
-			if (now_ms - batch_begun_ms(fabric->batches[b]) < FRESH_MS &&
+			if (batch_begun_ms(fabric->batches[b]) > since_ms &&
 			    batch_has_switch(fabric->batches[b], switch_id))
 				return true;
 		}
 	}
 	return false;
+}
+
+bool reconcile_is_changing(const struct reconcile *reconcile, int64_t switch_id)
+{
+	return in_batch_since(reconcile, switch_id, 0);
 }
 
 static void take(struct reconcile *reconcile, struct known_switch *known,
@@ -135,7 +140,7 @@ void reconcile_read_due(struct reconcile *reconcile)
 
 		if (!known->wanted || known->reading || known->retry_ms > now_ms ||
 		    (!full && !look) || reconcile->readings >= READINGS_AT_ONCE ||
-		    (full && in_fresh_batch(reconcile, known->id, now_ms)))
+		    (full && in_batch_since(reconcile, known->id, now_ms - FRESH_MS)))
 			continue;
 		ask(reconcile, known, full, now_ms);
 	}
