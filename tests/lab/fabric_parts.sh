@@ -215,7 +215,7 @@ fabric_manage() { # NAMESPACE ADDRESS
 # --- switches -----------------------------------------------------------
 
 switch_config() { # NAME: what its daemons read
-	local name=$1 d=$dir/switch/$1 word oid=1.3.6.1.4.1.8072.3.2.10 cisco=''
+	local name=$1 d=$dir/switch/$1 word oid=1.3.6.1.4.1.8072.3.2.10 cisco='' port number=0
 	mkdir -p "$d/snmp"
 	lldpd_config "$d" "$name"
 	: >"$d/faults"
@@ -230,7 +230,19 @@ switch_config() { # NAME: what its daemons read
 			lab_certificate "$d/ovsdb" "$name" "${address[$name]}"
 			;;
 		sflow) echo --sflow >>"$d/options" ;; # SFLOW-MIB
-		like=*) echo "--like ${word#like=}" >>"$d/options" ;; # a family's manners: switch_agent --help
+		like=*) printf -- '--like\n%s\n' "${word#like=}" >>"$d/options" ;; # a family's manners: switch_agent --help
+		cli=*) # FAMILY:PORT: its command line; the first port's name there and by SNMP and LLDP, where _ stands for a blank
+			echo "$word" | sed 's/^cli=//; s/:.*//' >"$d/cli"
+			word=${word#*:} word=${word//_/ }
+			printf -- '--beside-cli\n--first-port\n%s\n' "$word" >>"$d/options"
+			: >"$d/cli_faults"
+			echo admin >"$d/password"
+			for port in ${ports[$name]:-}; do
+				echo "$port ${word%"${word##*[!0-9]}"}$((${word##*[!0-9]} + number))" >>"$d/names"
+				number=$((number + 1))
+			done
+			sed 's/^\([^ ]*\) \(.*\)/configure ports \1 lldp portidsubtype local "\2"/' "$d/names" >>"$d/run/lldpd.conf"
+			;;
 		cisco=*) cisco=${word#cisco=} ;; # the VLANs that have a BRIDGE-MIB of their own
 		*) fail "switch $name: '$word' is no option" ;;
 		esac
@@ -251,7 +263,7 @@ switch_config() { # NAME: what its daemons read
 		createUser haas256 SHA-256 "lab-auth-pass" AES "lab-priv-pass"
 	END
 	if [ -n "$cisco" ]; then switch_contexts "$cisco" >>"$d/snmpd.conf"; else printf 'rwuser haas%s authPriv\n' '' 256 >>"$d/snmpd.conf"; fi
-	[ -z "$cisco" ] || echo --cisco >"$d/options"
+	[ -z "$cisco" ] || echo --cisco >>"$d/options"
 }
 
 switch_contexts() { # VLANS with commas: community@vlan and contexts vlan-N, as Cisco has them
@@ -268,7 +280,7 @@ lab_certificate() { # PATH NAME [ADDRESS]: PATH.crt and PATH.key; nobody signs i
 }
 
 switch_ovs() { # NAME: Open vSwitch with its ports; access ports parked, trunks with what the topology says, or with nothing
-	local name=$1 d=$dir/switch/$1 port vids remote=()
+	local name=$1 d=$dir/switch/$1 port vids number=0 remote=()
 	export OVS_RUNDIR=$d OVS_LOGDIR=$d OVS_DBDIR=$d OVS_SYSCONFDIR=$d
 	ovsdb-tool create "$d/conf.db" /usr/share/openvswitch/vswitch.ovsschema
 	[ ! -e "$d/ovsdb.crt" ] || remote=(--remote="pssl:6640:${address[$name]}" --private-key="$d/ovsdb.key" --certificate="$d/ovsdb.crt" --ca-cert="$dir/controller.crt")
@@ -280,7 +292,10 @@ switch_ovs() { # NAME: Open vSwitch with its ports; access ports parked, trunks 
 		-vconsole:off --disable-system
 	local words=(add-br br0 -- set bridge br0 datapath_type=netdev fail-mode=standalone)
 	for port in ${ports[$name]:-}; do
-		words+=(-- add-port br0 "$port" -- set port "$port")
+		number=$((number + 1))
+		words+=(-- add-port br0 "$port")
+		[ ! -e "$d/cli" ] || words+=(-- set interface "$port" "ofport_request=$number") # its command line counts
+		words+=(-- set port "$port")
 		if [ -n "${access[$name:$port]:-}" ]; then
 			words+=(vlan_mode=access "tag=${access[$name:$port]}")
 		else
@@ -301,7 +316,7 @@ switch_agent() { # NAME: returns when it is known to snmpd
 	if [ -s "$d/save" ]; then
 		while read -r line; do saves+=(--save "$line"); done <"$d/save"
 	fi
-	[ ! -e "$d/options" ] || read -ra more <"$d/options"
+	[ ! -e "$d/options" ] || mapfile -t more <"$d/options"
 	: >"$d/agent.out"
 	# Net-SNMP loses a PDU of its own when it is shut down.
 	ASAN_OPTIONS=detect_leaks=0 setsid "$agent" --database "$d/db.sock" --control "$d/vswitchd.ctl" --agentx "$d/run/agentx" --startup "$d/startup" --faults "$d/faults" \
@@ -309,6 +324,21 @@ switch_agent() { # NAME: returns when it is known to snmpd
 	echo $! >"$d/agent.pid"
 	wait_for 20 grep -q ready "$d/agent.out" || {
 		tail -n 5 "$d/agent.log" >&2
+		return 1
+	}
+}
+
+switch_cli() { # NAME: the command line of the same bridge, on port 22; it has the configuration from here on
+	local d=$dir/switch/$1 count
+	[ -e "$d/cli" ] || return 0
+	# shellcheck disable=SC2086
+	count=$(printf '%s\n' ${ports[$1]} | wc -l)
+	: >"$d/cli.out"
+	setsid "${agent%/*}/switch_cli" --family "$(cat "$d/cli")" --hostname "$1" --listen "${address[$1]}" --port 22 --ports "$count" --host-key "$d/ssh_key" \
+		--password-file "$d/password" --faults "$d/cli_faults" --database "$d/db.sock" --control "$d/vswitchd.ctl" >"$d/cli.out" 2>"$d/cli.log" </dev/null &
+	echo $! >"$d/cli.pid"
+	wait_for 60 grep -q ready "$d/cli.out" || {
+		tail -n 5 "$d/cli.log" >&2
 		return 1
 	}
 }
@@ -353,6 +383,7 @@ switch_start() { # NAME: runs in the switch's namespace
 	switch_ovs "$name"
 	switch_snmpd "$name"
 	switch_agent "$name"
+	switch_cli "$name"
 	switch_lldpd "$name"
 }
 
@@ -361,7 +392,7 @@ fabric_in() { # NAMESPACE FUNCTION NAME: this program's own functions, inside of
 	shift
 	ip netns exec "$prefix-$where" env FABRIC_INSIDE=1 bash -euo pipefail -c "$(declare -f wait_for fail "${parts[@]}"); $(declare -p "${facts[@]}" 2>/dev/null); \"\$@\"" _ "$@"
 }
-parts=(switch_start switch_ovs switch_snmpd switch_agent switch_lldpd lldpd_start)
+parts=(switch_start switch_ovs switch_snmpd switch_agent switch_cli switch_lldpd lldpd_start)
 facts=(dir agent address ports access trunk)
 
 fabric_switches() { # all at once

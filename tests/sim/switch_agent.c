@@ -340,7 +340,10 @@ static bool serve_all(struct agent *agent)
 	static const oid cisco[] = {1, 3, 6, 1, 4, 1, 9};
 	static const oid sflow[] = {SWITCH_SFLOW_OID};
 	static const oid last_change[] = {1, 3, 6, 1, 2, 1, 2, 2, 1, 9};
+	static const oid names[] = {1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1};
 
+	if (agent->device.first_port && !serve(agent, "ifName", names, OID_LENGTH(names), 1))
+		return false;
 	if (!serve(agent, "ifLastChange", last_change, OID_LENGTH(last_change), 1))
 		return false;
 	if (!serve(agent, "bridge", bridge, OID_LENGTH(bridge), DEFAULT_MIB_PRIORITY) ||
@@ -477,7 +480,7 @@ static int usage(FILE *out, int status)
 		out,
 		"switch_agent --database SOCKET --control SOCKET --agentx SOCKET --startup FILE\n"
 		"             [--faults FILE] [--bridge NAME] [--openflow SOCKET] [--save OID=VALUE]...\n"
-		"             [--cisco] [--like FAMILY] [--sflow]\n"
+		"             [--cisco] [--like FAMILY] [--sflow] [--first-port NAME] [--beside-cli]\n"
 		"  --database  of ovsdb-server      --control  of ovs-vswitchd\n"
 		"  --agentx    of snmpd             --startup  what a reboot comes back with\n"
 		"  --faults    KEY=VALUE words, read again when the file changes\n"
@@ -485,6 +488,8 @@ static int usage(FILE *out, int status)
 		"  --cisco     a Catalyst: CISCO-VTP-MIB, vmVlan, a BRIDGE-MIB per VLAN\n"
 		"  --like      the manners of a family, below\n"
 		"  --sflow     SFLOW-MIB, over Open vSwitch's own sFlow\n"
+		"  --first-port  ifName of port 1, as Gi1/0/1; the others count on from there\n"
+		"  --beside-cli  switch_cli has the configuration of this bridge: what it says is shown\n"
 		"Prints \"ready\". Save object of its own: 1.3.6.1.4.1.8072.9999.9999.4.1.0 = 1\n"
 		"\nmanners and faults:\n");
 	switch_faults_help(out);
@@ -508,6 +513,8 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		{"cisco", no_argument, NULL, 'C'},
 		{"like", required_argument, NULL, 'L'},
 		{"sflow", no_argument, NULL, 'F'},
+		{"first-port", required_argument, NULL, 'n'},
+		{"beside-cli", no_argument, NULL, 'B'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
@@ -540,6 +547,13 @@ static int read_options(struct agent *agent, int argc, char **argv)
 			break;
 		case 'F':
 			if (!agent->device.sflow && switch_sflow_new(&agent->device.sflow) != 0)
+				return usage(stderr, 2);
+			break;
+		case 'n': agent->device.first_port = optarg; break;
+		case 'B':
+			if (!agent->device.vlans)
+				agent->device.vlans = calloc(1, sizeof(*agent->device.vlans));
+			if (!agent->device.vlans)
 				return usage(stderr, 2);
 			break;
 		case 'S':

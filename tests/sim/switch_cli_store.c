@@ -239,6 +239,24 @@ static struct switch_tagging tagging_of(const struct cli_store *store, const str
 	return tagging;
 }
 
+/* A name may be longer on a command line than by SNMP: it is cut. */
+static int push_vlans(struct cli_store *store)
+{
+	const struct cli_config *running = store->running;
+	struct switch_ovs_vlans *vlans = calloc(1, sizeof(*vlans));
+	int rc;
+
+	if (!vlans)
+		return -ENOMEM;
+	vlans->vids = running->vlans;
+	for (unsigned v = vlan_set_next(&vlans->vids, 1); v; v = vlan_set_next(&vlans->vids, v + 1))
+		(void)text_format(vlans->names[v], sizeof(vlans->names[v]), "%.*s",
+				  (int)sizeof(vlans->names[v]) - 1, running->names[v]);
+	rc = switch_ovs_keep_vlans(store->ovs, vlans);
+	free(vlans);
+	return rc;
+}
+
 int cli_store_push(struct cli_store *store)
 {
 	struct switch_ovs_change changes[CLI_PORTS_MAX];
@@ -259,7 +277,9 @@ int cli_store_push(struct cli_store *store)
 		if (!switch_tagging_equal(&wanted, &at->tagging))
 			changes[count++] = (struct switch_ovs_change){at->name, wanted};
 	}
-	return rc != 0 ? rc : switch_ovs_write(store->ovs, changes, count);
+	if (rc == 0)
+		rc = switch_ovs_write(store->ovs, changes, count);
+	return rc != 0 ? rc : push_vlans(store);
 }
 
 void cli_store_learn(struct cli_store *store)

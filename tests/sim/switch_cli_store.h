@@ -122,7 +122,7 @@ void cli_store_membership(const struct cli_store *store, const struct cli_port *
 void cli_store_create(struct cli_store *store, unsigned vid, const char *name);
 void cli_store_save(struct cli_store *store);
 void cli_store_reboot(struct cli_store *store);
-/* Open vSwitch gets what differs. 0 without one. */
+/* Open vSwitch gets what differs, the VLAN table (switch_ovs.h) with it. 0 without one. */
 MUST_USE int cli_store_push(struct cli_store *store);
 /* What the data plane has learned, in place of what the seed said. */
 void cli_store_learn(struct cli_store *store);

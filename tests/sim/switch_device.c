@@ -29,6 +29,7 @@ void switch_device_done(struct switch_device *device)
 	switch_plane_done(&device->plane);
 	free(device->fdb);
 	free(device->flows);
+	free(device->vlans);
 	free(device->cisco);
 	free(device->dnos);
 	free(device->sflow);
@@ -145,6 +146,35 @@ static void import_plane(struct switch_device *device)
 		(void)fprintf(stderr, "switch_agent: no OpenFlow rules\n");
 }
 
+/* VLANs are those that the command line has, with no port in them, too. One in which a port is came
+ * after the table was read, and stays. */
+static void import_vlans(struct switch_device *device)
+{
+	const struct switch_ovs_vlans *table = device->vlans;
+	struct switch_vlan *vlan;
+
+	for (size_t i = device->running.vlan_count; i-- > 0;) {
+		struct switch_change gone = {.verb = SWITCH_DELETE,
+					     .index = device->running.vlans[i].vid};
+
+		if (!vlan_set_has(&table->vids, gone.index) &&
+		    switch_portlist_is_empty(&device->running.vlans[i].egress))
+			(void)switch_model_apply(&device->running, &gone, SWITCH_PVID_ALONE,
+						 switch_device_ticks(device));
+	}
+	for (unsigned v = vlan_set_next(&table->vids, 1); v;
+	     v = vlan_set_next(&table->vids, v + 1)) {
+		char name[SWITCH_NAME_SIZE];
+
+		if (!text_copy(name, sizeof(name), table->names[v]) || name[0] == '\0')
+			(void)text_format(name, sizeof(name), "VLAN%04u", v);
+		vlan = switch_model_vlan(&device->running, v);
+		if (!vlan && switch_model_add_vlan(&device->running, (uint16_t)v, name, &vlan) != 0)
+			continue;
+		memcpy(vlan->name, name, sizeof(name));
+	}
+}
+
 /* A switch forgets what it learned at a port whose link goes; Open vSwitch does not. An entry is
  * from before when it is older than the last change of its port's link, and its age is in whole
  * seconds: one of the first second comes a little late. */
@@ -214,9 +244,21 @@ static int push(struct switch_device *device)
 	return rc;
 }
 
+/* What the command line has answered is shown by SNMP at once. */
+static bool is_moved(struct switch_device *device)
+{
+	int64_t before = device->configuration;
+
+	if (!device->vlans)
+		return false;
+	device->configuration = switch_ovs_configuration(device->ovs);
+	return device->configuration != before;
+}
+
 void switch_device_refresh(struct switch_device *device, int64_t max_age_ms)
 {
 	uint32_t links = device->links.serial;
+	bool kept;
 
 	read_faults(device);
 	if (clock_monotonic_ms() - device->linked_ms >= LINKS_MS) {
@@ -224,10 +266,19 @@ void switch_device_refresh(struct switch_device *device, int64_t max_age_ms)
 		switch_links_look(&device->links, switch_device_ticks(device));
 		device->serial += device->links.serial != links;
 	}
-	if (clock_monotonic_ms() - device->read_ms < max_age_ms)
+	if (clock_monotonic_ms() - device->read_ms < max_age_ms && !is_moved(device))
 		return;
+	/* The table before the ports, and a port that has left a VLAN before that goes: a trunk
+	 * that is still to carry it would look the same. */
+	kept = device->vlans && switch_ovs_vlans(device->ovs, device->vlans) == 0 &&
+	       !vlan_set_is_empty(&device->vlans->vids);
 	if (read_plane(device) == 0)
 		import_plane(device);
+	if (device->cisco)
+		switch_cisco_follow(device);
+	if (!kept)
+		return;
+	import_vlans(device);
 	if (device->cisco)
 		switch_cisco_follow(device);
 }
@@ -278,7 +329,7 @@ int switch_device_boot(struct switch_device *device)
 	}
 	if (rc != 0)
 		return rc;
-	rc = load_startup(device);
+	rc = device->vlans ? -ENOENT : load_startup(device);
 	if (rc == 0) {
 		device->is_saved = true;
 		for (size_t i = 0; i < device->running.port_count; i++)

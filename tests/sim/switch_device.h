@@ -31,6 +31,11 @@ struct switch_device {
 	const char
 		*openflow; /* the bridge's management socket; NULL: what tags cannot say is lost */
 	char *flows;       /* rules in force; NULL: not known */
+	struct switch_ovs_vlans *vlans; /* owned; the VLAN table that the switch's command line
+					   keeps. NULL: this program is the switch */
+	int64_t configuration;          /* of Open vSwitch, when it was read for that */
+	const char *first_port; /* how the ports are called, from number 1 on: "Gi1/0/1" is followed
+				   by "Gi1/0/2". NULL: as the kernel calls them */
 	struct switch_model running;
 	struct switch_plane plane;
 	struct switch_plane_health health;

@@ -1,10 +1,12 @@
 #include "tests/sim/switch_mib.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/text.h"
 
 #include "tests/sim/switch_like.h"
 #include "tests/sim/switch_mib_private.h"
@@ -322,6 +324,34 @@ static void put_broken_lldp(struct switch_mib *mib, const struct switch_device *
 	}
 }
 
+/* The kernel's names have no "/": ifName of a switch whose ports are called otherwise. */
+static void put_names(struct switch_mib *mib, const struct switch_device *device)
+{
+	static const oid entry[] = {1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1};
+	struct place column = mib_place(mib, entry, COUNT_OF(entry));
+	size_t stem = strlen(device->first_port);
+
+	while (stem > 0 && device->first_port[stem - 1] >= '0' &&
+	       device->first_port[stem - 1] <= '9')
+		stem--;
+	for (size_t i = 0; i < device->links.count; i++) {
+		uint32_t if_index = device->links.items[i].if_index;
+		struct place cell = mib_under(&column, if_index);
+		char name[SWITCH_PORT_NAME + IF_NAMESIZE] = "";
+
+		if (!if_indextoname(if_index, name))
+			continue;
+		for (size_t p = 0; p < device->plane.port_count; p++) {
+			if (device->plane.ports[p].if_index == if_index)
+				(void)text_format(name, sizeof(name), "%.*s%lu", (int)stem,
+						  device->first_port,
+						  strtoul(device->first_port + stem, NULL, 10) +
+							  device->plane.ports[p].number - 1);
+		}
+		mib_put_bytes(&cell, ASN_OCTET_STR, name, strlen(name));
+	}
+}
+
 /* Of IF-MIB this alone: the rest is the master's. */
 static void put_last_changes(struct switch_mib *mib, const struct switch_device *device)
 {
@@ -388,6 +418,8 @@ int switch_mib_build(const struct switch_device *device, const struct switch_sav
 	put_own(&mib, device, saves, save_count);
 	put_broken_lldp(&mib, device);
 	put_last_changes(&mib, device);
+	if (device->first_port)
+		put_names(&mib, device);
 	if (device->sflow)
 		switch_sflow_show(device, &mib);
 	if (device->like)

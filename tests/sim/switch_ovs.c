@@ -1,5 +1,3 @@
-#include "tests/sim/switch_ovs.h"
-
 #include <errno.h>
 #include <jansson.h>
 #include <spawn.h>
@@ -13,18 +11,13 @@
 #include "common/base/text.h"
 #include "common/io/file.h"
 
-#include "tests/sim/switch_rpc.h"
+#include "tests/sim/switch_ovs_private.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
 #define FDB_MAX      65536
 #define APPLIED_MS   2000
 #define LOCAL_OFPORT 65534
-
-struct switch_ovs {
-	struct switch_rpc database, control;
-	char bridge[SWITCH_PORT_NAME];
-};
 
 void switch_plane_done(struct switch_plane *plane)
 {
@@ -438,6 +431,11 @@ static json_int_t configuration(struct switch_ovs *ovs, const char *column)
 	return value;
 }
 
+int64_t switch_ovs_configuration(struct switch_ovs *ovs)
+{
+	return configuration(ovs, "next_cfg");
+}
+
 /* vswitchd says in cur_cfg which configuration it has made true. */
 static int wait_applied(struct switch_ovs *ovs)
 {
@@ -454,8 +452,7 @@ static int wait_applied(struct switch_ovs *ovs)
 	return E_TIMEOUT;
 }
 
-/* Consumes `params`; returns when it is so. */
-static int transact(struct switch_ovs *ovs, json_t *params)
+int switch_ovs_transact(struct switch_ovs *ovs, json_t *params)
 {
 	json_t *answer = NULL;
 	json_t *result;
@@ -580,7 +577,7 @@ int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *cha
 	(void)json_array_append_new(params, json_string("Open_vSwitch"));
 	for (i = 0; i < count; i++)
 		(void)json_array_append_new(params, update_of(&changes[i]));
-	rc = transact(ovs, params);
+	rc = switch_ovs_transact(ovs, params);
 	return rc != 0 ? rc : forget_elsewhere(ovs);
 }
 
@@ -605,7 +602,7 @@ int switch_ovs_sample(struct switch_ovs *ovs, const struct switch_ovs_sflow *sfl
 	(void)json_array_append_new(params, json_pack("{s:s,s:s,s:[[s,s,s]],s:o}", "op", "update",
 						      "table", "Bridge", "where", "name",
 						      "==", ovs->bridge, "row", row));
-	return transact(ovs, params);
+	return switch_ovs_transact(ovs, params);
 }
 
 static int run_ofctl(char *command, const char *openflow, const char *path, const char *flows)

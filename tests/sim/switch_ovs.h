@@ -9,6 +9,7 @@
 
 #include "common/base/macros.h"
 #include "common/net/mac.h"
+#include "common/net/vlan_set.h"
 
 #include "tests/sim/switch_fdb_wire.h"
 #include "tests/sim/switch_model.h"
@@ -37,6 +38,8 @@ MUST_USE int switch_ovs_new(const char *database, const char *control, const cha
 			    struct switch_ovs **ret);
 void switch_ovs_free(struct switch_ovs *ovs);
 MUST_USE int switch_ovs_read(struct switch_ovs *ovs, struct switch_plane *ret);
+/* Another number after each change that was waited for; -1: it does not answer. */
+int64_t switch_ovs_configuration(struct switch_ovs *ovs);
 
 /* What Open vSwitch knows of its spanning tree and its bonds. Zeros: it does neither. */
 struct switch_plane_health {
@@ -61,6 +64,16 @@ struct switch_ovs_change {
 	const char *port;
 	struct switch_tagging tagging;
 };
+/* A VLAN table, which Open vSwitch has none of: external_ids of the bridge, "vlan-200" = name. So
+ * two programs that are one switch, its command line and its SNMP agent, know of the same VLANs. */
+struct switch_ovs_vlans {
+	struct vlan_set vids; /* empty: nobody keeps them there */
+	char names[VLAN_LIMIT][SWITCH_NAME_SIZE];
+};
+MUST_USE int switch_ovs_vlans(struct switch_ovs *ovs, struct switch_ovs_vlans *ret);
+/* Written only where it differs. */
+MUST_USE int switch_ovs_keep_vlans(struct switch_ovs *ovs, const struct switch_ovs_vlans *vlans);
+
 /* All of them in one transaction; returns when the data plane has them. */
 MUST_USE int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *changes,
 			      size_t count);

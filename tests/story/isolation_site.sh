@@ -12,7 +12,8 @@ declare -A daemon_extra=()
 # shellcheck source=tests/lab/daemons.sh
 . "$lab_folder/daemons.sh"
 daemon_names=(peregrined portald)
-prober_pid='' ovsdb_leaves=''
+prober_pid='' ovsdb_leaves='' more_secrets=''
+declare -A switch_words=() # of `haasctl switch add`, by switch
 started=$SECONDS
 
 say() { printf '== %s (%d s)\n' "$*" $((SECONDS - started)); }
@@ -56,10 +57,10 @@ site_up() { # LEAVES NODES [OPTION...]: and every port of a node adopted, parked
 	daemons_start
 	haasctl fabric create f1 --vlans 201-220 --parking 4000 --quarantine 2s >/dev/null
 	sql "update fabric set parking_count = 16" >/dev/null # free ports of one switch do not meet either
-	printf 'snmp_community=public\nsnmp_write_community=private\n' >"$dir/secrets"
+	printf 'snmp_community=public\nsnmp_write_community=private\n%s' "$more_secrets" >"$dir/secrets"
 	local name role _ way
 	while read -r name role _; do
-		way=()
+		read -ra way <<<"${switch_words[$name]:-}"
 		[[ ,$ovsdb_leaves, != *,$name,* ]] || way=(--family openvswitch-ovsdb --ovsdb-peer "$(fingerprint "$name")")
 		haasctl switch add "$name" --address "$(address "$name")" --role "$role" --secrets "$dir/secrets" --poll 2s "${way[@]}" >/dev/null
 	done <"$dir/fabric/switches"
@@ -83,12 +84,13 @@ cables_known() { # both ends of every link of the topology
 }
 
 declare -A port_of=()
-node_ports() { # node -> switch:port, from the topology
-	local line
+node_ports() { # node -> switch:port, from the topology, as the switch calls it
+	local line at
 	while read -r line; do
 		set -- $line
-		port_of[$2]=${3#eth0=}
-		port_of[$2]=${port_of[$2]%@*}
+		at=${3#eth0=} at=${at%@*}
+		[ ! -e "$dir/fabric/switch/${at%%:*}/names" ] || at=${at%%:*}:$(awk -v p="${at#*:}" '$1 == p {sub("^[^ ]* ", ""); print}' "$dir/fabric/switch/${at%%:*}/names")
+		port_of[$2]=$at
 	done < <(grep ^node "$dir/fabric/topology")
 }
 
