@@ -141,14 +141,16 @@ static void site_end(struct site *site)
 	text_done(&site->said);
 }
 
-/* What so many percent of a port are, in frames of 100 bytes, each of them sampled. */
+/* What so many percent of a port are, in frames that have 100 bytes there, each of them sampled:
+ * towards a spine they get a tag of 4. */
 static void load(struct site *site, uint32_t port, unsigned percent)
 {
 	const struct flow_key key = {.agent = 1, .input = P4, .output = port};
 	uint64_t frames = (uint64_t)percent * PERCENT / 100;
+	uint64_t sampled = port == UP0 || port == UP1 ? 96 : 100;
 
 	if (frames)
-		flow_table_add_sum(&site->flows, &key, 0, frames, frames * 100, 1);
+		flow_table_add_sum(&site->flows, &key, 0, frames, frames * sampled, 1);
 	site->agents[0].samples = true;
 	site->agents[0].came += frames;
 }

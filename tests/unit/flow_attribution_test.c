@@ -241,6 +241,56 @@ static void a_moved_node_is_where_it_was_then(void **state)
 	attribution_index_free(index);
 }
 
+/* What leaves is told as it is on that link: with the tag that the switch puts on, without the one
+ * that it takes off; where nothing says so, as it was sampled. */
+static void a_tag_comes_and_goes(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t input, output;
+		uint16_t tag, told;
+		uint8_t flags;
+		uint32_t vni;
+		int out_more;
+	} cases[] = {
+		{"an edge port to an uplink", 4, 2, 0, 0, 0, 0, 4},
+		{"an uplink to an edge port", 2, 4, 100, 100, 0, 0, -4},
+		{"an uplink to an uplink", 2, 2, 100, 100, 0, 0, 0},
+		{"an edge port to a trunk that has its tag", 4, 6, 0, 0, 0, 0, 4},
+		{"a trunk's tag to an edge port", 6, 4, 100, 100, 0, 0, -4},
+		{"a trunk's tag to an uplink", 6, 2, 100, 100, 0, 0, 0},
+		{"a trunk's native to an uplink", 6, 2, 0, 0, 0, 0, 4},
+		{"a trunk's native to where it is untagged as well", 6, 7, 0, 0, 0, 0, 0},
+		{"an uplink to a trunk that has its tag", 2, 6, 100, 100, 0, 0, 0},
+		{"an uplink, not tagged as it was sampled", 2, 4, 0, 100, 0, 0, 0},
+		{"nobody's", 5, 2, 0, 0, 0, 0, 0},
+		{"to where it is not bound", 4, 5, 0, 0, 0, 0, 0},
+		{"sampled as it left", 4, 2, 0, 0, FLOW_EGRESS, 0, 0},
+		{"an exporter's own sum", 4, 2, 0, 0, FLOW_RECORD, 0, 0},
+		{"a frame in a tunnel", 4, 2, 0, 0, FLOW_INNER, 5002, 0},
+		{"to many ports", 4, (uint32_t)PORT_MULTIPLE, 0, 0, 0, 0, 0},
+	};
+	struct attribution_index *index = NULL;
+
+	(void)state;
+	assert_int_equal(attribution_index_new(&rows, &index), 0);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct flow_key key = {.agent = 1,
+				       .input = cases[i].input,
+				       .output = cases[i].output,
+				       .tag = cases[i].tag,
+				       .told_vlan = cases[i].told,
+				       .vni = cases[i].vni,
+				       .flags = cases[i].flags,
+				       .source_mac = {2, 0, 0, 0, 0, 1}};
+		struct attribution a = attribute(index, &key, 60 * SECOND);
+
+		print_message("%s\n", cases[i].what);
+		assert_int_equal(a.out_more, cases[i].out_more);
+	}
+	attribution_index_free(index);
+}
+
 static void control_frames_are_nobodys(void **state)
 {
 	static const struct {
@@ -587,6 +637,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everybody_gets_his_own),
 		cmocka_unit_test(a_moved_node_is_where_it_was_then),
+		cmocka_unit_test(a_tag_comes_and_goes),
 		cmocka_unit_test(control_frames_are_nobodys),
 		cmocka_unit_test(the_recording_is_attributed_without_a_mistake),
 	};

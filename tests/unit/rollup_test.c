@@ -1,6 +1,7 @@
 // links: peregrine_flow
 /* Time through the rollup: whatever the clock and the threads do, each harvest is in one bucket. */
 #include <malloc.h>
+#include <math.h>
 #include <string.h>
 
 #include "common/base/macros.h"
@@ -12,8 +13,10 @@
 #define SECOND INT64_C(1000000)
 
 static const struct switch_row one_switch = {.id = 1, .name = "leaf1", .fabric = 1, .agent = 0};
-static const struct port_row one_port = {
-	.switch_id = 1, .name = "p1", .lag = "", .if_index = 1, .kind = PORT_KIND_EDGE};
+static const struct port_row ports[] = {
+	{.switch_id = 1, .name = "p1", .lag = "", .if_index = 1, .kind = PORT_KIND_EDGE},
+	{.switch_id = 1, .name = "up1", .lag = "", .if_index = 3, .kind = PORT_KIND_UPLINK},
+};
 static const struct network_row one_network = {
 	.id = 1, .name = "red", .tenant = 1, .tenant_name = "acme"};
 static const struct port_binding_row one_binding = {
@@ -21,8 +24,8 @@ static const struct port_binding_row one_binding = {
 static const struct attribution_rows rows = {
 	.switches = &one_switch,
 	.switch_count = 1,
-	.ports = &one_port,
-	.port_count = 1,
+	.ports = ports,
+	.port_count = COUNT_OF(ports),
 	.networks = &one_network,
 	.network_count = 1,
 	.port_bindings = &one_binding,
@@ -38,7 +41,8 @@ static const struct rollup_options options = {
 
 struct bucket_seen {
 	int64_t at_s;
-	uint64_t bytes;
+	uint64_t bytes, out_bytes; /* of all shares, and of those that left */
+	double out_square;
 	bool partial;
 };
 
@@ -60,8 +64,15 @@ static void on_bucket(void *context, enum traffic_step step, int64_t at_s, bool 
 		return;
 	assert_true(site->minute_count++ < COUNT_OF(site->minutes));
 	*seen = (struct bucket_seen){.at_s = at_s, .partial = partial};
-	for (uint32_t i = 0; i < set->share_table.count; i++)
-		seen->bytes += set->shares[i].sums.bytes;
+	for (uint32_t i = 0; i < set->share_table.count; i++) {
+		const struct traffic_share *share = &set->shares[i];
+
+		seen->bytes += share->sums.bytes;
+		if (share->key.direction == TRAFFIC_OUT) {
+			seen->out_bytes += share->sums.bytes;
+			seen->out_square += share->sums.square;
+		}
+	}
 }
 
 static void site_start(struct site *site, int64_t now_s)
@@ -132,6 +143,32 @@ static void a_tick_that_looks_back_does_not_turn_back(void **state)
 	check_minute(&site, 0, 60, 100);
 	check_minute(&site, 1, 120, 11);
 	check_minute(&site, 2, 180, 0);
+	site_end(&site);
+}
+
+/* Two samples of 60 bytes, 1 in 100: each frame left with a tag, whether its way was looked up or
+ * remembered. */
+static void what_leaves_is_told_with_its_tag(void **state)
+{
+	const struct flow_key key = {.input = 1, .output = 3};
+	struct flow_add adds[] = {{.key = key, .rate = 100, .frame_bytes = 60},
+				  {.key = key, .rate = 100, .frame_bytes = 60}};
+	struct site site;
+
+	(void)state;
+	site_start(&site, 60);
+	for (int64_t at_s = 70; at_s < 73; at_s++) {
+		struct harvest harvest = {.from_us = at_s * SECOND, .until_us = at_s * SECOND + 10};
+
+		flow_table_clear(&site.flows);
+		flow_table_add(&site.flows, adds, COUNT_OF(adds));
+		harvest.flows = site.flows;
+		rollup_take(site.rollup, &harvest);
+	}
+	rollup_flush(site.rollup);
+	check_minute(&site, 0, 60, 3 * 2 * 100 * (60 + 64));
+	assert_int_equal(site.minutes[0].out_bytes, 3 * 2 * 100 * 64);
+	assert_true(fabs(site.minutes[0].out_square - 3 * 2 * 6400.0 * 6400) < 1);
 	site_end(&site);
 }
 
@@ -366,6 +403,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tick_that_looks_back_does_not_turn_back),
 		cmocka_unit_test(a_late_harvest_is_counted_a_little_later),
+		cmocka_unit_test(what_leaves_is_told_with_its_tag),
 		cmocka_unit_test(a_remembered_way_ends_with_its_binding),
 		cmocka_unit_test(a_frame_of_64_kib_counts_whole),
 		cmocka_unit_test(memory_does_not_grow),

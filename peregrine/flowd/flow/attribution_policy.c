@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define TAG_SIZE 4
+
 const char *const attribution_by_words[ATTRIBUTION_BY_COUNT + 1] = {
 	[BY_NOBODY] = "nobody", [BY_PORT] = "port", [BY_MAC] = "mac",
 	[BY_VNI] = "vni",       [BY_TAG] = "tag",
@@ -125,6 +127,34 @@ static enum attribution_reason why_not(const struct attribution_index *index,
 	return shown_vlan(key) != VLAN_UNTOLD ? REASON_FOREIGN_VLAN : REASON_UNTAGGED;
 }
 
+/* Known where a port's bindings say it, and of uplinks: these carry a tenant's frames with their
+ * tag. A frame without one that came in by an uplink may have had it, too: some switches take it
+ * off what they sample. */
+static int8_t tag_change(const struct attribution_index *index, const struct flow_key *key,
+			 const struct attribution *a, int64_t at_us)
+{
+	const struct index_port *in;
+	const struct index_port *out;
+	bool leaves_untagged;
+
+	if (a->network == INDEX_NONE || a->in_port == INDEX_NONE || a->out_port == INDEX_NONE ||
+	    key->flags & (FLOW_RECORD | FLOW_EGRESS | FLOW_INNER))
+		return 0;
+	in = &index->ports[a->in_port];
+	out = &index->ports[a->out_port];
+	leaves_untagged = out->kind == PORT_KIND_EDGE &&
+			  index_binding_find(index, out, 0, at_us) == a->network;
+	if (key->tag)
+		return leaves_untagged ? -TAG_SIZE : 0;
+	if (in->kind != PORT_KIND_EDGE || index_binding_find(index, in, 0, at_us) != a->network)
+		return 0;
+	return out->kind == PORT_KIND_UPLINK ||
+			       (out->kind == PORT_KIND_EDGE && !leaves_untagged && a->vlan &&
+				index_binding_find(index, out, a->vlan, at_us) == a->network)
+		       ? TAG_SIZE
+		       : 0;
+}
+
 struct attribution attribute(const struct attribution_index *index, const struct flow_key *key,
 			     int64_t at_us)
 {
@@ -159,5 +189,6 @@ struct attribution attribute(const struct attribution_index *index, const struct
 					 at_us);
 	if (!a.vlan && shown_vlan(key) != VLAN_UNTOLD)
 		a.vlan = shown_vlan(key);
+	a.out_more = tag_change(index, key, &a, at_us);
 	return a;
 }

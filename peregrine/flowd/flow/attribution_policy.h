@@ -42,6 +42,9 @@ struct attribution {
 			*/
 	enum attribution_by by;
 	enum attribution_reason reason;
+	/* Bytes that a frame has more where it leaves than where it was sampled: an 802.1Q tag
+	 * that this switch puts on (4) or takes off (-4). */
+	int8_t out_more;
 };
 
 struct attribution attribute(const struct attribution_index *index, const struct flow_key *key,

@@ -18,6 +18,7 @@ struct flow_route {
 	uint32_t age; /* of flow_routes; any other: it holds no more */
 	uint8_t by, reason;
 	bool counts_out, counts_in;
+	int8_t out_more; /* struct attribution's */
 };
 
 struct flow_routes {

@@ -19,6 +19,8 @@ enum {
 	HABIT_MEMORY_S = 600,
 	/* Flows whose rows are fetched from memory before the first of them is touched. */
 	BATCH = 16,
+	/* Of a frame with addresses, at least: it has that and what is taken off. */
+	HEADER_SIZE = 14,
 };
 
 struct bucket {
@@ -287,7 +289,10 @@ static void find_route(struct rollup *rollup, const struct flow_key *key, int64_
 	struct conversation_key flow;
 	struct pair_key pair;
 
-	*ret = (struct flow_route){.key = *key, .by = (uint8_t)a.by, .reason = (uint8_t)a.reason};
+	*ret = (struct flow_route){.key = *key,
+				   .by = (uint8_t)a.by,
+				   .reason = (uint8_t)a.reason,
+				   .out_more = a.out_more};
 	if (share.group == INDEX_NONE)
 		return;
 	conversation_of(rollup, key, at_us, &pair, &flow);
@@ -312,19 +317,39 @@ static void find_route(struct rollup *rollup, const struct flow_key *key, int64_
 	}
 }
 
+/* So many bytes more, or fewer, in each frame: a link is told as what is on it, and so its
+ * interface counts it. Of frames whose sizes differ the square is a little off. */
+static struct traffic_sums as_it_left(const struct traffic_sums *sums, int more)
+{
+	struct traffic_sums left = *sums;
+	double ratio;
+
+	left.bytes += (uint64_t)((int64_t)sums->packets * more);
+	ratio = (double)left.bytes / (double)sums->bytes;
+	left.square *= ratio * ratio;
+	return left;
+}
+
 static void add(struct rollup *rollup, const struct flow_route *route,
 		const struct traffic_sums *sums)
 {
 	struct traffic_set *set = live_set(rollup);
 
 	if (route->counts_out) {
+		struct traffic_sums changed;
+		const struct traffic_sums *out = sums;
 		uint32_t place = route->out.share == INDEX_NONE
 					 ? INDEX_NONE
 					 : set->shares[route->out.share].key.place;
 
-		traffic_set_add_at(set, &route->out, sums);
+		/* no frame is so short that it would have nothing left */
+		if (route->out_more && sums->bytes > sums->packets * HEADER_SIZE) {
+			changed = as_it_left(sums, route->out_more);
+			out = &changed;
+		}
+		traffic_set_add_at(set, &route->out, out);
 		if (place < rollup->out_room)
-			rollup->out_bytes[place] += sums->bytes;
+			rollup->out_bytes[place] += out->bytes;
 	}
 	if (route->counts_in)
 		traffic_set_add_at(set, &route->in, sums);
