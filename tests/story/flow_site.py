@@ -1,6 +1,7 @@
 """A recorded fabric's sFlow (tests/data/sflow-lab.*: six Open vSwitches) and peregrine-flowd that takes it: the stories about traffic share this."""
 import json
 import os
+import random
 import socket
 import struct
 import subprocess
@@ -98,18 +99,25 @@ def added_up(level):
     assert "a mistake of ours" not in " ".join(level["notes"]), level["notes"]
 
 
+def free_port(kind):
+    """One that nobody has, below those that the kernel gives to whoever names none: nobody gets it before its program does."""
+    while True:
+        port = random.randrange(12000, 32000)
+        with socket.socket(socket.AF_INET, kind) as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+
+
 class Collector:
     """peregrine-flowd in `folder`, on a port of its own."""
 
     def __init__(self, folder, conninfo):
         self.socket, self.log, self.process = folder / "flowd.sock", folder / "flowd.log", None
         self.conf = folder / "flowd.conf"
-        probes = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        self.port, self.ipfix_port = (probe.getsockname()[1] for probe in probes)
-        for probe in probes:
-            probe.close()
+        self.port, self.ipfix_port = free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM)
         self.conf.write_text(f"""
             database = "{conninfo}";
             user = "";

@@ -5,7 +5,7 @@ import subprocess
 import urllib.error
 import urllib.request
 
-from flow_site import FLOWD, ROOT, wait
+from flow_site import FLOWD, ROOT, free_port, wait
 
 SIM = FLOWD.parent / "kafka_sim"
 TABLES = ("share", "pair", "flow", "port")
@@ -49,17 +49,11 @@ class Broker:
         return list(kept.values())
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class ClickHouse:
     """The server of Debian 12 (18.16) in `folder`."""
 
     def __init__(self, folder):
-        self.folder, self.port = folder, free_port()
+        self.folder, self.port = folder, free_port(socket.SOCK_STREAM)
         folder.mkdir()
         # It joins a group of readers again and again; without the short session the mock waits 45 s for those that left.
         (folder / "config.xml").write_text(f"""<yandex>

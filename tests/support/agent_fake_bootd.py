@@ -4,6 +4,7 @@ import http.server
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import socket
@@ -143,15 +144,25 @@ class Bootd:
             def handle_error(self, request, client_address):
                 pass
 
-        self.server = Server(("127.0.0.1", self.port), Handler)
-        self.port = self.server.server_address[1]
+        while not self.server:
+            # Below the ports that the kernel gives to whoever names none: it is still ours after a restart.
+            port = self.port or random.randrange(12000, 32000)
+            try:
+                self.server = Server(("127.0.0.1", port), Handler)
+                self.port = port
+            except OSError:
+                if self.port:
+                    raise
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self):
         """As kill -9 would: the listener and every connection are gone at once."""
-        self.server.shutdown()
-        self.server.server_close()
-        for sock in list(self.server.open_sockets):
+        server, self.server = self.server, None
+        if not server:
+            return
+        server.shutdown()
+        server.server_close()
+        for sock in list(server.open_sockets):
             try:
                 sock.shutdown(socket.SHUT_RDWR)
             except OSError:
