@@ -104,7 +104,13 @@ class Site:
 
     def __enter__(self):
         self.pg("start")
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            sys.stderr.write("--- log of portald\n" + self.log_text()[-6000:])
+            self.portald.kill()
+            self.pg("stop")
+            raise
         return self
 
     def __exit__(self, kind, value, trace):
@@ -149,7 +155,11 @@ flowd_socket = "{self.dir}/flowd.sock";
     def start(self, **changes):
         self.portald = subprocess.Popen([PORTALD, "--config", self.conf(**changes), "--log-level", "debug"], stderr=self.log,
                                         stdout=self.log)
-        self.until(lambda: self.get("/readyz").status == 200, "portald is ready")
+        self.until(self.ready, "portald is ready")
+
+    def ready(self):
+        assert self.portald.poll() is None, f"portald ended with {self.portald.returncode}"
+        return self.get("/readyz").status == 200
 
     def stop(self, how=signal.SIGTERM):
         if not self.portald:
