@@ -126,7 +126,7 @@ static void serve(ssh_bind bind, enum manner manner)
 	ssh_session session = ssh_new();
 	ssh_channel channel = NULL;
 
-	alarm(30);
+	alarm(120);
 	if (ssh_bind_accept(bind, session) == SSH_OK &&
 	    ssh_handle_key_exchange(session) == SSH_OK && log_in(session, manner))
 		channel = open_shell(session);
@@ -277,7 +277,7 @@ static void bench_end(struct bench *bench)
 /* Until the text ends so, or it is over. */
 static void run_until(struct bench *bench, const char *end)
 {
-	int64_t limit = clock_monotonic_ms() + 20000;
+	int64_t limit = clock_monotonic_ms() + 60000;
 
 	while (!bench->heard.over && bench->heard.stream &&
 	       !strstr(text_get(&bench->heard.text), end)) {

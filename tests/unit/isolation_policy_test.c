@@ -1,4 +1,5 @@
 // links: peregrine_reconcile peregrine_network
+//: timeout 300
 /* The proof of isolation: each fault by hand, and against flooding for fabrics of any shape. The
  * order of changes: every prefix of every plan keeps tenants apart. */
 #include "common/base/error.h"
