@@ -5,7 +5,7 @@
 written_disk_is_the_image() { # DEPLOYMENT
 	local reported wanted
 	daemon_signal bampid STOP
-	wait_for 60 says "select state from agent_task where deployment_id = $1 and kind = 'write_image'" 'done' || fail "the image is not written"
+	wait_for 120 says "select state from agent_task where deployment_id = $1 and kind = 'write_image'" 'done' || fail "the image is not written"
 	expect "select count(*) from agent_task where deployment_id = $1 and kind = 'configure_os'" 0 "bampid was stopped in time"
 	reported=$(sql "select result ->> 'digest' from agent_task where deployment_id = $1 and kind = 'write_image'")
 	wanted=$(member "$(cat "$manifest")" digest)
@@ -25,7 +25,7 @@ installed_os_is_ours() {
 	[ "$(disk_file /etc/hostname)" = web-7 ] || fail "the host name on the disk: $(disk_file /etc/hostname)"
 	[ "$(disk_file /root/.ssh/authorized_keys)" = "$ssh_key" ] || fail "the keys on the disk: $(disk_file /root/.ssh/authorized_keys)"
 	[ "$(disk_file /etc/haas/user-data)" = "$user_data" ] || fail "the user data on the disk: $(disk_file /etc/haas/user-data)"
-	rack_exec ping -c 1 -W 2 192.168.77.231 >/dev/null || fail "the OS does not have its static address: $(disk_file /etc/network/interfaces)"
+	rack_exec ping -c 1 -w 30 192.168.77.231 >/dev/null || fail "the OS does not have its static address: $(disk_file /etc/network/interfaces)"
 	wait_for 60 login_line || fail "the console does not show the login line of web-7"
 }
 
@@ -55,7 +55,7 @@ cycle() { # FIRMWARE
 		-d @"$dir/request" http://portald/api/v1/deployments >"$dir/reply" || fail "the install is refused: $(cat "$dir/reply")"
 	deployment=$(sql "select max(id) from deployment")
 
-	await 60 "select count(*) from agent_task where kind = 'write_image' and state = 'taken'" 1 "an image is being written"
+	await 120 "select count(*) from agent_task where kind = 'write_image' and state = 'taken'" 1 "an image is being written"
 	written_disk_is_the_image "$deployment"
 	say "the disk holds the image, byte by byte"
 	ends "$deployment" 'done' 120

@@ -122,7 +122,7 @@ matrix() { # NODES: prints the pairs that answer, "n1-n2", one direction each, a
 	local a b
 	for a in $(seq "$1"); do
 		for b in $(seq "$1"); do
-			[ "$a" = "$b" ] || { ip netns exec "$FABRIC_PREFIX-n$a" ping -n -q -c 4 -i 0.4 -W 1 10.77.0.$b >/dev/null 2>&1 && echo "n$a-n$b"; } &
+			[ "$a" = "$b" ] || { ip netns exec "$FABRIC_PREFIX-n$a" ping -n -q -c 1 -w 4 -i 0.4 10.77.0.$b >/dev/null 2>&1 && echo "n$a-n$b"; } &
 		done
 	done | sort
 	wait
@@ -216,11 +216,11 @@ prober_finds_a_leak() { # NODE NETWORK-OF-ANOTHER
 	sleep 1
 	daemon_signal peregrined STOP
 	vsctl "$switch" set port "$port" tag="$vlan"
-	wait_for 30 grep -q '^leak' "$dir/prober.log" || fail "the prober misses $1 in VLAN $vlan"
+	wait_for 60 grep -q '^leak' "$dir/prober.log" || fail "the prober misses $1 in VLAN $vlan"
 	daemon_signal peregrined CONT
 	prober_end
 	[ $prober_status = 1 ] || fail "the prober found a leak and says $prober_status"
-	wait_for 40 port_is "$switch" "$port" "$(vlan_of "${tenant_of[$1]}")" || fail "a foreign change is not repaired"
+	wait_for 60 port_is "$switch" "$port" "$(vlan_of "${tenant_of[$1]}")" || fail "a foreign change is not repaired"
 }
 vlan_of() { sql "select vlan from network_vlan v join network n on n.id = v.network_id where n.name = '$1'"; }
 port_is() { [ "$(vsctl "$1" get port "$2" tag)" = "$3" ]; }
