@@ -4,6 +4,22 @@
  * alerts of an earlier life. */
 #include "tests/unit/reconcile_site.h"
 
+/* What it starts with is what it has. */
+static bool wait_saved(struct site *site, uint32_t at)
+{
+	int64_t until_ms = clock_monotonic_ms() + WAIT_MS;
+	bool same = false;
+
+	while (!same && clock_monotonic_ms() < until_ms) {
+		turn(site);
+		same = true;
+		for (uint32_t p = 0; p < leaf(site, at)->port_count; p++)
+			same &= port_vlans_equal(&leaf(site, at)->ports[p].vlans,
+						 &leaf(site, at)->ports[p].saved);
+	}
+	return same;
+}
+
 /* A power cut would take it back, so it is tried until it is done, and told of meanwhile. */
 static void a_save_that_fails_is_told_of_and_tried_again(void **state)
 {
@@ -34,6 +50,79 @@ static void a_save_that_fails_is_told_of_and_tried_again(void **state)
 			     "cleared_at is not null",
 			     1));
 	assert_true(leaf(site, 0)->ports[0].saved.native == leaf(site, 0)->ports[0].vlans.native);
+	assert_no_leak(site);
+}
+
+/* From one tenant's network into another's: until that is saved a reboot would bring the port back
+ * to those whom it has left, so nobody is told that it has arrived. */
+static void a_port_that_changes_hands_is_applied_when_it_was_saved(void **state)
+{
+	static const char unmet[] = "select count(*) from port_intent where switch_id = 1 and port "
+				    "= 'p1' and wanted_version <> applied_version";
+	struct site *site = *state;
+	const struct sim_port *port = &leaf(site, 0)->ports[0];
+	uint16_t red;
+	uint16_t blue;
+
+	settle(site);
+	want(site, 0, 0, 1);
+	want(site, 1, 1, 2);
+	settle(site);
+	red = port->vlans.native;
+	blue = leaf(site, 1)->ports[1].vlans.native;
+	assert_true(wait_saved(site, 0));
+	assert_int_equal(port->saved.native, red);
+	leaf(site, 0)->trouble.refuse_save = 100000;
+	want(site, 0, 0, 2);
+	/* It is there, and shown to be; the switch would start with it in red. */
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where switch_id = 1 and port = 'p1' "
+			     "and wanted_version <> applied_version and problem ->> 'message' = "
+			     "'switch leaf1 does not save its configuration: the flash is full'",
+			     1));
+	assert_int_equal(port->vlans.native, blue);
+	assert_int_equal(port->saved.native, red);
+	/* What that is about: it comes back as it was, and goes again. */
+	sim_fabric_reboot(site->fabric, 0);
+	assert_int_equal(port->vlans.native, red);
+	for (int64_t until_ms = clock_monotonic_ms() + WAIT_MS;
+	     port->vlans.native != blue && clock_monotonic_ms() < until_ms;)
+		turn(site);
+	assert_int_equal(port->vlans.native, blue);
+	assert_int_equal(ask(site, unmet), 1);
+	/* The next life does not know what was saved, and says nothing before it is. */
+	engine_kill(site);
+	assert_int_equal(sql(site, "update change set ended_at = ended_at - interval '1 hour';"),
+			 0);
+	engine_start(site);
+	for (unsigned saves = 0, i = 0; saves < 2 && i < 100000; i++) {
+		uint32_t refused = leaf(site, 0)->trouble.refuse_save;
+
+		turn(site);
+		saves += refused != leaf(site, 0)->trouble.refuse_save;
+	}
+	assert_int_equal(ask(site, unmet), 1);
+	leaf(site, 0)->trouble.refuse_save = 0;
+	settle(site);
+	assert_int_equal(port->saved.native, blue);
+	/* To be nobody's waits for nothing; to be somebody's after that does. */
+	leaf(site, 0)->trouble.refuse_save = 100000;
+	want(site, 0, 0, 0);
+	settle(site);
+	assert_int_equal(port->saved.native, blue);
+	want(site, 0, 0, 1);
+	for (int64_t until_ms = clock_monotonic_ms() + WAIT_MS;
+	     port->vlans.native != red && clock_monotonic_ms() < until_ms;)
+		turn(site);
+	assert_int_equal(port->vlans.native, red);
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where switch_id = 1 and port = 'p1' "
+			     "and problem ->> 'message' ~ 'does not save'",
+			     1));
+	assert_int_equal(ask(site, unmet), 1);
+	leaf(site, 0)->trouble.refuse_save = 0;
+	settle(site);
+	assert_int_equal(port->saved.native, red);
 	assert_no_leak(site);
 }
 
@@ -176,6 +265,7 @@ int main(void)
 #define CASE(function) cmocka_unit_test_setup_teardown(function, patient_start, case_stop)
 	const struct CMUnitTest tests[] = {
 		CASE(a_save_that_fails_is_told_of_and_tried_again),
+		CASE(a_port_that_changes_hands_is_applied_when_it_was_saved),
 		CASE(access_ports_that_cannot_be_proven_are_told_of),
 		CASE(a_foreign_change_of_an_uplink_is_only_told_of_where_asked),
 		CASE(alerts_of_an_earlier_life_end_with_their_cause),

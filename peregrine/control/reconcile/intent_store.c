@@ -29,10 +29,11 @@ static const struct db_query load_query = {"intent_load",
 	"'ports', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, port, wanted_version, applied_version, applied_trunk, applied_native, applied_tagged,"
 	"  problem ->> 'message') order by switch_id, port), '[]') from haas.port_intent),"
 	"'uplinks', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, port, tagged)), '[]') from haas.uplink_applied),"
-	/* changed in the last minutes, and perhaps not saved before somebody ended us; or known not to be saved */
+	/* changed in the last minutes or just now, and perhaps not saved before somebody ended us; or known not to be saved */
 	"'unsaved', (select coalesce(jsonb_agg(jsonb_build_array(id, bool_or)), '[]') from (select id, bool_or(told) from ("
 	"  select switch_id as id, false as told from (select switch_id, ended_at from haas.change order by id desc limit 500) c"
-	"   where ended_at > now() - interval '5 minutes'"
+	"   where ended_at is null or ended_at > now() - interval '5 minutes'"
+	"  union all select switch_id, false from haas.port_intent where applied_version <> wanted_version and applied_at is not null"
 	"  union all select s.id, true from haas.alert a join haas.switch s on s.name = a.subject where a.kind = 'switch.unsaved' and a.cleared_at is null) x"
 	"  group by id) y),"
 	/* open, and ours to clear; true: of a switch or a fabric that is not there any more */

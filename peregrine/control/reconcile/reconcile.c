@@ -126,6 +126,24 @@ static struct engine_fabric *fabric_get(struct reconcile *reconcile, int64_t id)
 
 /* --- rows ------------------------------------------------------------ */
 
+static void take_parking(struct reconcile *reconcile, struct known_switch *known, int64_t fabric_id)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(reconcile->rows, "fabrics"), i, row)
+	{
+		json_int_t first = json_integer_value(json_object_get(row, "parking"));
+		json_int_t count = json_integer_value(json_object_get(row, "parking_count"));
+
+		if (json_integer_value(json_object_get(row, "id")) != fabric_id)
+			continue;
+		known->parking = (uint16_t)first;
+		known->parking_high = (uint16_t)(count > 1 ? first + count - 1 : first);
+		return;
+	}
+}
+
 static void take_switches(struct reconcile *reconcile)
 {
 	const json_t *row;
@@ -140,8 +158,10 @@ static void take_switches(struct reconcile *reconcile)
 			book_get(&reconcile->book, json_integer_value(json_object_get(row, "id")),
 				 name ? name : "");
 
-		if (known)
-			known->wanted = true;
+		if (!known)
+			continue;
+		known->wanted = true;
+		take_parking(reconcile, known, json_integer_value(json_object_get(row, "fabric")));
 	}
 }
 

@@ -135,6 +135,19 @@ static void say_fault(struct pass *pass, uint32_t i, int code, const char *messa
 		(void)problem_set(&pass->faults[i], code, "%s", message);
 }
 
+/* It is as wanted, and not told of as applied since the switch would start otherwise. */
+static bool is_unsaved(const struct known_switch *known, const struct scene *scene,
+		       const struct scene_intent *intent)
+{
+	const struct known_port *port;
+
+	if (!known || known->save_failures == 0 || intent->port == MODEL_NONE)
+		return false;
+	port = known_port_named(known,
+				scene->model.ports[scene->model.ports[intent->port].carrier].name);
+	return port && known_starts_elsewhere(known, port);
+}
+
 /* Why an intent is not met, where that is known before anything is sent. */
 static void find_fault(const struct reconcile *reconcile, struct pass *pass, uint32_t i)
 {
@@ -161,6 +174,12 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 	} else if (port && port->problem && port->retry_ms > 0 &&
 		   port->retry_version == intent->wanted_version) {
 		pass->faults[i] = *port->problem;
+	} else if (is_unsaved(known, scene, intent)) {
+		(void)problem_set(&pass->faults[i], known->save_problem.code,
+				  "switch %s does not save its configuration: %s",
+				  intent->switch_name, known->save_problem.message);
+		problem_hint(&pass->faults[i], "a reboot would put the port back into the network "
+					       "that it has left; saving is tried again by itself");
 	} else if (intent->port != MODEL_NONE && pass->wanted.faults[intent->port] != WANTED_OK) {
 		say_fault(pass, i, E_CONFLICT,
 			  wanted_fault_text(pass->wanted.faults[intent->port]));

@@ -51,9 +51,25 @@ static void say_port(const struct batch_intent *row, port_state now, struct text
 	json_end_object(json);
 }
 
+/* A switch that starts anew would have the port in the network that it has left, where it met those
+ * that stayed: *applied* is said when that is over. A port that is parked is nobody's either way.
+ */
+static struct known_switch *waits_for_save(const struct engine_fabric *fabric, int64_t switch_id,
+					   const char *carrier)
+{
+	struct known_switch *known = book_find(&fabric->reconcile->book, switch_id);
+	const struct known_port *port = known ? known_port_named(known, carrier) : NULL;
+
+	if (!port || !known_starts_elsewhere(known, port))
+		return NULL;
+	known->awaited = true;
+	return known;
+}
+
 /* --- a pass ------------------------------------------------------------- */
 
-static unsigned say_ports(const struct pass *pass, struct text *json)
+static unsigned say_ports(const struct engine_fabric *fabric, const struct pass *pass,
+			  struct text *json)
 {
 	const struct scene *scene = &pass->scene;
 	unsigned count = 0;
@@ -63,6 +79,7 @@ static unsigned say_ports(const struct pass *pass, struct text *json)
 		const struct scene_intent *intent = &scene->intents[i];
 		struct batch_intent row = {.switch_id = intent->switch_id,
 					   .version = intent->wanted_version};
+		const struct known_switch *waits;
 		uint32_t carrier;
 		port_state now;
 
@@ -74,6 +91,12 @@ static unsigned say_ports(const struct pass *pass, struct text *json)
 		    (intent->applied_version == intent->wanted_version && intent->applied &&
 		     port_vlans_equal(now, intent->applied)))
 			continue;
+		waits = waits_for_save(fabric, row.switch_id, scene->model.ports[carrier].name);
+		if (waits) {
+			if (!waits->saving && !waits->unsaved)
+				reconcile_save(fabric->reconcile, row.switch_id);
+			continue;
+		}
 		(void)text_copy(row.port, sizeof(row.port), intent->port_name);
 		say_port(&row, now, json);
 		count++;
@@ -163,7 +186,7 @@ void fabric_tell(struct engine_fabric *fabric, const struct pass *pass)
 	struct said said = {0};
 
 	json_begin_object(&json, NULL);
-	said.count = say_ports(pass, &json);
+	said.count = say_ports(fabric, pass, &json);
 	said.count += say_uplinks(pass, &json);
 	said.count += say_faults(pass, &json);
 	json_begin_array(&said.alerts, NULL);
@@ -189,14 +212,19 @@ void fabric_tell(struct engine_fabric *fabric, const struct pass *pass)
 
 /* --- a batch ------------------------------------------------------------ */
 
-static void say_batch_ports(const struct batch *batch, struct text *json)
+static void say_batch_ports(const struct engine_fabric *fabric, const struct batch *batch,
+			    struct text *json)
 {
 	size_t count;
 	const struct batch_intent *rows = batch_intents(batch, &count);
 
 	json_begin_array(json, "ports");
-	for (size_t i = 0; i < count; i++)
-		say_port(&rows[i], &batch_view(batch, rows[i].edit).edit->after, json);
+	for (size_t i = 0; i < count; i++) {
+		const struct switch_edit *edit = batch_view(batch, rows[i].edit).edit;
+
+		if (!waits_for_save(fabric, rows[i].switch_id, edit->port))
+			say_port(&rows[i], &edit->after, json);
+	}
 	json_end_array(json);
 }
 
@@ -255,7 +283,7 @@ void fabric_tell_batch(struct engine_fabric *fabric, const struct batch *batch,
 		say_problem(&end->problem, &json, "problem");
 	batch_changes(batch, &json, "changes");
 	if (end->outcome == BATCH_DONE)
-		say_batch_ports(batch, &json);
+		say_batch_ports(fabric, batch, &json);
 	say_outcome(fabric, batch, end, &json);
 	json_end_object(&json);
 	tell(fabric, &json);

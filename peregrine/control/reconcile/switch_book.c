@@ -123,8 +123,38 @@ static bool same_state(port_state a, port_state b)
 	return a == b || (a && b && port_vlans_equal(a, b));
 }
 
-/* What is remembered of a port that failed goes on with it. */
-static bool take_over(const struct known_switch *known, struct known_port *port)
+static struct vlan_set met_in(const struct known_switch *known, port_state state)
+{
+	struct vlan_set parking = {0};
+	struct vlan_set all = {0};
+
+	if (!state)
+		return all;
+	all = port_vlans_all(state);
+	if (known->parking)
+		vlan_set_add_range(&parking, known->parking, known->parking_high);
+	return vlan_set_minus(&all, &parking);
+}
+
+bool known_starts_elsewhere(const struct known_switch *known, const struct known_port *port)
+{
+	struct vlan_set now = met_in(known, port->vlans);
+
+	return (known->doubtful || port->left_at > known->left_saved) && !vlan_set_is_empty(&now);
+}
+
+static void note_left(struct known_switch *known, struct known_port *port, port_state before)
+{
+	struct vlan_set had = met_in(known, before);
+	struct vlan_set has = met_in(known, port->vlans);
+	struct vlan_set lost = vlan_set_minus(&had, &has);
+
+	if (!vlan_set_is_empty(&lost))
+		port->left_at = ++known->left;
+}
+
+/* What is remembered of a port goes on with it. */
+static bool take_over(struct known_switch *known, struct known_port *port)
 {
 	struct known_port *old = known_port_named(known, port->name);
 
@@ -134,7 +164,11 @@ static bool take_over(const struct known_switch *known, struct known_port *port)
 	port->retry_version = old->retry_version;
 	port->failures = old->failures;
 	port->problem = TAKE(old->problem);
-	return old->up != port->up || !same_state(old->vlans, port->vlans);
+	port->left_at = old->left_at;
+	if (same_state(old->vlans, port->vlans))
+		return old->up != port->up;
+	note_left(known, port, old->vlans);
+	return true;
 }
 
 static void find_lags(const struct switch_reading *reading, struct known_port *ports,
@@ -222,7 +256,12 @@ int known_merge(struct known_switch *known, const struct switch_reading *reading
 		next = state_pool_add(&known->pool, &plain, port->vlans);
 		if (!next)
 			return -ENOMEM;
-		port->vlans = next;
+		if (!same_state(port->vlans, next)) {
+			port_state before = port->vlans;
+
+			port->vlans = next;
+			note_left(known, port, before);
+		}
 		port->up = from->up;
 		port->unproven = from->unproven;
 	}

@@ -14,6 +14,7 @@ struct known_port {
 	bool unproven; /* of its reading (switch_driver.h) */
 	uint32_t lag;  /* index of its aggregate; MODEL_NONE */
 	port_state vlans;
+	uint64_t left_at; /* known_switch.left when it was seen to have left a VLAN; 0 = never */
 	/* A port that could not be set is left alone until then, unless it is wanted otherwise. */
 	int64_t retry_ms, retry_version;
 	unsigned failures;
@@ -30,6 +31,7 @@ struct known_switch {
 	struct known_port *ports; /* by name */
 	uint32_t port_count;
 	struct vlan_set vlans;
+	uint16_t parking, parking_high; /* of its fabric: nobody is met there */
 	struct state_pool pool;
 	uint64_t uptime_ms, vlan_changes;
 	int64_t read_at_ms; /* clock_monotonic_ms when the last full reading began */
@@ -41,6 +43,12 @@ struct known_switch {
 	bool changed; /* since the last plan */
 	/* Its running configuration was changed by us and is not known to be saved. */
 	bool unsaved, saving, save_told, save_adopted;
+	/* Ports that were seen to leave VLANs other than parking ones, counted; and how many of
+	 * them its saved configuration has left as well. `doubtful`: an earlier life changed it,
+	 * and perhaps did not save it. */
+	uint64_t left, left_saved;
+	bool doubtful;
+	bool awaited;           /* something is said when it is saved */
 	unsigned save_failures; /* in a row */
 	int64_t save_retry_ms;
 	struct problem save_problem;
@@ -69,6 +77,9 @@ MUST_USE int known_take(struct known_switch *known, const struct switch_reading 
 MUST_USE int known_merge(struct known_switch *known, const struct switch_reading *reading);
 /* Identity alone. True: somebody changed something, or it rebooted. */
 bool known_look(struct known_switch *known, const struct switch_identity *identity);
+
+/* Is the port in a network now, and would a reboot put it back into a VLAN that it has left? */
+bool known_starts_elsewhere(const struct known_switch *known, const struct known_port *port);
 
 /* It failed: left alone for 1 s, 2 s, ... 60 s. */
 void known_failed(struct known_switch *known, const struct problem *problem, int64_t now_ms);
