@@ -341,6 +341,40 @@ static void a_family_that_enters_first_goes_by_the_parking_vlan(void **state)
 	assert_no_leak(site);
 }
 
+/* An ECS keeps 4093 for itself: said once, by the port as well, and over when there is another
+ * number. */
+static void a_port_without_a_way_is_told_of(void **state)
+{
+	struct site *site = *state;
+
+	assert_int_equal(sql(site, "update fabric set parking_vlan = 4093, parking_count = 1;"), 0);
+	settle(site);
+	want(site, 0, 0, 1);
+	settle(site);
+	assert_int_equal(sql(site, "update switch_endpoint set family = 'edgecore-ecs' where "
+				   "switch_id = 1;"),
+			 0);
+	want(site, 0, 0, 2);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.no_parking:leaf1' and "
+			     "detail ->> 'ports' = '[\"p1\"]' and cleared_at is null",
+			     1));
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where switch_id = 1 and port = 'p1' "
+			     "and wanted_version <> applied_version and problem ->> 'message' ~ "
+			     "'keeps all parking VLANs for itself'",
+			     1));
+	assert_int_equal(sql(site, "update fabric set parking_vlan = 60, parking_count = 20;"), 0);
+	settle(site);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where kind = 'switch.no_parking' and "
+			     "cleared_at is not null",
+			     1));
+	assert_int_equal(ask(site, "select count(*) from alert where kind = 'switch.no_parking'"),
+			 1);
+	assert_no_leak(site);
+}
+
 static void numbers_are_such_that_every_switch_can_carry(void **state)
 {
 	struct site *site = *state;
@@ -422,6 +456,7 @@ int main(void)
 		CASE(a_link_between_ports_of_nodes_is_none),
 		CASE(numbers_run_out_and_come_back),
 		CASE(a_family_that_enters_first_goes_by_the_parking_vlan),
+		CASE(a_port_without_a_way_is_told_of),
 		CASE(numbers_are_such_that_every_switch_can_carry),
 		CASE(postgresql_goes_and_comes_back),
 		CASE(who_stalled_cannot_act_after_a_take_over),

@@ -111,8 +111,10 @@ static int create_vlans(struct differ *differ)
 	return 0;
 }
 
-/* Of our range alone, and only when nothing that was read shows a port in it. The parking VLAN
- * stays: the next free port needs it. */
+static bool waits_for_a_way(const struct differ *differ, uint32_t port);
+
+/* Of our range alone, and only when nothing that was read shows a port in it, or a port will not
+ * have left it by then. The parking VLAN stays: the next free port needs it. */
 static int delete_vlans(struct differ *differ)
 {
 	for (uint32_t s = 0; s < differ->model->switch_count; s++) {
@@ -131,6 +133,10 @@ static int delete_vlans(struct differ *differ)
 			if (!differ->wanted->ports[p])
 				continue;
 			all = port_vlans_all(differ->wanted->ports[p]);
+			idle = vlan_set_minus(&idle, &all);
+			if (!waits_for_a_way(differ, p))
+				continue;
+			all = port_vlans_all(differ->observed[p]);
 			idle = vlan_set_minus(&idle, &all);
 		}
 		rc = at->held ? 0 : add_vlans(differ, STAGE_TRIM, s, &idle);
@@ -285,7 +291,15 @@ static void choose_ways_of(struct differ *differ, uint32_t s)
 			differ->ways[p] = first_parking(differ, at, &moving);
 		if (differ->ways[p])
 			vlan_set_add(&differ->way_vlans[s], differ->ways[p]);
+		else
+			differ->plan.stuck[p] = !first_parking(differ, at, &(struct vlan_set){0});
 	}
+}
+
+static bool waits_for_a_way(const struct differ *differ, uint32_t port)
+{
+	return differ->model->ports[port].role == PORT_EDGE && is_to_change(differ, port) &&
+	       !differ->ways[port] && crosses(differ, port);
 }
 
 static int choose_ways(struct differ *differ)
@@ -294,7 +308,8 @@ static int choose_ways(struct differ *differ)
 
 	differ->ways = calloc(model->port_count + (size_t)1, sizeof(*differ->ways));
 	differ->way_vlans = calloc(model->switch_count + (size_t)1, sizeof(*differ->way_vlans));
-	if (!differ->ways || !differ->way_vlans)
+	differ->plan.stuck = calloc(model->port_count + (size_t)1, sizeof(*differ->plan.stuck));
+	if (!differ->ways || !differ->way_vlans || !differ->plan.stuck)
 		return -ENOMEM;
 	for (uint32_t s = 0; s < model->switch_count; s++) {
 		if (model->switches[s].enters_first)
@@ -479,6 +494,7 @@ int plan_make(const struct fabric_model *model, const port_state observed[],
 void plan_done(struct plan *plan)
 {
 	free(plan->edits);
+	free(plan->stuck);
 	state_pool_done(&plan->pool);
 	*plan = (struct plan){0};
 }

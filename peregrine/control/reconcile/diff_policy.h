@@ -32,6 +32,9 @@ struct plan {
 	struct plan_edit *edits; /* by stage, switch, and the order in which they are to be sent */
 	size_t count;
 	struct state_pool pool;
+	/* Per port: it waits, since its switch has no parking number by way of which it could go.
+	 */
+	bool *stuck;
 };
 
 /* Ports and switches that are held stay out. VLAN names are the networks'. -ENOMEM. */

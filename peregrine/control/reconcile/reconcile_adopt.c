@@ -60,6 +60,8 @@ static void adopt(struct engine_fabric *fabric, const char *name, const char *ke
 		say_drifting(fabric, known->id);
 	if (strncmp(key, "switch.tags_unproven:", length + 1) == 0)
 		known->unproven_told = true;
+	if (strncmp(key, "switch.no_parking:", length + 1) == 0)
+		known->stuck_told = true;
 }
 
 void fabric_adopt_alerts(struct engine_fabric *fabric, size_t place)

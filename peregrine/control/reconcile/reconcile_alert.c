@@ -262,6 +262,45 @@ static void say_unproven_of(const struct pass *pass, uint32_t at, struct known_s
 		  said);
 }
 
+#define NO_PARKING_HINT \
+	"give its fabric parking VLANs that the switch does not keep for itself (docs/switches.md)"
+
+/* Ports that go by way of a parking VLAN wait for ever where the switch takes none of them. */
+static void say_stuck(const struct pass *pass, uint32_t at, struct known_switch *known,
+		      struct said *said)
+{
+	const struct fabric_model *model = &pass->scene.model;
+	const struct fabric_switch *sw = &model->switches[at];
+	CLEANUP(text_done) struct text detail = {0};
+	char message[128];
+	char key[96];
+	unsigned count = 0;
+
+	json_begin_object(&detail, NULL);
+	json_begin_array(&detail, "ports");
+	for (uint32_t p = sw->first_port; p < sw->first_port + sw->port_count; p++) {
+		if (!pass->plan.stuck[p])
+			continue;
+		json_string(&detail, NULL, model->ports[p].name);
+		count++;
+	}
+	json_end_array(&detail);
+	json_string(&detail, "hint", NO_PARKING_HINT);
+	json_end_object(&detail);
+	(void)text_format(key, sizeof(key), "switch.no_parking:%s", known->name);
+	(void)text_format(message, sizeof(message),
+			  "it keeps all parking VLANs for itself: %u ports cannot move", count);
+	say_while(count > 0, &known->stuck_told,
+		  &(struct alert){.key = key,
+				  .kind = "switch.no_parking",
+				  .severity = "warning",
+				  .subject_kind = "switch",
+				  .subject = known->name,
+				  .message = message,
+				  .detail = &detail},
+		  said);
+}
+
 static void say_of_switches(const struct engine_fabric *fabric, const struct pass *pass,
 			    struct said *said)
 {
@@ -273,6 +312,7 @@ static void say_of_switches(const struct engine_fabric *fabric, const struct pas
 			continue;
 		say_unsaved(known, said);
 		say_unproven_of(pass, s, known, said);
+		say_stuck(pass, s, known, said);
 	}
 }
 

@@ -174,6 +174,14 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 	} else if (port && port->problem && port->retry_ms > 0 &&
 		   port->retry_version == intent->wanted_version) {
 		pass->faults[i] = *port->problem;
+	} else if (intent->port != MODEL_NONE &&
+		   pass->plan.stuck[scene->model.ports[intent->port].carrier]) {
+		(void)problem_set(&pass->faults[i], E_CONFLICT,
+				  "switch %s keeps all parking VLANs for itself, and the port goes "
+				  "by way of one",
+				  intent->switch_name);
+		problem_hint(&pass->faults[i], "give its fabric other parking VLANs: "
+					       "docs/switches.md, known limits");
 	} else if (is_unsaved(known, scene, intent)) {
 		(void)problem_set(&pass->faults[i], known->save_problem.code,
 				  "switch %s does not save its configuration: %s",
