@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 try:
@@ -149,12 +148,12 @@ def saving(switch):
     answer = switch.ask("save")
     assert answer["result"] == "ok", f"{switch.word}: {answer}"
     switch.faults("reboot=1")
-    time.sleep(1)
+    switch.ask("read", "--parts", "vlans")  # whoever asks it has it look at its faults first
     switch.faults("")
     expect(switch, port, "access 140")
     switch.good("vlan+:150:lost", f"port:{port}:access:150")
     switch.faults("reboot=2")
-    time.sleep(1)
+    switch.ask("read", "--parts", "vlans")  # whoever asks it has it look at its faults first
     switch.faults("")
     expect(switch, port, "access 140")
 
