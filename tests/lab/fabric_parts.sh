@@ -161,7 +161,7 @@ fabric_attach() { # NODE:NIC NAMESPACE INTERFACE
 	[ -n "${at:-}" ] || fail "$1: no such cable in $dir/topology"
 	ip -n "$prefix-mgmt" link set dev "${1%%:*}-${1#*:}" netns "$2" name "$3" 2>/dev/null ||
 		# The cable went away with the namespace that it was plugged into, which takes the kernel a moment.
-		wait_for 30 fabric_cable "$at" "$2" "$3" || fail "$1: is attached elsewhere"
+		wait_for 60 fabric_cable "$at" "$2" "$3" || fail "$1: is attached elsewhere"
 	ip -n "$prefix-${at%%:*}" link set dev "${at#*:}" up
 	ip -n "$2" link set dev "$3" up
 }
@@ -206,7 +206,7 @@ fabric_nic() { # NAMESPACE NIC: its MAC and its address
 fabric_manage() { # NAMESPACE ADDRESS
 	local port=m${2##*.}
 	ip link add dev mgmt0 netns "$1" type veth peer name "$port" netns "$prefix-mgmt" 2>/dev/null ||
-		wait_for 30 ip link add dev mgmt0 netns "$1" type veth peer name "$port" netns "$prefix-mgmt" 2>/dev/null || fail "$1 is on the management network already"
+		wait_for 60 ip link add dev mgmt0 netns "$1" type veth peer name "$port" netns "$prefix-mgmt" 2>/dev/null || fail "$1 is on the management network already"
 	ip -n "$prefix-mgmt" link set dev "$port" master brm up
 	ip -n "$1" addr add "$2/16" dev mgmt0
 	ip -n "$1" link set dev mgmt0 up
@@ -322,7 +322,7 @@ switch_agent() { # NAME: returns when it is known to snmpd
 	ASAN_OPTIONS=detect_leaks=0 setsid "$agent" --database "$d/db.sock" --control "$d/vswitchd.ctl" --agentx "$d/run/agentx" --startup "$d/startup" --faults "$d/faults" \
 		--openflow "$d/br0.mgmt" "${saves[@]}" "${more[@]}" >"$d/agent.out" 2>>"$d/agent.log" </dev/null &
 	echo $! >"$d/agent.pid"
-	wait_for 20 grep -q ready "$d/agent.out" || {
+	wait_for 60 grep -q ready "$d/agent.out" || {
 		tail -n 5 "$d/agent.log" >&2
 		return 1
 	}
@@ -479,7 +479,7 @@ fabric_cut() { # NAME
 	: >"$d/snmp_cut.out"
 	ip netns exec "$prefix-mgmt" setsid python3 "$here/snmp_cut.py" "${address[$1]}" "/run/netns/$prefix-$1" >"$d/snmp_cut.out" 2>>"$d/agent.log" </dev/null &
 	echo $! >"$d/snmp_cut.pid"
-	wait_for 30 grep -q ready "$d/snmp_cut.out"
+	wait_for 60 grep -q ready "$d/snmp_cut.out"
 }
 
 fabric_fault() { # SWITCH WORD...

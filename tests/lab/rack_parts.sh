@@ -145,7 +145,7 @@ rack_bmcs() {
 	done
 	# shellcheck disable=SC2046
 	bmc_start $(rack_nodes)
-	wait_for 30 bmc_listens "$count" || fail "the BMCs do not all listen: $(cat "$dir"/node/*/bmc.log | tail -n 3)"
+	wait_for 60 bmc_listens "$count" || fail "the BMCs do not all listen: $(cat "$dir"/node/*/bmc.log | tail -n 3)"
 }
 
 bmc_fault() { # NODE FAULT
@@ -162,7 +162,7 @@ bmc_fault() { # NODE FAULT
 		rm -f "$d/slow"
 		if is_alive "$d/bmc.pid"; then
 			kill -9 "$(cat "$d/bmc.pid")"
-			wait_for 30 bmc_gone "$d"
+			wait_for 60 bmc_gone "$d"
 		fi
 		rm -f "$d/state/ipmi_sim/$1/"lan* "$d/state/ipmi_sim/$1/"user* # what was persisted would win over the file
 		bmc_config "$d" "$([ "$2" = none ] && cat "$d/password" || echo another-password)"

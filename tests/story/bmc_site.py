@@ -48,7 +48,7 @@ class BmcSite(CliSite):
         env = {**os.environ, "BMC_COMMAND_PORT": str(COMMAND_PORT)}
         words = [self.address] if self.address else []
         return subprocess.run([ROOT / "tests/support/bmc_sim", verb, self.bmc_dir, *words], check=True, env=env, capture_output=True,
-                              text=True, timeout=30).stdout.split()
+                              text=True, timeout=60).stdout.split()
 
     def bmc_start(self):
         self.address = self.sim("start")[0]
@@ -70,7 +70,7 @@ claim = 2; poll = 1; bmc_patience = 10; backoff = 1; refresh = {{ power = 1; sen
             return 0
         process, self.process = self.process, None
         process.kill() if kill else process.terminate()
-        status = process.wait(30)
+        status = process.wait(60)
         pathlib.Path(self.bampid).unlink(missing_ok=True)
         return status
 
@@ -82,7 +82,7 @@ claim = 2; poll = 1; bmc_patience = 10; backoff = 1; refresh = {{ power = 1; sen
         self.ctl("node", "accept", "n1")
 
     def ipmitool(self, *words):
-        return subprocess.run(["ipmitool", "-I", "lanplus", "-C", "3", "-H", self.address, "-p", "9623", "-U", "admin", "-P", "secret", *words],
+        return subprocess.run(["ipmitool", "-I", "lanplus", "-C", "3", "-N", "5", "-H", self.address, "-p", "9623", "-U", "admin", "-P", "secret", *words],
                               check=True, capture_output=True, text=True, timeout=60).stdout
 
     def sel_add(self, *octets):
@@ -95,7 +95,7 @@ claim = 2; poll = 1; bmc_patience = 10; backoff = 1; refresh = {{ power = 1; sen
         """A command of ipmi_sim itself; its telnet port echoes, then prompts. One connection for all: ipmi_sim does not outlive many."""
         if not self.commands:
             self.commands = socket.create_connection((self.address, COMMAND_PORT), 5)
-            self.commands.settimeout(5)
+            self.commands.settimeout(30)
             self.prompt()
         self.commands.sendall(line.encode() + b"\r\n")
         self.prompt()
@@ -112,7 +112,7 @@ claim = 2; poll = 1; bmc_patience = 10; backoff = 1; refresh = {{ power = 1; sen
             return f"| {value}.000" in self.ipmitool("sensor", "list")
         self.wait_for(told, f"the sensor to be {value}")
 
-    def wait_for(self, condition, what, seconds=30):
+    def wait_for(self, condition, what, seconds=60):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if condition():
