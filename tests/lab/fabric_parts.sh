@@ -241,6 +241,7 @@ switch_config() { # NAME: what its daemons read
 				echo "$port ${word%"${word##*[!0-9]}"}$((${word##*[!0-9]} + number))" >>"$d/names"
 				number=$((number + 1))
 			done
+			switch_neighbors "$name" >"$d/seed"
 			sed 's/^\([^ ]*\) \(.*\)/configure ports \1 lldp portidsubtype local "\2"/' "$d/names" >>"$d/run/lldpd.conf"
 			;;
 		cisco=*) cisco=${word#cisco=} ;; # the VLANs that have a BRIDGE-MIB of their own
@@ -264,6 +265,22 @@ switch_config() { # NAME: what its daemons read
 	END
 	if [ -n "$cisco" ]; then switch_contexts "$cisco" >>"$d/snmpd.conf"; else printf 'rwuser haas%s authPriv\n' '' 256 >>"$d/snmpd.conf"; fi
 	[ -z "$cisco" ] || echo --cisco >>"$d/options"
+}
+
+# What a command line shows of its neighbours does not change: the other ends of the links, by the MAC of their first port, as lldpd has it.
+switch_neighbors() { # NAME
+	local name=$1 number=0 port link a b mac
+	for port in ${ports[$name]:-}; do
+		number=$((number + 1))
+		for link in "${links[@]}"; do
+			read -r a b <<<"$link"
+			[ "$b" != "$name:$port" ] || b=$a a=$name:$port
+			[ "$a" = "$name:$port" ] || continue
+			read -r a _ <<<"${ports[${b%%:*}]}"
+			mac=$(ip -n "$prefix-${b%%:*}" -br link show dev "$a" | awk '{print $3}')
+			echo "neighbor $number $mac ${b#*:} ${b%%:*}"
+		done
+	done
 }
 
 switch_contexts() { # VLANS with commas: community@vlan and contexts vlan-N, as Cisco has them
@@ -329,12 +346,12 @@ switch_agent() { # NAME: returns when it is known to snmpd
 }
 
 switch_cli() { # NAME: the command line of the same bridge, on port 22; it has the configuration from here on
-	local d=$dir/switch/$1 count
+	local name=$1 d=$dir/switch/$1 count
 	[ -e "$d/cli" ] || return 0
 	# shellcheck disable=SC2086
-	count=$(printf '%s\n' ${ports[$1]} | wc -l)
+	count=$(printf '%s\n' ${ports[$name]} | wc -l)
 	: >"$d/cli.out"
-	setsid "${agent%/*}/switch_cli" --family "$(cat "$d/cli")" --hostname "$1" --listen "${address[$1]}" --port 22 --ports "$count" --host-key "$d/ssh_key" \
+	setsid "${agent%/*}/switch_cli" --family "$(cat "$d/cli")" --hostname "$name" --listen "${address[$name]}" --port 22 --ports "$count" --host-key "$d/ssh_key" --seed "$d/seed" \
 		--password-file "$d/password" --faults "$d/cli_faults" --database "$d/db.sock" --control "$d/vswitchd.ctl" >"$d/cli.out" 2>"$d/cli.log" </dev/null &
 	echo $! >"$d/cli.pid"
 	wait_for 60 grep -q ready "$d/cli.out" || {
