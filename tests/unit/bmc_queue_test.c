@@ -1,7 +1,6 @@
 // links: control_bmc common_io common_base
 //: timeout 300
-/* The queue on simulated BMCs: order, merging, fairness, deadlines, breaker, cancel, change of
- * endpoint, and hundreds at once. */
+/* The queue on simulated BMCs: order, merging, deadlines, breaker, cancel, hundreds at once. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
