@@ -1,5 +1,6 @@
 // links: peregrine_sample
-/* NetFlow 9 and IPFIX: messages made by hand, and those of a real Open vSwitch. */
+/* NetFlow 9 and IPFIX: messages made by hand, and those of a real Open vSwitch and of
+ * softflowd. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -469,12 +470,27 @@ static void what_is_no_message_is_refused(void **state)
 	bench_end(&bench);
 }
 
+/* Messages each behind its length in two bytes. */
+static void take_file(struct bench *bench, const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	uint8_t head[2];
+
+	assert_non_null(file);
+	while (fread(head, 1, 2, file) == 2) {
+		uint8_t message[65536];
+		size_t size = (size_t)(head[0] << 8 | head[1]);
+
+		assert_int_equal(fread(message, 1, size, file), size);
+		take(bench, message, size);
+	}
+	(void)fclose(file);
+}
+
 /* tests/data/ipfix-ovs.bin: an Open vSwitch 3.1 with two ports in VLAN 100 (ifIndex 2 and 3), 200
- * pings of 1042 bytes of frame and their answers, 1 in 4 sampled, as ingress and as egress. Each
- * message behind its length in two bytes. */
+ * pings of 1042 bytes of frame and their answers, 1 in 4 sampled, as ingress and as egress. */
 static void a_real_switch_is_read_to_its_end(void **state)
 {
-	FILE *file = fopen(TEST_SOURCE_DIR "/data/ipfix-ovs.bin", "rb");
 	struct bench bench;
 	const struct source_sums *sums;
 	struct flow_entry *entry;
@@ -482,19 +498,10 @@ static void a_real_switch_is_read_to_its_end(void **state)
 	uint64_t out_bytes = 0;
 	size_t count;
 	size_t at = 0;
-	uint8_t head[2];
 
 	(void)state;
-	assert_non_null(file);
 	bench_make(&bench);
-	while (fread(head, 1, 2, file) == 2) {
-		uint8_t message[65536];
-		size_t size = (size_t)(head[0] << 8 | head[1]);
-
-		assert_int_equal(fread(message, 1, size, file), size);
-		take(&bench, message, size);
-	}
-	(void)fclose(file);
+	take_file(&bench, TEST_SOURCE_DIR "/data/ipfix-ovs.bin");
 	assert_int_equal(bench.harvest.counts.datagrams, 220);
 	assert_int_equal(bench.harvest.counts.malformed + bench.harvest.counts.no_template, 0);
 	assert_int_equal(bench.harvest.counts.records_missing, 0);
@@ -524,6 +531,58 @@ static void a_real_switch_is_read_to_its_end(void **state)
 	bench_end(&bench);
 }
 
+/* tests/data/netflow9-softflowd.bin: softflowd 1.1, recorded by tests/data/record_netflow9, which
+ * says what passed. It tells bytes of IP packets: a frame has 14 more. */
+static void a_real_exporter_of_netflow_9_is_read_to_its_end(void **state)
+{
+	enum { PROTOCOL_ICMP = 1, PROTOCOL_UDP = 17 };
+	static const struct {
+		uint8_t protocol;
+		uint16_t target_port; /* of ICMP: type and code */
+		uint8_t flags, from;  /* the last byte of the MAC */
+		uint64_t packets, bytes;
+	} rows[] = {
+		{PROTOCOL_ICMP, 0x800, FLOW_IPV4, 1, 50, 50 * (1028 + 14)},
+		{PROTOCOL_ICMP, 0, FLOW_IPV4, 2, 50, 50 * (1028 + 14)},
+		{PROTOCOL_UDP, 4002, FLOW_IPV4, 1, 40, 40 * (1228 + 14)},
+		{PROTOCOL_UDP, 4002, FLOW_IPV6, 1, 30, 30 * (748 + 14)},
+	};
+	struct bench bench;
+	struct flow_entry *entry;
+	unsigned found = 0;
+	size_t at = 0;
+
+	(void)state;
+	bench_make(&bench);
+	take_file(&bench, TEST_SOURCE_DIR "/data/netflow9-softflowd.bin");
+	assert_int_equal(bench.harvest.counts.datagrams, 1);
+	assert_int_equal(bench.harvest.counts.malformed + bench.harvest.counts.no_template, 0);
+	assert_int_equal(bench.harvest.counts.records_odd + bench.harvest.counts.records_missing,
+			 0);
+	/* Four of these rows, and the other end's "port unreachable". */
+	assert_int_equal(bench.harvest.counts.records, 5);
+	assert_int_equal(ipfix_book_counts(bench.exporters).templates, 5);
+	while ((entry = flow_table_next(&bench.harvest.flows, &at)))
+		for (size_t i = 0; i < COUNT_OF(rows); i++) {
+			const struct flow_key *key = &entry->key;
+
+			if (key->protocol != rows[i].protocol ||
+			    key->target_port != rows[i].target_port ||
+			    key->source_mac[5] != rows[i].from || !(key->flags & rows[i].flags))
+				continue;
+			found++;
+			assert_true(key->flags & FLOW_RECORD);
+			/* It tells that of the frame that left (57), which a router changes. */
+			assert_memory_equal(key->target_mac, "\0\0\0\0\0\0", 6);
+			assert_int_equal(key->source_port,
+					 rows[i].protocol == PROTOCOL_UDP ? 4001 : 0);
+			assert_int_equal(entry->packets, rows[i].packets);
+			assert_int_equal(entry->bytes, rows[i].bytes);
+		}
+	assert_int_equal(found, COUNT_OF(rows));
+	bench_end(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -536,6 +595,7 @@ int main(void)
 		cmocka_unit_test(gaps_are_counted),
 		cmocka_unit_test(what_is_no_message_is_refused),
 		cmocka_unit_test(a_real_switch_is_read_to_its_end),
+		cmocka_unit_test(a_real_exporter_of_netflow_9_is_read_to_its_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
