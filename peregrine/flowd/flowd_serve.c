@@ -190,6 +190,7 @@ static void get_agents(void *context, struct http_request *request)
 		json_end_object(&body);
 	}
 	json_end_array(&body);
+	json_int(&body, "thin_factor", flowd->thin > 1 ? flowd->thin : 1);
 	json_end_object(&body);
 	http_answer_json(request, 200, &body);
 }
@@ -232,9 +233,9 @@ static void get_export(void *context, struct http_request *request)
 }
 
 static const struct http_route routes[] = {
-	{HTTP_GET, "/metrics", get_metrics}, {HTTP_GET, "/healthz", get_health},
-	{HTTP_GET, "/agents", get_agents},   {HTTP_GET, "/traffic/export", get_export},
-	{HTTP_GET, "/drill", flowd_drill},
+	{HTTP_GET, "/metrics", get_metrics},       {HTTP_GET, "/healthz", get_health},
+	{HTTP_GET, "/agents", get_agents},         {HTTP_GET, "/traffic/agents", get_agents},
+	{HTTP_GET, "/traffic/export", get_export}, {HTTP_GET, "/drill", flowd_drill},
 };
 
 int flowd_serve(struct flowd *flowd, struct problem *problem)

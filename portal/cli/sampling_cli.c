@@ -1,4 +1,5 @@
 /* haasctl sampling: what switches send of their traffic to the collector. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "portal/cli/listing.h"
@@ -88,6 +89,36 @@ static int sampling_set(void *context, const struct command_input *input)
 	return listing_rows(input, json_object_get(reply.json, "items"), COLUMNS(columns));
 }
 
+static int sampling_agents(void *context, const struct command_input *input)
+{
+	static const struct output_column members[] = {
+		COLUMN("switch"),
+		COLUMN("heard_at"),
+		TITLED_NUMBER("sampling_rate", "RATE"),
+		NUMBER("samples"),
+		TITLED_NUMBER("samples_missing", "LOST"),
+		TITLED_NUMBER("samples_dropped", "DROPPED"),
+		NUMBER("factor"),
+		NUMBER("discards"),
+		WIDE("silent"),
+		WIDE_NUMBER("datagrams"),
+		WIDE_NUMBER("restarts"),
+	};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	int status = haasctl_get(context, input, "/traffic/agents", &reply);
+	int64_t thin;
+
+	if (status != EXIT_OK || listing_json(input, reply.json))
+		return status;
+	status = listing_rows(input, json_object_get(reply.json, "agents"), COLUMNS(members));
+	thin = json_integer_value(json_object_get(reply.json, "thin_factor"));
+	if (thin > 1 && listing_for_people(input))
+		fprintf(stderr,
+			"haasctl: the collector is overloaded: one of %lld samples is used\n",
+			(long long)thin);
+	return status;
+}
+
 static int sampling_export(void *context, const struct command_input *input)
 {
 	static const char *const order[] = {
@@ -125,6 +156,9 @@ static const struct command commands[] = {
 	 OPTIONS(show_options), 0, 0, sampling_show},
 	{"sampling", "set", "", "what switches shall send; the rest stays as it is",
 	 OPTIONS(set_options), 0, 0, sampling_set},
+	{"sampling", "agents", "",
+	 "what came of each switch since the collector began, was lost and thrown away", NO_OPTIONS,
+	 0, 0, sampling_agents},
 	{"sampling", "export", "", "whether what the collector sums up gets to Kafka", NO_OPTIONS,
 	 0, 0, sampling_export},
 };

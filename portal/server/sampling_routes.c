@@ -1,5 +1,6 @@
-/* /sampling, and what the switches of a fabric, or one switch, shall send; /traffic/export: what
- * becomes of it in Kafka, which only the collector knows. */
+/* /sampling, and what the switches of a fabric, or one switch, shall send; /traffic/agents and
+ * /traffic/export: what of it came and was lost, and what becomes of it in Kafka, which only the
+ * collector knows. */
 #include <stdlib.h>
 
 #include "portal/server/daemon_call.h"
@@ -7,7 +8,7 @@
 #include "portal/server/member_check.h"
 #include "portal/server/sampling_store.h"
 
-#define EXPORT_MS 3000
+#define COLLECTOR_MS 3000
 
 /* clang-format off */
 static const struct member_row setting_members[] = {
@@ -45,12 +46,13 @@ static void switch_set(struct exchange *exchange)
 	set(exchange, "switch", exchange_arg(exchange, "{switch}"));
 }
 
-static void export_get(struct exchange *exchange)
+/* GET /traffic/agents, /traffic/export */
+static void collector_get(struct exchange *exchange)
 {
 	daemon_pass_on(exchange,
 		       &(struct daemon_ask){.daemon = "peregrine-flowd",
 					    .socket = exchange->portal->conf->flowd_socket,
-					    .timeout_ms = EXPORT_MS});
+					    .timeout_ms = COLLECTOR_MS});
 }
 
 static const struct query_row list_query[] = {
@@ -64,7 +66,8 @@ static const struct query_row list_query[] = {
 const struct route sampling_routes[] = {
 	{HTTP_GET, "/api/v1/sampling", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, list_query, &store_sampling_list,
 	 {"?limit", "?cursor", "?fabric", "?switch"}},
-	{HTTP_GET, "/api/v1/traffic/export", ROLE_OPERATOR, BODY_NONE, 0, export_get, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/traffic/agents", ROLE_OPERATOR, BODY_NONE, 0, collector_get, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/traffic/export", ROLE_OPERATOR, BODY_NONE, 0, collector_get, NULL, NULL, {NULL}},
 	{HTTP_PUT, "/api/v1/fabrics/{fabric}/sampling", ROLE_OPERATOR, BODY_JSON, 0, fabric_set, NULL, NULL, {NULL}},
 	{HTTP_PUT, "/api/v1/switches/{switch}/sampling", ROLE_OPERATOR, BODY_JSON, 0, switch_set, NULL, NULL, {NULL}},
 	{.pattern = NULL},
