@@ -42,9 +42,10 @@ static inline void lab_ipmitool(const struct bmc_lab *lab, const char *words, ch
 {
 	char command[512];
 
-	assert_true(text_format(command, sizeof(command),
-				"ipmitool -I lanplus -C 3 -N 5 -H %s -p %u -U admin -P secret %s 2>&1",
-				lab->address, lab->port, words));
+	assert_true(
+		text_format(command, sizeof(command),
+			    "ipmitool -I lanplus -C 3 -N 5 -H %s -p %u -U admin -P secret %s 2>&1",
+			    lab->address, lab->port, words));
 	lab_shell(command, ret, 256);
 }
 
