@@ -40,6 +40,19 @@ static void end(struct cli_change *change, int rc, const struct problem *problem
 	cli_switch_end(change->one, rc, NULL, problem);
 }
 
+/* The switch cannot be asked any more, and may have started anew: what it said yes to and nobody
+ * has seen may be gone. */
+static void end_unseen(struct cli_change *change, int rc, const struct problem *problem)
+{
+	const struct switch_request *request = change->one->request;
+
+	for (size_t i = 0; i < request->edit_count; i++) {
+		if (request->results[i] == EDIT_TAKEN)
+			request->results[i] = EDIT_UNKNOWN;
+	}
+	end(change, rc, problem);
+}
+
 static enum edit_result *result_of(const struct cli_change *change)
 {
 	return &change->one->request->results[change->edit];
@@ -59,7 +72,7 @@ static void on_left(void *context, const struct cli_answer *answer)
 	if (change->rc)
 		end(change, change->rc, &change->problem);
 	else if (answer->rc)
-		end(change, answer->rc, answer->problem);
+		end_unseen(change, answer->rc, answer->problem);
 	else
 		verify(change);
 }
@@ -126,7 +139,7 @@ static void on_line(void *context, const struct cli_answer *answer)
 		*result_of(change) = change->changed || (answer->sent && line->changes)
 					     ? EDIT_UNKNOWN
 					     : EDIT_NOT_TRIED;
-		end(change, answer->rc, answer->problem);
+		end_unseen(change, answer->rc, answer->problem);
 		return;
 	}
 	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
@@ -202,7 +215,7 @@ static void on_entered(void *context, const struct cli_answer *answer)
 	enum cli_verdict verdict;
 
 	if (answer->rc) {
-		end(change, answer->rc, answer->problem);
+		end_unseen(change, answer->rc, answer->problem);
 		return;
 	}
 	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
@@ -262,7 +275,11 @@ static void on_verified(struct cli_switch *one, int rc, const struct problem *pr
 	const struct switch_request *request = one->request;
 	struct problem unseen = {0};
 
-	for (size_t i = 0; i < request->edit_count && !rc; i++) {
+	if (rc) {
+		end_unseen(change, rc, problem);
+		return;
+	}
+	for (size_t i = 0; i < request->edit_count; i++) {
 		if (is_seen(change, i))
 			continue;
 		if (change->round < ROUNDS) {
@@ -273,10 +290,10 @@ static void on_verified(struct cli_switch *one, int rc, const struct problem *pr
 		if (!problem_is_set(&unseen))
 			describe_unseen(change, i, &unseen);
 	}
-	if (!rc && problem_is_set(&unseen))
+	if (problem_is_set(&unseen))
 		end(change, E_PROTOCOL, &unseen);
 	else
-		end(change, rc, problem);
+		end(change, 0, NULL);
 }
 
 static void verify(struct cli_change *change)

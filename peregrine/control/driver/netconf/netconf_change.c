@@ -166,6 +166,9 @@ static void broken(struct netconf_change *change, const struct netconf_answer *a
 
 	if (change->stage == STAGE_EDIT && !candidate && answer->sent)
 		request->results[change->plan.steps[change->step].edit] = EDIT_UNKNOWN;
+	/* It may have started anew: what it said yes to is gone then, unless it was seen since. */
+	if (!candidate && change->stage <= STAGE_VERIFY)
+		set_results(change, EDIT_TAKEN, EDIT_UNKNOWN);
 	if (candidate && change->is_committed)
 		for (size_t i = 0; i < request->edit_count; i++)
 			request->results[i] = EDIT_UNKNOWN;
