@@ -117,6 +117,7 @@ struct cli_session {
 	char pending_name[CLI_NAME_SIZE];
 	char level_name[CLI_NAME_SIZE]; /* what the prompt says of it */
 	unsigned pager, generation, changes;
+	uint32_t pause_ms; /* before what is in `out` is sent */
 	struct text in, line, paged, out;
 	size_t in_at, paged_at;
 	bool is_paging, is_endless, is_over, was_return;
@@ -130,6 +131,8 @@ struct cli_session {
 
 /* Faults that were switched since, a reboot and a foreign change among them. */
 void cli_device_refresh(struct cli_device *device);
+/* To the startup configuration; sessions are over at their next turn. */
+void cli_device_reboot(struct cli_device *device);
 
 MUST_USE int cli_session_new(struct cli_device *device, struct cli_session **ret);
 void cli_session_free(struct cli_session *session);

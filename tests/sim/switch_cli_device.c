@@ -9,6 +9,13 @@
 
 enum { FAULTS_MAX = 1 << 16 };
 
+void cli_device_reboot(struct cli_device *device)
+{
+	cli_store_reboot(device->store);
+	device->generation++;
+	device->configuring = NULL;
+}
+
 static void do_once(struct cli_device *device, const struct cli_faults *before)
 {
 	const struct cli_faults *now = &device->faults;
@@ -32,11 +39,8 @@ static void do_once(struct cli_device *device, const struct cli_faults *before)
 		port->allowed = (struct vlan_set){{0}};
 		store->is_saved = false;
 	}
-	if (now->reboot != 0 && now->reboot != before->reboot) {
-		cli_store_reboot(store);
-		device->generation++;
-		device->configuring = NULL;
-	}
+	if (now->reboot != 0 && now->reboot != before->reboot)
+		cli_device_reboot(device);
 	if (cli_store_push(store) != 0)
 		(void)fprintf(stderr, "switch_cli: the data plane does not answer\n");
 }

@@ -12,12 +12,14 @@
 #include "tests/sim/switch_model.h"
 
 struct cli_faults {
-	uint32_t slow_ms;  /* before each command is answered */
-	uint32_t refuse;   /* bits of enum switch_verb: answered with the family's error */
-	uint32_t lost;     /* bits: answered as done, not done */
-	uint32_t partial;  /* the session ends after so many changes; 0: never */
-	uint32_t sessions; /* logged in at a time; 0: the family's limit */
-	uint32_t reboot;   /* another number than before: startup configuration, sessions dropped */
+	uint32_t slow_ms;        /* before each command is answered */
+	uint32_t refuse;         /* bits of enum switch_verb: answered with the family's error */
+	uint32_t lost;           /* bits: answered as done, not done */
+	uint32_t partial;        /* the session ends after so many changes; 0: never */
+	uint32_t slow_change_ms; /* before a command that changed something is answered */
+	uint32_t reboot_after;   /* a reboot when a session has made so many changes; 0: none */
+	uint32_t sessions;       /* logged in at a time; 0: the family's limit */
+	uint32_t reboot; /* another number than before: startup configuration, sessions dropped */
 	uint32_t foreign_port, foreign_vid; /* somebody else puts this port into this VLAN */
 	bool lost_save, locked, garbage, endless, silent;
 };

@@ -214,7 +214,10 @@ static bool turn_netconf(struct connection *connection, struct text *out)
 	more = netconf_session_turn(session);
 	text_add_bytes(out, text_get(&session->out), session->out.size);
 	text_clear(&session->out);
+	slow_ms = session->pause_ms;
+	session->pause_ms = 0;
 	(void)pthread_mutex_unlock(&server->lock);
+	pause_ms(slow_ms);
 	return more;
 }
 
@@ -239,7 +242,10 @@ static bool turn(struct connection *connection, struct text *out)
 	more = cli_session_turn(session);
 	text_add_bytes(out, text_get(&session->out), session->out.size);
 	text_clear(&session->out);
+	slow_ms = session->pause_ms;
+	session->pause_ms = 0;
 	(void)pthread_mutex_unlock(&server->lock);
+	pause_ms(slow_ms);
 	return more;
 }
 

@@ -139,10 +139,17 @@ enum cli_fate cli_fate_of(const struct cli_session *session, enum switch_verb ve
 
 void cli_changed(struct cli_session *session, struct text *out)
 {
-	uint32_t partial = session->device->faults.partial;
+	struct cli_faults *faults = &session->device->faults;
+	uint32_t partial = faults->partial;
 
 	session->device->store->is_saved = false;
 	session->changes++;
+	session->pause_ms = faults->slow_change_ms;
+	if (faults->reboot_after > 0 && session->changes >= faults->reboot_after) {
+		faults->reboot_after = 0;
+		cli_device_reboot(session->device);
+		session->is_over = true;
+	}
 	if (partial > 0 && session->changes >= partial)
 		session->is_over = true;
 	if (cli_store_push(session->device->store) != 0)

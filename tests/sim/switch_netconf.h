@@ -72,6 +72,7 @@ struct netconf_device {
 struct netconf_session {
 	struct netconf_device *at;
 	unsigned id, generation, changes;
+	uint32_t pause_ms; /* before what is in `out` is sent */
 	struct text in, out;
 	bool is_greeted, is_chunked, is_over, is_endless;
 };

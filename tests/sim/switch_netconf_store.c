@@ -110,8 +110,16 @@ static uint32_t all_verbs(const struct netconf_device *at, const struct cli_conf
 /* True: go on. A session that must end in the middle ends before the next change. */
 static bool count_change(struct netconf_session *session)
 {
-	uint32_t partial = session->at->device->faults.partial;
+	struct cli_faults *faults = &session->at->device->faults;
+	uint32_t partial = faults->partial;
 
+	if (faults->reboot_after > 0 && session->changes >= faults->reboot_after) {
+		faults->reboot_after = 0;
+		cli_device_reboot(session->at->device);
+		session->is_over = true;
+		return false;
+	}
+	session->pause_ms = faults->slow_change_ms;
 	if (partial > 0 && session->changes >= partial) {
 		session->is_over = true;
 		return false;

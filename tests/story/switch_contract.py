@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 try:
@@ -156,14 +157,25 @@ def saving(switch):
     switch.ask("read", "--parts", "vlans")  # whoever asks it has it look at its faults first
     switch.faults("")
     expect(switch, port, "access 140")
+    # A switch that says that it saved and did not is not believed after the reboot: what is read is what is there.
+    switch.good("vlan+:160:lost", f"port:{port}:access:160")
+    switch.faults("lost_save")
+    assert switch.ask("save")["result"] == "ok", "a driver cannot know"
+    switch.faults("reboot=3")
+    switch.ask("read", "--parts", "vlans")
+    switch.faults("")
+    expect(switch, port, "access 140")
+    assert 160 not in switch.is_now()[0]
 
 
 # Faults, and what the answer may be called. What is called "ok" must be so in any case.
 FAULTS = [
     ("refuse=pvid,untagged", {"conflict"}), ("refuse=egress", None), ("refuse=all", {"conflict", "denied"}), ("lost_write=pvid,untagged", {"protocol", "conflict"}),
     ("lost_write=all", {"protocol", "conflict", "denied"}), ("partial=1", {"unavailable", "timeout"}), ("partial=3", None), ("lock", {"busy"}),
-    ("endless", {"limit", "timeout"}), ("silent", {"timeout"}), ("garbage", None), ("slow=0.05", {"ok"}), ("sessions=0", None),
+    ("endless", {"limit", "timeout"}), ("silent", {"timeout"}), ("garbage", None), ("slow=0.05", {"ok"}), ("slow_change=2", {"ok"}), ("slow_change=4", {"timeout"}),
+    ("reboot_after=1", {"unavailable", "timeout"}), ("reboot_after=3", {"unavailable", "timeout", "ok"}),  # by then some had all they were told
 ]
+DEADLINES = {"slow_change=2": 40000, "slow_change=4": 3000}  # ms; the second gives up while the switch still works
 
 
 def faults(switch):
@@ -172,8 +184,10 @@ def faults(switch):
     seen = []
     for words, may in FAULTS:
         switch.good(f"port:{one}:access:110", f"port:{two}:access:120")
+        if words.startswith("reboot_after"):
+            assert switch.ask("save")["result"] == "ok"  # what it comes back with is what was before
         switch.faults(words if "=" in words else words + "=1")
-        answer = switch.change(f"port:{one}:access:120", f"port:{two}:access:110", deadline=8000)
+        answer = switch.change(f"port:{one}:access:120", f"port:{two}:access:110", deadline=DEADLINES.get(words, 8000))
         switch.faults("")
         result, results = answer["result"], answer["results"]
         if words == "lock" and not switch.kind.has_lock:
@@ -189,6 +203,27 @@ def faults(switch):
         assert (result == "ok") == (set(results) == {"taken"}), f"{switch.word} {words}: {answer}"
         seen.append(f"{words}={result}")
     return f"{switch.word}: " + " ".join(seen)
+
+
+def sessions(switch):
+    """Somebody has the only session that may be: nothing is tried. When he lets go, all is."""
+    port = switch.port_names()[0]
+    switch.good("vlan+:110:acme", "vlan+:120:blue", f"port:{port}:access:110")
+    holder = paramiko.SSHClient()
+    holder.set_missing_host_key_policy(paramiko.AutoAddPolicy())
+    holder.connect("127.0.0.1", switch.port, "admin", PASSWORD, look_for_keys=False, allow_agent=False, timeout=10)
+    holder.invoke_shell()
+    switch.faults("sessions=1")
+    answer = switch.change(f"port:{port}:access:120")
+    assert answer["result"] != "ok" and answer["results"] == ["not_tried"], f"{switch.word}: {answer}"
+    holder.close()
+    end = time.monotonic() + 30
+    while (again := switch.change(f"port:{port}:access:120"))["result"] != "ok":
+        assert again["results"] == ["not_tried"] and time.monotonic() < end, f"{switch.word}: {again}"
+        time.sleep(0.1)
+    switch.faults("")
+    expect(switch, port, "access 120")
+    return f"{switch.word}: sessions=1 {answer['result']}"
 
 
 def trust(switch):
@@ -214,7 +249,7 @@ def one_kind(folder, kind, with_faults):
     lines = [changes(switch)]
     saving(switch)
     if with_faults:
-        lines.append(faults(switch))
+        lines += [faults(switch), sessions(switch)]
     trust(switch)
     switch.end()
     return lines
