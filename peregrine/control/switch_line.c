@@ -47,7 +47,8 @@ static int line_call(void *context, int64_t switch_id, const struct switch_reque
 		return -ENOMEM;
 	*call = (struct line_call){.peregrined = peregrined,
 				   .switch_id = switch_id,
-				   .changes = request->op == SWITCH_CHANGE,
+				   .changes = request->op == SWITCH_CHANGE ||
+					      request->op == SWITCH_LAG,
 				   .fn = fn,
 				   .context = fn_context,
 				   .results = request->results};
@@ -57,7 +58,15 @@ static int line_call(void *context, int64_t switch_id, const struct switch_reque
 	return rc;
 }
 
+static bool lag_name(void *context, int64_t switch_id, unsigned number, char ret[64])
+{
+	const struct peregrined *peregrined = context;
+
+	return switch_queue_lag_name(peregrined->queue, switch_id, number, ret);
+}
+
 struct switch_access peregrined_access(struct peregrined *peregrined)
 {
-	return (struct switch_access){.context = peregrined, .call = line_call};
+	return (struct switch_access){
+		.context = peregrined, .call = line_call, .lag_name = lag_name};
 }

@@ -77,7 +77,8 @@ __attribute__((noreturn)) PRINTF_LIKE(1, 2) static void usage(const char *format
 		"\nusage: switch_ask --address A [--community C | --secrets FILE] [--port N] [--cli-port N] [--netconf-port N] [--ovsdb-port N] "
 		"[--family F] [--driver D] [--timeout MS] [--retries N] [--deadline MS] "
 		"[--repeat N] read [--parts P,..] [--only PORT].. | change EDIT.. | save | "
-		"locate PORT SECONDS | sampling SAMPLING | mirror TARGET [PORT]..\n"
+		"locate PORT SECONDS | sampling SAMPLING | mirror TARGET [PORT].. |\n"
+		"      lag-make|lag-unmake NAME VLAN PORT:VLAN..\n"
 		"SAMPLING: off | look:ADDRESS:PORT:RATE:HEADER:SECONDS | set:...\nEDIT: vlan+:ID:NAME vlan-:ID:NAME port:NAME:access:ID "
 		"port:NAME:trunk:NATIVE:TAGGED\n",
 		stderr);
@@ -317,6 +318,26 @@ static void parse_edit(struct ask *ask, char *words)
 	ask->request.edit_count++;
 }
 
+/* NAME VLAN PORT:VLAN.. */
+static void parse_lag(struct ask *ask, bool make, char **words, int count)
+{
+	static struct switch_lag lag;
+
+	if (count < 3 || count - 2 > SWITCH_LAG_MEMBERS)
+		usage("an aggregate has a name, a VLAN and some ports");
+	lag.make = make;
+	text_copy(lag.name, sizeof(lag.name), words[0]);
+	lag.vlan = parse_vlan(words[1]);
+	for (int i = 2; i < count; i++) {
+		const char *name = strsep(&words[i], ":");
+
+		text_copy(lag.members[lag.member_count], sizeof(lag.members[0]), name);
+		lag.member_vlans[lag.member_count++] = parse_vlan(words[i]);
+	}
+	ask->request.op = SWITCH_LAG;
+	ask->request.lag = &lag;
+}
+
 static void read_sampling(const char *words, struct sampling_wanted *ret)
 {
 	char verb[8] = "";
@@ -485,6 +506,9 @@ static void parse(struct ask *ask, int argc, char **argv)
 		ask->request.mirror_count = count;
 		ask->request.results = ask->results;
 		text_copy(ask->request.port, sizeof(ask->request.port), argv[optind + 1]);
+	} else if (strncmp(argv[optind], "lag-", 4) == 0) {
+		parse_lag(ask, strcmp(argv[optind], "lag-make") == 0, &argv[optind + 1],
+			  argc - optind - 1);
 	} else if (strcmp(argv[optind], "locate") == 0 && optind + 2 < argc) {
 		ask->request.op = SWITCH_LOCATE;
 		text_copy(ask->request.port, sizeof(ask->request.port), argv[optind + 1]);

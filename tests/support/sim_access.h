@@ -97,6 +97,14 @@ static inline int sim_access_call(void *context, int64_t switch_id,
 	return E_NOT_FOUND;
 }
 
+static inline bool sim_access_lag_name(void *context, int64_t switch_id, unsigned number,
+				       char ret[64])
+{
+	(void)context;
+	(void)switch_id;
+	return sim_switch_driver.lag_name(NULL, number, ret);
+}
+
 static inline void sim_access_init(struct sim_access *access, struct loop *loop,
 				   struct sim_fabric *fabric)
 {

@@ -31,6 +31,7 @@ struct site {
 	unsigned frames, leaks, copies, arrivals;
 	bool ours; /* no port is in VLAN 1 any more, which runs in a circle as delivered */
 	uint32_t from_at, from_port;
+	bool no_lags;      /* no aggregate can be made */
 	uint32_t patience; /* times as long as usual until a call or a claim is given up; 0 = 1 */
 };
 
@@ -102,7 +103,9 @@ static inline void engine_start(struct site *site)
 	uint32_t patience = site->patience ? site->patience : 1;
 	const struct reconcile_options engine = {
 		.db = site->db,
-		.access = {.context = &site->access, .call = sim_access_call},
+		.access = {.context = &site->access,
+			   .call = sim_access_call,
+			   .lag_name = site->no_lags ? NULL : sim_access_lag_name},
 		.owner = "test",
 		.claim_ms = 4000 * patience,
 		.call_ms = 600 * patience,

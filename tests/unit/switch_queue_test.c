@@ -133,9 +133,11 @@ static void scripted_close(void *state)
 }
 
 static const struct switch_driver scripted = {
-	"scripted", scripted_open, scripted_start, scripted_cancel, scripted_close, NULL, false};
+	"scripted",     scripted_open, scripted_start, scripted_cancel,
+	scripted_close, NULL,          false,          NULL};
 static const struct switch_driver scripted_writer = {
-	"writer", scripted_open, scripted_start, scripted_cancel, scripted_close, NULL, false};
+	"writer",       scripted_open, scripted_start, scripted_cancel,
+	scripted_close, NULL,          false,          NULL};
 
 static int scripted_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
 			 const struct switch_host *host, void **ret_session,

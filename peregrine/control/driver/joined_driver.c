@@ -210,4 +210,5 @@ const struct switch_driver ovsdb_snmp_switch_driver = {
 	.cancel = joined_cancel,
 	.close = joined_close,
 	.mirrors = true,
+	.lag_name = ovsdb_lag_name,
 };

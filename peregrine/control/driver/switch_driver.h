@@ -207,6 +207,8 @@ enum switch_op {
 	SWITCH_SAMPLING, /* sampling -> reading->sampling; E_UNSUPPORTED, E_CONFLICT when it is
 			    refused */
 	SWITCH_MIRROR,   /* mirrors -> results: these sessions of ours, and no other one */
+	SWITCH_LAG,    /* lag: an aggregate with LACP made or unmade; E_UNSUPPORTED where the driver
+			   has no lag_name, E_CONFLICT when it is refused and nothing was done */
 	SWITCH_HEALTH, /* health -> reading->health; by driver "snmp" alone, whatever else reads the
 			  switch */
 	SWITCH_OP_COUNT
@@ -220,6 +222,21 @@ enum { SWITCH_MIRRORS_MAX = 64 };
 struct switch_mirror {
 	char name[32];
 	char port[64], target[64];
+};
+
+/* An aggregate (IEEE 802.1AX, LACP active) of access ports that nobody uses. Made: the ports are
+ * looked at first, and one that is not an access port of its VLAN, or is another aggregate's, is a
+ * conflict; the aggregate is an access port of `vlan` before the first of them is in it. Unmade: it
+ * has to be an access port of `vlan`, and so is each member from the moment on at which it is a
+ * port of its own. Made or unmade already is done. */
+enum { SWITCH_LAG_MEMBERS = 8 };
+struct switch_lag {
+	bool make;
+	char name[64]; /* of the aggregate, as lag_name() says it */
+	uint16_t vlan; /* that the switch has */
+	char members[SWITCH_LAG_MEMBERS][64];
+	uint16_t member_vlans[SWITCH_LAG_MEMBERS]; /* to make it: what each is in until then */
+	size_t member_count;
 };
 
 struct switch_request {
@@ -238,6 +255,7 @@ struct switch_request {
 	 * no such port, or none to copy to; the others are made all the same. */
 	const struct switch_mirror *mirrors;
 	size_t mirror_count;
+	const struct switch_lag *lag; /* SWITCH_LAG */
 };
 
 /* A call has ended; from the loop, never from inside start(). rc 0: what *reading owns passes to
@@ -302,6 +320,10 @@ struct switch_driver {
 	bool (*locates)(const struct switch_family *family, uint16_t seconds,
 			struct switch_located *ret);
 	bool mirrors; /* it takes SWITCH_MIRROR; else the queue refuses it: E_UNSUPPORTED */
+	/* The name of aggregate `number` (1 is the first) on this family as its readings show it;
+	 * false: it has no such, and none at all when there is no number 1. NULL: no SWITCH_LAG,
+	 * the queue refuses it. Pure. */
+	bool (*lag_name)(const struct switch_family *family, unsigned number, char ret[64]);
 };
 
 /* By name; NULL when there is none. */

@@ -285,6 +285,9 @@ static int call_new(struct switch_queue *queue, const struct switch_ask *ask, st
 	call->request.edits = NULL;
 	call->request.results = NULL;
 	call->request.mirrors = NULL;
+	call->request.lag = ask->request->lag ? &call->lag : NULL;
+	if (ask->request->lag)
+		call->lag = *ask->request->lag;
 	rc = loop_timer_new(queue->options.host.loop, call_expired, call, &call->deadline);
 	if (rc == 0)
 		rc = copy_ports(call, ask->request->only_ports);
@@ -419,4 +422,14 @@ void switch_queue_stats(const struct switch_queue *queue, struct switch_queue_st
 			ret->breakers_open += line->ways[way].breaker.open;
 	}
 	ret->waiting = HASH_COUNT(queue->calls) - ret->in_flight;
+}
+
+bool switch_queue_lag_name(const struct switch_queue *queue, int64_t switch_id, unsigned number,
+			   char ret[64])
+{
+	const struct line *line = line_find(queue, switch_id);
+	const struct switch_driver *writer =
+		line ? queue->options.catalog.find_driver(line->family->write_driver) : NULL;
+
+	return writer && writer->lag_name && writer->lag_name(line->family, number, ret);
 }

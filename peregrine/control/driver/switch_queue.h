@@ -105,6 +105,11 @@ struct switch_state {
 bool switch_queue_state(const struct switch_queue *queue, int64_t switch_id,
 			struct switch_state *ret);
 
+/* switch_driver.lag_name of the way by which the switch is changed; false also while the switch is
+ * not known. */
+bool switch_queue_lag_name(const struct switch_queue *queue, int64_t switch_id, unsigned number,
+			   char ret[64]);
+
 /* For /metrics. */
 struct switch_queue_stats {
 	uint64_t calls, failed_calls, preempted, refused_open, expired;

@@ -34,6 +34,7 @@ struct call {
 	struct switch_request request; /* points into the following */
 	struct switch_edit *edits;
 	struct switch_mirror *mirrors;
+	struct switch_lag lag;
 	enum edit_result *results;
 	char **only_ports;
 

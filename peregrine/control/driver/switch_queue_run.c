@@ -362,10 +362,26 @@ static int way_open(struct line *line, struct way *way, enum way_kind kind, stru
 				 problem);
 }
 
+/* Some say so of all their families, some of a few. */
+static int lag_check(const struct line *line, const struct way *way, struct problem *problem)
+{
+	char name[64];
+
+	if (way->driver->lag_name && way->driver->lag_name(line->family, 1, name))
+		return 0;
+	(void)problem_set(problem, E_UNSUPPORTED, "switch %s: no aggregate can be made by %s",
+			  line->endpoint.name, way->driver->name);
+	problem_detail(problem, "family %s", line->family->name);
+	problem_hint(problem, "the operator makes it: docs/switches.md, Bonds of nodes");
+	return E_UNSUPPORTED;
+}
+
 /* SNMP and NETCONF have no mirror sessions that more than one family would understand. */
 static int way_check(const struct line *line, const struct way *way, const struct call *call,
 		     struct problem *problem)
 {
+	if (call->request.op == SWITCH_LAG)
+		return lag_check(line, way, problem);
 	if (call->request.op != SWITCH_MIRROR || way->driver->mirrors)
 		return 0;
 	(void)problem_set(problem, E_UNSUPPORTED, "switch %s: no mirror session can be set by %s",

@@ -14,6 +14,7 @@ static const char *const fault_texts[] = {
 	[WANTED_NO_VLAN] = "its network has no VLAN yet",
 	[WANTED_NOT_ON_SWITCH] = "the switch cannot carry the VLAN of its network",
 	[WANTED_NOT_SHOWN] = "the switch does not show the port, or no VLANs of it",
+	[WANTED_FORMING] = "its aggregate is made or unmade first",
 	[WANTED_UNEQUAL] = "ports of one aggregate are meant for different networks",
 };
 
@@ -119,7 +120,8 @@ static int want_edge(const struct fabric_model *model, const port_state observed
 		fault = WANTED_UNEQUAL;
 		wanted->faults[said_by[carrier]] = wanted->faults[carrier] = fault;
 	}
-	wanted->faults[port] = fault;
+	wanted->faults[port] =
+		fault == WANTED_OK && model->ports[port].forming ? WANTED_FORMING : fault;
 	if (fault != WANTED_OK || model->ports[carrier].held ||
 	    model->switches[model->ports[carrier].at].held)
 		return 0;

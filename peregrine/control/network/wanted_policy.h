@@ -14,6 +14,7 @@ enum wanted_fault {
 	WANTED_NO_VLAN,       /* its network has no number yet */
 	WANTED_NOT_ON_SWITCH, /* the number is one that this switch cannot carry */
 	WANTED_NOT_SHOWN,     /* the switch shows no membership for the port */
+	WANTED_FORMING,       /* free for now: its aggregate is made or unmade first */
 	WANTED_UNEQUAL,       /* members of one aggregate are meant for different networks */
 };
 const char *wanted_fault_text(enum wanted_fault fault);
@@ -21,7 +22,8 @@ const char *wanted_fault_text(enum wanted_fault fault);
 struct wanted {
 	port_state *ports;         /* of model->port_count; owned, what they point to is the pool's
 				      or `observed` */
-	enum wanted_fault *faults; /* of model->port_count; such a port stays as it is */
+	enum wanted_fault *faults; /* of model->port_count; such a port stays as it is, one that is
+				      forming is free */
 	struct vlan_set *vlans;    /* per switch: of ours that have to exist there */
 	struct vlan_set split;     /* VLANs whose ports cannot all reach one another */
 	struct state_pool pool;

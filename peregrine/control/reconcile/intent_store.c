@@ -16,7 +16,8 @@ static const struct db_query load_query = {"intent_load",
 	"'fabrics', (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'name', name, 'low', vlan_low, 'high', vlan_high, 'parking', parking_vlan, 'parking_count', parking_count,"
 	"  'quarantine_s', quarantine_s, 'repair', repair = 'repair') order by id), '[]') from haas.fabric),"
 	"'switches', (select coalesce(jsonb_agg(jsonb_build_object('id', e.switch_id, 'name', s.name, 'fabric', e.fabric_id, 'spine', e.role = 'spine',"
-	"  'managed', e.managed, 'family', coalesce(nullif(e.family, ''), o.family, '')) order by e.switch_id), '[]')"
+	"  'managed', e.managed, 'family', coalesce(nullif(e.family, ''), o.family, ''),"
+	"  'aggregates', (select a.aggregates from haas.switch_ability a where a.switch_id = e.switch_id)) order by e.switch_id), '[]')"
 	"  from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id left join haas.switch_observed o on o.switch_id = e.switch_id),"
 	"'links', (select coalesce(jsonb_agg(jsonb_build_array(a_switch, a_port, b_switch, b_port, state) order by id), '[]') from haas.link),"
 	"'networks', (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'name', name, 'tenant', tenant_id, 'present', wanted = 'present',"
@@ -27,7 +28,8 @@ static const struct db_query load_query = {"intent_load",
 	"'vlans', (select coalesce(jsonb_agg(jsonb_build_array(fabric_id, vlan, network_id, state, floor(extract(epoch from until) * 1000)::bigint)"
 	"  order by fabric_id, vlan), '[]') from haas.network_vlan),"
 	"'ports', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, port, wanted_version, applied_version, applied_trunk, applied_native, applied_tagged,"
-	"  problem ->> 'message') order by switch_id, port), '[]') from haas.port_intent),"
+	"  problem ->> 'message', bond) order by switch_id, port), '[]') from haas.port_intent),"
+	"'aggregates', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, name, bond, to_jsonb(members)) order by switch_id, name), '[]') from haas.switch_aggregate),"
 	"'uplinks', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, port, tagged)), '[]') from haas.uplink_applied),"
 	/* changed in the last minutes or just now, and perhaps not saved before somebody ended us; or known not to be saved */
 	"'unsaved', (select coalesce(jsonb_agg(jsonb_build_array(id, bool_or)), '[]') from (select id, bool_or(told) from ("
@@ -131,6 +133,18 @@ static const struct db_query save_query = {"change_save",
 	"select (select count(*) from b), (select count(*) from c), (select count(*) from p), (select count(*) from f), (select count(*) from up),"
 	" (select count(*) from down), (select count(id) from e) from ours", 5};
 
+/* Written before it is sent; what goes is still ours until it is gone. */
+static const struct db_query aggregate_query = {"aggregate_write",
+	OURS ", a as (insert into haas.switch_aggregate as t (switch_id, name, bond, members)"
+	"  select x.switch, x.name, x.bond, x.members from ours, jsonb_to_record($5::jsonb) as x (make boolean, switch bigint, name text, bond text, members text[])"
+	"  where x.make on conflict (switch_id, name) do update set bond = excluded.bond, members = excluded.members, made_at = now() returning name) "
+	"select (select count(*) from a) from ours", 5};
+
+static const struct db_query ability_query = {"switch_ability",
+	"insert into haas.switch_ability as t (switch_id, aggregates) select e.switch_id, x.aggregates"
+	" from jsonb_to_recordset($1::jsonb) as x (switch bigint, aggregates boolean) join haas.switch_endpoint e on e.switch_id = x.switch"
+	" on conflict (switch_id) do update set aggregates = excluded.aggregates", 1};
+
 static const struct db_query orphans_query = {"alert_orphans",
 	"with gone as (update haas.alert a set cleared_at = now() where " OPEN_ALERTS " and case a.subject_kind"
 	"  when 'switch' then not exists (select from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id where s.name = a.subject)"
@@ -205,6 +219,19 @@ int intent_store_close(struct db *db, const struct claim_key *key, const char *r
 		       db_result_fn fn, void *context)
 {
 	return submit_rows(db, &close_query, key, rows, fn, context);
+}
+
+int intent_store_aggregate(struct db *db, const struct claim_key *key, const char *row,
+			   db_result_fn fn, void *context)
+{
+	return submit_rows(db, &aggregate_query, key, row, fn, context);
+}
+
+int intent_store_abilities(struct db *db, const char *rows, db_result_fn fn, void *context)
+{
+	const char *params[] = {rows};
+
+	return db_submit(db, &ability_query, params, fn, context);
 }
 
 int intent_store_numbers(struct db *db, const struct claim_key *key, const char *rows,

@@ -42,6 +42,14 @@ MUST_USE int intent_store_close(struct db *db, const struct claim_key *key, cons
 MUST_USE int intent_store_numbers(struct db *db, const struct claim_key *key, const char *rows,
 				  db_result_fn fn, void *context);
 
+/* `row`: {"make", "switch", "name", "bond", "members"}: an aggregate is about to be made, and is
+ * ours from now on, or is about to go. No row: the claim is lost, send nothing. */
+MUST_USE int intent_store_aggregate(struct db *db, const struct claim_key *key, const char *row,
+				    db_result_fn fn, void *context);
+/* `rows`: [{"switch", "aggregates"}]: what we can do there, and is nobody's in particular. */
+MUST_USE int intent_store_abilities(struct db *db, const char *rows, db_result_fn fn,
+				    void *context);
+
 /* A batch and its changes; `changes`: [{"switch", "phase", "link", "edit"}] in the order of
  * sending. What is remembered of uplinks (`link`) goes until they show what is wanted of them.
  * Answer: a row: the batch, the changes' ids in that order as '{...}'; no row: the claim is lost.

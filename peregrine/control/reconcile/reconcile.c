@@ -194,6 +194,7 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 	reconcile->stats.cycles++;
 	take_switches(reconcile);
 	reconcile_save_adopt(reconcile);
+	reconcile_tell_abilities(reconcile);
 	if (reconcile_has_orphans(reconcile) &&
 	    intent_store_clear_orphans(reconcile->options.db) != 0)
 		log_debug(SUBJECT, "alerts of what is gone are cleared later");

@@ -31,6 +31,9 @@ struct switch_access {
 	 * end in the order they were started. E_NOT_FOUND: no such switch, -ENOMEM. */
 	int (*call)(void *context, int64_t switch_id, const struct switch_request *request,
 		    int64_t deadline_ms, switch_call_fn fn, void *fn_context);
+	/* switch_driver.lag_name, of the way by which the switch is changed. NULL: none makes any.
+	 */
+	bool (*lag_name)(void *context, int64_t switch_id, unsigned number, char ret[64]);
 };
 
 struct reconcile_options {

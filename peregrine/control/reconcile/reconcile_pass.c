@@ -34,6 +34,7 @@ static uint64_t digest_of(const struct scene *scene)
 		digest = mix(digest, port->role);
 		digest = mix(digest, port->peer);
 		digest = mix(digest, port->blocked);
+		digest = mix(digest, port->forming);
 		digest = mix(digest, port->held); /* letting go is nobody's doing */
 		if (port->role == PORT_UPLINK)
 			digest = mix(digest, port->up);
@@ -188,7 +189,10 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 				  intent->switch_name, known->save_problem.message);
 		problem_hint(&pass->faults[i], "a reboot would put the port back into the network "
 					       "that it has left; saving is tried again by itself");
-	} else if (intent->port != MODEL_NONE && pass->wanted.faults[intent->port] != WANTED_OK) {
+	} else if (intent->bond_fault) {
+		say_fault(pass, i, E_CONFLICT, intent->bond_fault);
+	} else if (intent->port != MODEL_NONE && pass->wanted.faults[intent->port] != WANTED_OK &&
+		   pass->wanted.faults[intent->port] != WANTED_FORMING) {
 		say_fault(pass, i, E_CONFLICT,
 			  wanted_fault_text(pass->wanted.faults[intent->port]));
 	}

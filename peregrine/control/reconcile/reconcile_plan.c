@@ -311,10 +311,13 @@ void fabric_plan(struct engine_fabric *fabric, size_t place)
 	}
 	if (pass.plan.count > 0 && !pass_only_tells(fabric, &pass))
 		rc = prove(fabric, &pass, &proof);
+	fabric_judge_bonds(fabric, &pass);
 	/* What was found is told beside the batches; each tells how it ended. */
 	fabric_tell(fabric, &pass);
 	if (rc == 0 && proof.any && fabric->claimed)
 		rc = start_batches(fabric, &pass, &proof);
+	if (rc == 0 && fabric->claimed)
+		fabric_bond(fabric, &pass);
 	if (rc) {
 		log_error("reconcile", "a plan could not be begun: %s", error_text(rc));
 		fabric->retry_ms = clock_monotonic_ms() + 5000;

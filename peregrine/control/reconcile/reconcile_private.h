@@ -1,7 +1,8 @@
 /* What reconcile.c (life, rows), reconcile_claim.c (whose a fabric is, what an earlier life left),
- * reconcile_read.c (readings of switches), reconcile_save.c (their saving), reconcile_pass.c (a
- * pass, thought through), reconcile_plan.c (numbers, proof, batches), reconcile_tell.c (what is
- * written of it), reconcile_alert.c and reconcile_diff.c (what people are told) share. */
+ * reconcile_read.c (readings of switches), reconcile_save.c (their saving), reconcile_bond.c (their
+ * aggregates), reconcile_pass.c (a pass, thought through), reconcile_plan.c (numbers, proof,
+ * batches), reconcile_tell.c (what is written of it), reconcile_alert.c and reconcile_diff.c (what
+ * people are told) share. */
 #pragma once
 
 #include "peregrine/control/reconcile/batch.h"
@@ -112,7 +113,18 @@ bool pass_only_tells(const struct engine_fabric *fabric, const struct pass *pass
 /* --- reconcile_plan.c --- */
 void fabric_plan(struct engine_fabric *fabric, size_t place);
 
+/* --- reconcile_bond.c --- */
+/* Why an aggregate that could be made now is not. */
+void fabric_judge_bonds(const struct engine_fabric *fabric, struct pass *pass);
+/* Aggregates that can be made or unmade now, one at a switch at a time. Their ports are free, and
+ * nothing of that switch is begun until it was read again. */
+void fabric_bond(struct engine_fabric *fabric, const struct pass *pass);
+/* After the rows were read: where we make aggregates. */
+void reconcile_tell_abilities(struct reconcile *reconcile);
+
 /* --- reconcile_tell.c --- */
+void fabric_tell_bond(struct engine_fabric *fabric, const struct switch_lag *lag,
+		      const char *switch_name, const char *bond);
 /* Writes what a pass found, and how a batch ended. */
 void fabric_tell(struct engine_fabric *fabric, const struct pass *pass);
 void fabric_tell_batch(struct engine_fabric *fabric, const struct batch *batch,

@@ -210,6 +210,34 @@ void fabric_tell(struct engine_fabric *fabric, const struct pass *pass)
 	}
 }
 
+/* --- an aggregate ------------------------------------------------------- */
+
+void fabric_tell_bond(struct engine_fabric *fabric, const struct switch_lag *lag,
+		      const char *switch_name, const char *bond)
+{
+	CLEANUP(text_done) struct text json = {0};
+	CLEANUP(text_done) struct text detail = {0};
+	CLEANUP(text_done) struct text ports = {0};
+	char message[256];
+
+	for (size_t i = 0; i < lag->member_count; i++)
+		text_addf(&ports, "%s%s", i ? ", " : "", lag->members[i]);
+	(void)text_format(message, sizeof(message), "%s, of %s for %s", lag->name, text_get(&ports),
+			  bond);
+	json_begin_object(&detail, NULL);
+	json_string(&detail, "aggregate", lag->name);
+	json_string(&detail, "ports", text_get(&ports));
+	json_string(&detail, "bond", bond);
+	json_end_object(&detail);
+	json_begin_object(&json, NULL);
+	json_begin_array(&json, "events");
+	say_event(lag->make ? "aggregate.made" : "aggregate.unmade", "switch", switch_name, message,
+		  &detail, &json);
+	json_end_array(&json);
+	json_end_object(&json);
+	tell(fabric, &json);
+}
+
 /* --- a batch ------------------------------------------------------------ */
 
 static void say_batch_ports(const struct engine_fabric *fabric, const struct batch *batch,

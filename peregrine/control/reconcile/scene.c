@@ -174,7 +174,7 @@ static int make(struct scene_maker *maker, const struct scene_source *source, co
 	rc = lay_changes(scene, source);
 	if (rc == 0)
 		scene_make_seen(scene);
-	return rc;
+	return rc ? rc : scene_make_bonds(scene);
 }
 
 int scene_make(const struct scene_source *source, struct scene *ret)
@@ -210,6 +210,7 @@ void scene_done(struct scene *scene)
 	free(scene->gone);
 	free(scene->attached);
 	free(scene->meant);
+	free(scene->bonds);
 	state_pool_done(&scene->states);
 	json_decref(scene->rows);
 	*scene = (struct scene){0};

@@ -18,6 +18,18 @@ struct scene_intent {
 	int64_t wanted_version, applied_version;
 	const char *problem; /* its message in the row; "" = none */
 	port_state applied;  /* NULL = never */
+	const char *bond; /* the aggregate that it shall be in, with all of that word; "" = none */
+	const char *bond_fault; /* why that cannot be; NULL */
+};
+
+/* What can be done now about an aggregate: its ports are free, and nothing of them is under way. */
+struct scene_bond {
+	bool make;
+	uint32_t at;      /* switch */
+	uint32_t carrier; /* to unmake */
+	const char *bond;
+	uint32_t ports[SWITCH_LAG_MEMBERS];
+	uint32_t count;
 };
 
 struct scene {
@@ -39,7 +51,9 @@ struct scene {
 	char (*names)[64]; /* of ports */
 	bool *gone;        /* per network: wanted absent */
 	bool *attached;    /* per network: it has ports in this fabric */
-	bool *meant;       /* per network: it will be tagged here, and has no number yet */
+	struct scene_bond *bonds;
+	uint32_t bond_count;
+	bool *meant; /* per network: it will be tagged here, and has no number yet */
 };
 
 /* An edit that is under way, or about to be. */

@@ -18,7 +18,8 @@ enum {
 	PORT_TRUNK,
 	PORT_NATIVE,
 	PORT_TAGGED,
-	PORT_PROBLEM
+	PORT_PROBLEM,
+	PORT_BOND
 };
 enum { UPLINK_SWITCH, UPLINK_PORT, UPLINK_TAGGED };
 enum { ATTACHED_SWITCH, ATTACHED_PORT, ATTACHED_NETWORK, ATTACHED_MODE, ATTACHED_BLOCKED };
@@ -188,6 +189,7 @@ int scene_make_intents(struct scene_maker *maker)
 			.wanted_version = scene_number(row, PORT_WANTED),
 			.applied_version = scene_number(row, PORT_APPLIED),
 			.problem = scene_word(row, PORT_PROBLEM),
+			.bond = scene_word(row, PORT_BOND),
 		};
 		rc = take_applied(scene, row, intent);
 		if (rc)

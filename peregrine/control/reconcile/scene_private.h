@@ -1,5 +1,5 @@
 /* What scene.c (all of it, and what is under way), scene_switches.c (switches, ports, cables) and
- * scene_intent.c (networks, what ports are meant for) share. */
+ * scene_intent.c (networks, what ports are meant for), scene_bond.c (aggregates) share. */
 #pragma once
 
 #include "peregrine/control/reconcile/scene.h"
@@ -31,3 +31,6 @@ MUST_USE int scene_make_intents(struct scene_maker *maker);
 MUST_USE int scene_make_members(struct scene *scene);
 MUST_USE int scene_make_uplinks(struct scene *scene);
 void scene_make_seen(struct scene *scene);
+/* scene_bond.c: last of all. Ports that are to be put into an aggregate or out of one are free
+ * until that is done. */
+MUST_USE int scene_make_bonds(struct scene *scene);

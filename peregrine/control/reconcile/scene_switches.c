@@ -133,7 +133,7 @@ static int make_switch(struct scene_maker *maker, const json_t *row, uint32_t at
 	};
 	/* It answers, and somebody changed it, perhaps: soon read. Nothing is begun there before.
 	 */
-	scene->waits[at] = known && known->stale && !sw->held;
+	scene->waits[at] = known && (known->stale || known->bonding) && !sw->held;
 	if (known && known->read) {
 		sw->vlans = known->vlans;
 		return read_ports(maker, at, known);

@@ -163,6 +163,8 @@ static bool take_over(struct known_switch *known, struct known_port *port)
 	port->retry_ms = old->retry_ms;
 	port->retry_version = old->retry_version;
 	port->failures = old->failures;
+	port->bonded_ms = old->bonded_ms;
+	port->bonded_made = old->bonded_made;
 	port->problem = TAKE(old->problem);
 	port->left_at = old->left_at;
 	if (same_state(old->vlans, port->vlans))

@@ -17,6 +17,9 @@ struct known_port {
 	uint64_t left_at; /* known_switch.left when it was seen to have left a VLAN; 0 = never */
 	/* A port that could not be set is left alone until then, unless it is wanted otherwise. */
 	int64_t retry_ms, retry_version;
+	/* Its aggregate was made, or unmade, then, says the switch. */
+	int64_t bonded_ms;
+	bool bonded_made;
 	unsigned failures;
 	struct problem *problem; /* of its last failure */
 };
@@ -36,6 +39,7 @@ struct known_switch {
 	uint64_t uptime_ms, vlan_changes;
 	int64_t read_at_ms; /* clock_monotonic_ms when the last full reading began */
 	int64_t next_look_ms, next_full_ms;
+	bool bonding;      /* an aggregate is being made or unmade there */
 	bool reading;      /* a reading of ours is under way */
 	unsigned failures; /* in a row */
 	int64_t retry_ms;  /* left alone until then */

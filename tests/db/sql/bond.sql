@@ -123,3 +123,30 @@ update node set state = 'active', dirty = true, tenant_id = 1 where name = 'n5';
 select attachment_put('leaf1', 'p5', (select id from network where name = 'ipmi'), 'access', 'ann');
 select attachment_put('leaf1', 'p5', (select id from network where name = 'pxe'), 'access', 'ann');
 select count(*) from node_ports(1) where port = 'b1';
+\echo aggregates that we make: where the switch can be told to, of ports of their own whose cables are planned
+insert into switch_ability (switch_id, aggregates) values (1, true);
+select id as n3 from node where name = 'n3' \gset
+update node set state = 'active', dirty = true, tenant_id = 1 where name = 'n3';
+update port_observed set lag = '' where switch_id = 1 and name in ('p3', 'q3');
+delete from nic_location where mac = '52:54:00:00:00:03';
+insert into node_bond (node_id, name, nic) values (:n3, 'bond0', 'eth0'), (:n3, 'bond0', 'eth1');
+select message from node_bond_fault(:n3);
+update switch_ability set aggregates = false;
+select message from node_bond_fault(:n3);
+update switch_ability set aggregates = true;
+select node_network_apply(:n3, 'tenant', 'ann') - 'missing';
+select port, bond from port_intent where switch_id = 1 and port in ('p3', 'q3') order by port;
+\echo in one of ours a port is still itself; found behind it is where it was planned
+insert into switch_aggregate (switch_id, name, bond, members) values (1, 'haas-1', 'n3/bond0', '{p3,q3}');
+update port_observed set lag = 'haas-1' where switch_id = 1 and name in ('p3', 'q3');
+insert into nic_location (mac, switch_id, port, certainty, sources, since, seen_at) values ('52:54:00:00:00:03', 1, 'haas-1', 90, '{fdb}', now(), now());
+select nic, port, carrier, conflict from node_ports(:n3) order by nic;
+select message from node_bond_fault(:n3);
+update port_observed set lag = '' where switch_id = 1 and name in ('p3', 'q3');
+select nic, conflict from node_ports(:n3) order by nic;
+\echo off its networks: ports of their own again
+select node_network_apply(:n3, 'parking', 'ann') - 'missing';
+select port, bond from port_intent where switch_id = 1 and port in ('p3', 'q3') order by port;
+delete from wiring where node_id = :n3 and nic = 'eth1';
+insert into nic_location (mac, switch_id, port, certainty, sources, since, seen_at) values ('52:54:00:00:01:03', 1, 'q3', 90, '{fdb}', now(), now());
+select message from node_bond_fault(:n3);

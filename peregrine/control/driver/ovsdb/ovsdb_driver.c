@@ -182,6 +182,7 @@ static int (*const starts[SWITCH_OP_COUNT])(struct ovsdb_switch *one) = {
 	[SWITCH_LOCATE] = start_locate,
 	[SWITCH_SAMPLING] = ovsdb_sampling_start,
 	[SWITCH_MIRROR] = ovsdb_mirror_start,
+	[SWITCH_LAG] = ovsdb_lag_start,
 };
 
 static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,
@@ -220,4 +221,5 @@ const struct switch_driver ovsdb_switch_driver = {
 	.cancel = one_cancel,
 	.close = one_close,
 	.mirrors = true,
+	.lag_name = ovsdb_lag_name,
 };

@@ -5,3 +5,6 @@
 #include "peregrine/control/driver/switch_driver.h"
 
 extern const struct switch_driver ovsdb_switch_driver;
+
+/* switch_driver.lag_name: the aggregates that we make are "haas-1", "haas-2". */
+bool ovsdb_lag_name(const struct switch_family *family, unsigned number, char ret[64]);

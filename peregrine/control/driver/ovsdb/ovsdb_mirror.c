@@ -17,7 +17,7 @@ static void fail_without_memory(struct ovsdb_switch *one)
 {
 	struct problem problem;
 
-	(void)problem_set(&problem, -ENOMEM, "no memory for mirror sessions");
+	(void)problem_set(&problem, -ENOMEM, "no memory for a change");
 	ovsdb_switch_fail(one, &problem);
 }
 
@@ -81,6 +81,12 @@ static void on_transacted(void *context, int rc, json_t *result, const struct pr
 		fail_without_memory(one);
 }
 
+void ovsdb_switch_transact(struct ovsdb_switch *one)
+{
+	if (ovsdb_switch_ask(one, json_incref(one->plan.params), on_transacted))
+		fail_without_memory(one);
+}
+
 static void on_mirrors(void *context, int rc, json_t *result, const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
@@ -106,8 +112,8 @@ static void on_mirrors(void *context, int rc, json_t *result, const struct probl
 		ovsdb_switch_fail(one, &why);
 	else if (!one->plan.params)
 		ovsdb_switch_end(one, 0, NULL, NULL);
-	else if (ovsdb_switch_ask(one, json_incref(one->plan.params), on_transacted))
-		fail_without_memory(one);
+	else
+		ovsdb_switch_transact(one);
 }
 
 int ovsdb_mirror_start(struct ovsdb_switch *one)

@@ -56,3 +56,8 @@ int ovsdb_save_start(struct ovsdb_switch *one);
 int ovsdb_sampling_start(struct ovsdb_switch *one);
 /* ovsdb_mirror.c */
 int ovsdb_mirror_start(struct ovsdb_switch *one);
+/* Sends one->plan, waits until the data plane has it and ends the call: of SWITCH_MIRROR, whose
+ * results it writes, and SWITCH_LAG. */
+void ovsdb_switch_transact(struct ovsdb_switch *one);
+/* ovsdb_lag.c */
+int ovsdb_lag_start(struct ovsdb_switch *one);

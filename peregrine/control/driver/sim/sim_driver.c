@@ -35,15 +35,53 @@ static bool is_asked(const struct switch_request *request, const char *name)
 	return false;
 }
 
+/* "poN"; above the numbers of all ports. */
+static uint32_t lag_index(const char *lag)
+{
+	return 1000 + (uint32_t)strtoul(lag + 2, NULL, 10);
+}
+
+/* After its first member. */
+static void read_lag(const struct sim_switch *at, uint32_t p, const struct switch_request *request,
+		     struct switch_reading *reading)
+{
+	const struct sim_port *member = &at->ports[p];
+	struct switch_port *port = &reading->ports[reading->port_count];
+
+	for (uint32_t i = 0; i < p; i++) {
+		if (strcmp(at->ports[i].lag, member->lag) == 0)
+			return;
+	}
+	if (!member->lag[0] || !is_asked(request, member->lag))
+		return;
+	(void)text_copy(port->name, sizeof(port->name), member->lag);
+	port->if_index = lag_index(member->lag);
+	port->is_lag = port->admin_up = port->up = true;
+	port->has_vlans = (request->parts & PART_VLANS) != 0;
+	if (port->has_vlans)
+		port->vlans = member->vlans;
+	reading->port_count++;
+}
+
+static int compare_ports(const void *a, const void *b)
+{
+	uint32_t x = ((const struct switch_port *)a)->if_index;
+	uint32_t y = ((const struct switch_port *)b)->if_index;
+
+	return x < y ? -1 : x > y;
+}
+
 static int read_ports(const struct sim_switch *at, const struct switch_request *request,
 		      struct switch_reading *reading)
 {
-	reading->ports = calloc(at->port_count + 1, sizeof(*reading->ports));
+	reading->ports = calloc(2 * (size_t)at->port_count + 1, sizeof(*reading->ports));
 	if (!reading->ports)
 		return -ENOMEM;
 	for (uint32_t p = 0; p < at->port_count; p++) {
-		struct switch_port *port = &reading->ports[reading->port_count];
+		struct switch_port *port;
 
+		read_lag(at, p, request, reading);
+		port = &reading->ports[reading->port_count];
 		if (!is_asked(request, at->ports[p].name))
 			continue;
 		(void)text_copy(port->name, sizeof(port->name), at->ports[p].name);
@@ -51,12 +89,15 @@ static int read_ports(const struct sim_switch *at, const struct switch_request *
 		port->base_port = p + 1;
 		port->admin_up = true;
 		port->up = at->ports[p].up;
-		port->has_vlans = (request->parts & PART_VLANS) != 0;
+		port->has_vlans = (request->parts & PART_VLANS) && !at->ports[p].lag[0];
 		if (port->has_vlans)
 			port->vlans = at->ports[p].vlans;
+		else if (at->ports[p].lag[0])
+			port->lag = lag_index(at->ports[p].lag);
 		port->unproven = at->trouble.unproven && port->has_vlans && !port->vlans.trunk;
 		reading->port_count++;
 	}
+	qsort(reading->ports, reading->port_count, sizeof(*reading->ports), compare_ports);
 	reading->parts |= PART_PORTS;
 	return 0;
 }
@@ -101,10 +142,19 @@ static int answer_read(const struct session *session, struct sim_switch *at,
 static struct sim_port *port_named(struct sim_switch *at, const char *name)
 {
 	for (uint32_t p = 0; p < at->port_count; p++) {
-		if (strcmp(at->ports[p].name, name) == 0)
+		if (strcmp(at->ports[p].name, name) == 0 || strcmp(at->ports[p].lag, name) == 0)
 			return &at->ports[p];
 	}
 	return NULL;
+}
+
+/* Of an aggregate all have the same. */
+static void spread_vlans(struct sim_switch *at, const struct sim_port *from)
+{
+	for (uint32_t p = 0; from->lag[0] && p < at->port_count; p++) {
+		if (strcmp(at->ports[p].lag, from->lag) == 0)
+			at->ports[p].vlans = from->vlans;
+	}
 }
 
 /* As real ones: a membership in a VLAN that is not there is refused, and so is taking away a VLAN
@@ -145,6 +195,7 @@ static void do_edit(struct sim_switch *at, const struct switch_edit *edit, bool 
 			break;
 		if (!half) {
 			port->vlans = edit->after;
+			spread_vlans(at, port);
 			break;
 		}
 		/* The removing half. */
@@ -152,6 +203,7 @@ static void do_edit(struct sim_switch *at, const struct switch_edit *edit, bool 
 			vlan_set_intersection(&port->vlans.tagged, &edit->after.tagged);
 		if (port->vlans.native != edit->after.native)
 			port->vlans.native = 0;
+		spread_vlans(at, port);
 		break;
 	}
 }
@@ -203,6 +255,44 @@ static int answer_change(struct session *session, struct sim_switch *at, struct 
 	return 0;
 }
 
+static bool sim_lag_name(const struct switch_family *family, unsigned number, char ret[64])
+{
+	(void)family;
+	(void)text_format(ret, 64, "po%u", number);
+	return number > 0 && number < 100;
+}
+
+/* As struct switch_lag says it; by half: the first member alone. */
+static int answer_lag(struct session *session, struct sim_switch *at, struct problem *problem)
+{
+	const struct switch_lag *lag = session->request->lag;
+	size_t count = lag->member_count;
+
+	if (counts_down(&at->trouble.refuse_lag))
+		return problem_set(problem, E_CONFLICT, "the aggregate was refused");
+	for (size_t i = 0; i < count; i++) {
+		const struct sim_port *port = port_named(at, lag->members[i]);
+
+		if (!port || (port->lag[0] && strcmp(port->lag, lag->name) != 0) ||
+		    port->vlans.trunk ||
+		    port->vlans.native !=
+			    (lag->make && !port->lag[0] ? lag->member_vlans[i] : lag->vlan))
+			return problem_set(problem, E_CONFLICT, "a port is not free");
+	}
+	session->silent = counts_down(&at->trouble.half_lag);
+	for (size_t i = 0; i < (session->silent ? (size_t)1 : count); i++) {
+		struct sim_port *port = port_named(at, lag->members[i]);
+
+		if (lag->make)
+			(void)text_copy(port->lag, sizeof(port->lag), lag->name);
+		else
+			port->lag[0] = '\0';
+		port->vlans = (struct port_vlans){.native = lag->vlan};
+	}
+	at->vlan_changes++;
+	return 0;
+}
+
 static int answer_save(struct sim_switch *at, struct problem *problem)
 {
 	at->saves++;
@@ -210,8 +300,11 @@ static int answer_save(struct sim_switch *at, struct problem *problem)
 		return problem_set(problem, E_CONFLICT, "the flash is full");
 	if (at->trouble.loses_save)
 		return 0;
-	for (uint32_t p = 0; p < at->port_count; p++)
+	for (uint32_t p = 0; p < at->port_count; p++) {
 		at->ports[p].saved = at->ports[p].vlans;
+		(void)text_copy(at->ports[p].saved_lag, sizeof(at->ports[p].saved_lag),
+				at->ports[p].lag);
+	}
 	at->saved_vlans = at->vlans;
 	return 0;
 }
@@ -258,6 +351,7 @@ static void answer(void *context)
 	case SWITCH_SAVE: rc = answer_save(at, &problem); break;
 	case SWITCH_LOCATE:
 	case SWITCH_MIRROR: break;
+	case SWITCH_LAG: rc = answer_lag(session, at, &problem); break;
 	case SWITCH_SAMPLING:
 	case SWITCH_HEALTH: rc = E_UNSUPPORTED; break;
 	case SWITCH_OP_COUNT: rc = -EINVAL; break;
@@ -350,4 +444,5 @@ const struct switch_driver sim_switch_driver = {
 	.start = sim_start,
 	.cancel = sim_cancel,
 	.close = sim_close,
+	.lag_name = sim_lag_name,
 };

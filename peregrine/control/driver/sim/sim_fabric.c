@@ -105,8 +105,10 @@ void sim_switch_reboot(struct sim_fabric *fabric, struct sim_switch *at)
 {
 	int64_t now_ms = loop_now_ms(fabric->loop);
 
-	for (uint32_t p = 0; p < at->port_count; p++)
+	for (uint32_t p = 0; p < at->port_count; p++) {
 		at->ports[p].vlans = at->ports[p].saved;
+		(void)text_copy(at->ports[p].lag, sizeof(at->ports[p].lag), at->ports[p].saved_lag);
+	}
 	at->vlans = at->saved_vlans;
 	at->away_until_ms = now_ms + at->trouble.reboot_ms;
 	at->up_since_ms = now_ms;
@@ -157,6 +159,15 @@ static void push(struct flood *flood, struct frame frame)
 	flood->queue[flood->count++] = frame;
 }
 
+static const struct sim_port *first_of(const struct sim_switch *at, const char *lag)
+{
+	const struct sim_port *port = at->ports;
+
+	while (strcmp(port->lag, lag) != 0)
+		port++;
+	return port;
+}
+
 static void forward(struct flood *flood, struct frame in, unsigned vlan, sim_arrived_fn arrived,
 		    void *context)
 {
@@ -167,6 +178,10 @@ static void forward(struct flood *flood, struct frame in, unsigned vlan, sim_arr
 		bool tagged = port->vlans.trunk && port->vlans.native != vlan &&
 			      vlan_set_has(&port->vlans.tagged, vlan);
 
+		/* An aggregate sends by one of its members, and never back. */
+		if (port->lag[0] && (port != first_of(at, port->lag) ||
+				     strcmp(at->ports[in.port].lag, port->lag) == 0))
+			continue;
 		if (p == in.port || !port->up || (!tagged && port->vlans.native != vlan))
 			continue;
 		if (port->peer_switch == UINT32_MAX)

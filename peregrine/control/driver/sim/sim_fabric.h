@@ -23,6 +23,8 @@ struct sim_port {
 	uint32_t peer_switch, peer_port; /* index; UINT32_MAX = no cable to a switch */
 	struct port_vlans vlans;
 	struct port_vlans saved;
+	char lag[32],
+		saved_lag[32]; /* its aggregate, whose VLANs all its members have; "" = none */
 };
 
 /* What goes wrong from now on; counters count down to zero. */
@@ -39,6 +41,8 @@ struct sim_trouble {
 	bool unproven;         /* of its access ports it does not say whether tags are dropped */
 	bool loses_save;       /* says that it saved */
 	bool busy;             /* somebody else holds its configuration */
+	uint32_t refuse_lag;   /* so many aggregates are not made or unmade */
+	uint32_t half_lag;     /* so many are by half, then no answer */
 };
 
 struct sim_switch {

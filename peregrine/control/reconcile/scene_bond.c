@@ -1,0 +1,228 @@
+/* Which ports are to be in an aggregate (LACP) and are not, and which aggregates of ours are to go:
+ * their ports are free meanwhile (fabric_port.forming), and what can be done now is in scene.bonds.
+ * An aggregate is ours when a row says so, written before it was made; the operator's are left. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "peregrine/control/reconcile/scene_private.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+/* Columns of "aggregates" of intent_store.c. */
+enum { AGGREGATE_SWITCH, AGGREGATE_NAME, AGGREGATE_BOND, AGGREGATE_MEMBERS };
+
+struct group {
+	uint32_t first; /* intent */
+	uint32_t ports[SWITCH_LAG_MEMBERS];
+	uint32_t count;
+	const char *fault;
+};
+
+struct bonder {
+	struct scene *scene;
+	uint32_t *members; /* per port: how many ports it is the aggregate of */
+	bool *kept;        /* per port: an aggregate as it is wanted */
+};
+
+static bool is_free(const struct scene *scene, uint32_t port)
+{
+	port_state now = scene->observed[port];
+
+	return now && !now->trunk && model_vlan_is_parking(&scene->model, now->native) &&
+	       !scene_port_rests(scene, port);
+}
+
+static void set_forming(struct scene *scene, uint32_t port)
+{
+	scene->model.ports[port].forming = true;
+	scene->model.ports[port].member_count = 0;
+}
+
+/* Of an aggregate that we made; NULL. */
+static const json_t *row_of(const struct scene *scene, uint32_t port)
+{
+	const struct fabric_port *p = &scene->model.ports[port];
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(scene_rows(scene, "aggregates"), i, row)
+	{
+		if (scene_number(row, AGGREGATE_SWITCH) == scene->model.switches[p->at].id &&
+		    strcmp(scene_word(row, AGGREGATE_NAME), p->name) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+/* --- aggregates that are wanted ---------------------------------------- */
+
+/* Is intent `i` of the same aggregate? Those of one switch are side by side. */
+static bool is_beside(const struct scene *scene, uint32_t i, uint32_t first)
+{
+	return i < scene->intent_count &&
+	       scene->intents[i].switch_id == scene->intents[first].switch_id;
+}
+
+static bool is_same(const struct scene *scene, uint32_t i, uint32_t first)
+{
+	return strcmp(scene->intents[i].bond, scene->intents[first].bond) == 0;
+}
+
+static struct group gather(const struct scene *scene, uint32_t first)
+{
+	struct group group = {.first = first};
+
+	for (uint32_t i = first; is_beside(scene, i, first); i++) {
+		uint32_t port = scene->intents[i].port;
+
+		if (!is_same(scene, i, first))
+			continue;
+		if (port == MODEL_NONE || scene->model.ports[port].role != PORT_EDGE)
+			group.fault = "a port of its bond is not shown, or leads to another switch";
+		else if (group.count == SWITCH_LAG_MEMBERS)
+			group.fault = "its bond has more ports than an aggregate";
+		else
+			group.ports[group.count++] = port;
+	}
+	if (group.count < 2 && !group.fault)
+		group.fault = "its bond has one port only";
+	return group;
+}
+
+static bool is_formed(const struct bonder *bonder, const struct group *group)
+{
+	const struct fabric_port *ports = bonder->scene->model.ports;
+	uint32_t carrier = group->count ? ports[group->ports[0]].carrier : MODEL_NONE;
+
+	if (group->count < 2 || group->fault || carrier == group->ports[0] ||
+	    bonder->members[carrier] != group->count)
+		return false;
+	for (uint32_t i = 1; i < group->count; i++) {
+		if (ports[group->ports[i]].carrier != carrier)
+			return false;
+	}
+	return true;
+}
+
+static void take_group(struct bonder *bonder, uint32_t first)
+{
+	struct scene *scene = bonder->scene;
+	struct fabric_port *ports = scene->model.ports;
+	struct group group = gather(scene, first);
+	struct scene_bond bond = {.make = true, .bond = scene->intents[first].bond};
+	bool ready = true;
+
+	if (is_formed(bonder, &group)) {
+		bonder->kept[ports[group.ports[0]].carrier] = true;
+		return;
+	}
+	for (uint32_t i = 0; i < group.count; i++) {
+		uint32_t port = group.ports[i];
+
+		if (ports[port].carrier != port && !group.fault &&
+		    !row_of(scene, ports[port].carrier))
+			group.fault = "a port of its bond is in another aggregate";
+		set_forming(scene, port);
+		ready = ready && ports[port].carrier == port && is_free(scene, port);
+		bond.ports[bond.count++] = port;
+		bond.at = ports[port].at;
+	}
+	for (uint32_t i = first; group.fault && is_beside(scene, i, first); i++) {
+		if (is_same(scene, i, first))
+			scene->intents[i].bond_fault = group.fault;
+	}
+	if (ready && !group.fault)
+		scene->bonds[scene->bond_count++] = bond;
+}
+
+/* --- aggregates that are to go ------------------------------------------ */
+
+static bool has_name(const json_t *members, const char *port)
+{
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(members, i, name)
+	{
+		if (json_is_string(name) && strcmp(json_string_value(name), port) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where somebody else put a port into it, it stays, and carries nothing. */
+static void take_aggregate(struct bonder *bonder, uint32_t carrier)
+{
+	struct scene *scene = bonder->scene;
+	const struct fabric_switch *at = &scene->model.switches[scene->model.ports[carrier].at];
+	const json_t *row = row_of(scene, carrier);
+	struct scene_bond bond = {.at = scene->model.ports[carrier].at, .carrier = carrier};
+	bool ready;
+
+	if (!row)
+		return;
+	ready = is_free(scene, carrier);
+	bond.bond = scene_word(row, AGGREGATE_BOND);
+	set_forming(scene, carrier);
+	for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++) {
+		const struct fabric_port *port = &scene->model.ports[p];
+
+		if (port->carrier != carrier || p == carrier)
+			continue;
+		set_forming(scene, p);
+		if (bond.count < SWITCH_LAG_MEMBERS && !scene_port_rests(scene, p) &&
+		    has_name(json_array_get(row, AGGREGATE_MEMBERS), port->name))
+			bond.ports[bond.count++] = p;
+		else
+			ready = false;
+	}
+	if (ready)
+		scene->bonds[scene->bond_count++] = bond;
+}
+
+/* --- all ----------------------------------------------------------------- */
+
+static bool is_first(const struct scene *scene, uint32_t i)
+{
+	if (!scene->intents[i].bond[0])
+		return false;
+	for (uint32_t k = i; k > 0 && is_beside(scene, k - 1, i); k--) {
+		if (is_same(scene, k - 1, i))
+			return false;
+	}
+	return true;
+}
+
+static void take_all(struct bonder *bonder)
+{
+	struct scene *scene = bonder->scene;
+	const struct fabric_model *model = &scene->model;
+
+	for (uint32_t p = 0; p < model->port_count; p++) {
+		if (model->ports[p].carrier != p)
+			bonder->members[model->ports[p].carrier]++;
+	}
+	for (uint32_t i = 0; i < scene->intent_count; i++) {
+		if (is_first(scene, i))
+			take_group(bonder, i);
+	}
+	for (uint32_t p = 0; p < model->port_count; p++) {
+		if (bonder->members[p] > 0 && !bonder->kept[p] && model->ports[p].role == PORT_EDGE)
+			take_aggregate(bonder, p);
+	}
+}
+
+int scene_make_bonds(struct scene *scene)
+{
+	size_t ports = scene->model.port_count;
+	CLEANUP(freep) uint32_t *members = calloc(ports + 1, sizeof(*members));
+	CLEANUP(freep) bool *kept = calloc(ports + 1, sizeof(*kept));
+	struct bonder bonder = {.scene = scene, .members = members, .kept = kept};
+
+	scene->bonds = calloc(scene->intent_count + ports + 1, sizeof(*scene->bonds));
+	if (!members || !kept || !scene->bonds)
+		return -ENOMEM;
+	take_all(&bonder);
+	return 0;
+}

@@ -1,0 +1,207 @@
+// links: peregrine_reconcile peregrine_network peregrine_driver common_db common_io common_base
+//: timeout 240
+/* Aggregates that the reconcile engine makes for bonds of nodes: two ports of a simulated leaf
+ * leave their networks, become one aggregate, get the network there, and are two ports again; while
+ * a switch refuses, does it by half, or somebody else takes it apart. Frames of every port all the
+ * time, and none may leak. */
+#include "tests/unit/reconcile_site.h"
+
+static void bond(struct site *site, uint32_t at, uint32_t first, uint32_t second, const char *word)
+{
+	char text[400];
+
+	(void)text_format(text, sizeof(text),
+			  "select port_bond_set(i.switch_id, i.port, '%s') from port_intent i join "
+			  "switch s on s.id = i.switch_id where s.name = 'leaf%u' and i.port in "
+			  "('p%u', 'p%u');",
+			  word, at + 1, first + 1, second + 1);
+	assert_int_equal(sql(site, text), 0);
+}
+
+static bool is_bond(struct site *site, uint32_t at, uint32_t first, uint32_t second)
+{
+	const struct sim_port *ports = leaf(site, at)->ports;
+
+	return ports[first].lag[0] && strcmp(ports[first].lag, ports[second].lag) == 0;
+}
+
+/* Both into a network, as one. */
+static void want_bond(struct site *site, uint32_t at, uint32_t first, uint32_t second,
+		      unsigned network)
+{
+	want(site, at, first, network);
+	want(site, at, second, network);
+	bond(site, at, first, second, "n1/bond0");
+}
+
+static void release(struct site *site, uint32_t at, uint32_t first, uint32_t second)
+{
+	want(site, at, first, 0);
+	want(site, at, second, 0);
+	bond(site, at, first, second, "");
+	settle(site);
+	assert_false(leaf(site, at)->ports[first].lag[0]);
+	assert_false(leaf(site, at)->ports[second].lag[0]);
+	assert_true(leaf(site, at)->ports[first].vlans.native >= 200);
+	assert_true(leaf(site, at)->ports[second].vlans.native >= 200);
+}
+
+/* Each free port has a VLAN of its own: those on their way meet nobody. */
+static void begin(struct site *site)
+{
+	assert_int_equal(sql(site, "update fabric set parking_vlan = 200, parking_count = 30; "
+				   "select pg_notify('network', '');"),
+			 0);
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where applied_native >= 200 and "
+			     "applied_version = wanted_version",
+			     (long)LEAVES * LEAF_PORTS));
+	settle(site);
+}
+
+static void ports_become_one_and_two_again(void **state)
+{
+	struct site *site = *state;
+
+	begin(site);
+	want(site, 1, 0, 1);
+	want(site, 1, 1, 2);
+	want(site, 0, 0, 2); /* in two networks before */
+	want(site, 0, 1, 1);
+	settle(site);
+	assert_true(reaches(site, 0, 0, 1, 1));
+	want_bond(site, 0, 0, 1, 1);
+	settle(site);
+	assert_true(is_bond(site, 0, 0, 1));
+	assert_true(reaches(site, 0, 1, 1, 0));
+	assert_true(reaches(site, 1, 0, 0, 0));
+	assert_false(reaches(site, 0, 0, 1, 1));
+	assert_int_equal(ask(site, "select count(*) from event where kind = 'aggregate.made'"), 1);
+	release(site, 0, 0, 1);
+	assert_false(reaches(site, 0, 0, 1, 0));
+	assert_int_equal(ask(site, "select count(*) from event where kind = 'aggregate.unmade'"),
+			 1);
+	/* Other ports for another tenant; the name is free again. */
+	want_bond(site, 0, 1, 2, 2);
+	settle(site);
+	assert_true(is_bond(site, 0, 1, 2));
+	assert_false(is_bond(site, 0, 0, 1));
+	assert_true(reaches(site, 0, 2, 1, 1));
+	assert_int_equal(ask(site, "select count(*) from alert where cleared_at is null"), 0);
+	assert_no_leak(site);
+}
+
+static void one_that_refuses_or_does_half_is_asked_again(void **state)
+{
+	struct site *site = *state;
+
+	begin(site);
+	want(site, 1, 0, 1);
+	leaf(site, 0)->trouble.refuse_lag = 1;
+	leaf(site, 2)->trouble.half_lag = 1;
+	want_bond(site, 0, 0, 1, 1);
+	want_bond(site, 2, 3, 4, 1);
+	settle(site);
+	assert_true(is_bond(site, 0, 0, 1));
+	assert_true(is_bond(site, 2, 3, 4));
+	assert_true(reaches(site, 0, 0, 2, 3));
+	assert_int_equal(leaf(site, 0)->trouble.refuse_lag + leaf(site, 2)->trouble.half_lag, 0);
+	leaf(site, 0)->trouble.half_lag = 1;
+	release(site, 0, 0, 1);
+	assert_no_leak(site);
+}
+
+/* leaf1's p1 and p2 are one, and in a network with leaf2's p1. */
+static void wait_reach(struct site *site)
+{
+	int64_t end = clock_monotonic_ms() + WAIT_MS;
+
+	while (clock_monotonic_ms() < end && !(is_bond(site, 0, 0, 1) && reaches(site, 0, 0, 1, 0)))
+		turn(site);
+	assert_true(is_bond(site, 0, 0, 1));
+	assert_true(reaches(site, 0, 0, 1, 0));
+}
+
+static void what_somebody_took_apart_is_made_again(void **state)
+{
+	struct site *site = *state;
+
+	begin(site);
+	want(site, 1, 0, 1);
+	want_bond(site, 0, 0, 1, 1);
+	settle(site);
+	leaf(site, 0)->ports[1].lag[0] = '\0';
+	leaf(site, 0)->vlan_changes++;
+	for (int64_t end = clock_monotonic_ms() + WAIT_MS;
+	     clock_monotonic_ms() < end && !(is_bond(site, 0, 0, 1) && reaches(site, 0, 0, 1, 0));)
+		turn(site);
+	assert_true(is_bond(site, 0, 0, 1));
+	assert_true(reaches(site, 0, 0, 1, 0));
+	assert_no_leak(site);
+}
+
+static void killed_at_any_moment(void **state)
+{
+	struct site *site = *state;
+
+	begin(site);
+	want(site, 1, 0, 1);
+	for (unsigned round = 0; round < 4; round++) {
+		uint64_t calls = leaf(site, 0)->calls;
+		int64_t deadline = clock_monotonic_ms() + 2000;
+
+		want_bond(site, 0, 0, 1, 1);
+		while (leaf(site, 0)->calls <= calls + 2 * round + 1 &&
+		       clock_monotonic_ms() < deadline)
+			turn(site);
+		engine_kill(site);
+		probe(site);
+		engine_start(site);
+		settle(site);
+		/* Ports are told as applied by what they show; a new life sees to uplinks next. */
+		wait_reach(site);
+		release(site, 0, 0, 1);
+	}
+	assert_no_leak(site);
+}
+
+static void what_nobody_can_make_is_told(void **state)
+{
+	struct site *site = *state;
+
+	begin(site);
+	assert_int_equal(ask(site, "select count(*) from switch_ability where aggregates"), 0);
+	want_bond(site, 0, 0, 1, 1);
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where problem ->> 'message' ~ "
+			     "'cannot be told to make an aggregate'",
+			     2));
+	assert_true(leaf(site, 0)->ports[0].vlans.native >= 200);
+	assert_false(leaf(site, 0)->ports[0].lag[0]);
+	assert_no_leak(site);
+}
+
+static int start_without(void **state)
+{
+	struct site *site = *state;
+
+	site->no_lags = true;
+	return case_start(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(ports_become_one_and_two_again, case_start,
+						case_stop),
+		cmocka_unit_test_setup_teardown(one_that_refuses_or_does_half_is_asked_again,
+						case_start, case_stop),
+		cmocka_unit_test_setup_teardown(what_somebody_took_apart_is_made_again, case_start,
+						case_stop),
+		cmocka_unit_test_setup_teardown(killed_at_any_moment, case_start, case_stop),
+		cmocka_unit_test_setup_teardown(what_nobody_can_make_is_told, start_without,
+						case_stop),
+	};
+
+	return cmocka_run_group_tests(tests, site_start, site_stop);
+}
