@@ -321,7 +321,7 @@ static const struct option_row node_options[] = {
 
 static const struct option_row path_options[] = {
 	{"--network", 0, OPTION_VALUE, "NETWORK",
-	 "only in this one of those that both are in; needed where these are over 8 VLANs"},
+	 "only in this one of theirs; needed above 8 VLANs"},
 };
 
 static const struct command commands[] = {

@@ -156,9 +156,8 @@ static const struct command commands[] = {
 	 OPTIONS(show_options), 0, 0, sampling_show},
 	{"sampling", "set", "", "what switches shall send; the rest stays as it is",
 	 OPTIONS(set_options), 0, 0, sampling_set},
-	{"sampling", "agents", "",
-	 "what came of each switch since the collector began, was lost and thrown away", NO_OPTIONS,
-	 0, 0, sampling_agents},
+	{"sampling", "agents", "", "what came of each switch, what was lost and what dropped",
+	 NO_OPTIONS, 0, 0, sampling_agents},
 	{"sampling", "export", "", "whether what the collector sums up gets to Kafka", NO_OPTIONS,
 	 0, 0, sampling_export},
 };

@@ -152,6 +152,25 @@ static void access_ports_that_cannot_be_proven_are_told_of(void **state)
 
 /* From the first moment on, not only when nothing else is going on: the row of what it was set to
  * carry says so, also in the next life. */
+static void one_that_shows_no_ports_is_told_of(void **state)
+{
+	struct site *site = *state;
+
+	leaf(site, 1)->trouble.no_ports = true;
+	want(site, 1, 0, 1);
+	want(site, 2, 0, 1);
+	assert_true(
+		wait_sql(site,
+			 "select count(*) from port_intent where switch_id = 2 and port = 'p1' "
+			 "and problem ->> 'message' ~ 'leaf2 cannot be set: it does not show its "
+			 "ports' and problem ->> 'hint' <> ''",
+			 1));
+	leaf(site, 1)->trouble.no_ports = false;
+	settle(site);
+	assert_true(reaches(site, 1, 0, 2, 0));
+	assert_no_leak(site);
+}
+
 static void a_foreign_change_of_an_uplink_is_only_told_of_where_asked(void **state)
 {
 	struct port_vlans uplink;
@@ -267,6 +286,7 @@ int main(void)
 		CASE(a_save_that_fails_is_told_of_and_tried_again),
 		CASE(a_port_that_changes_hands_is_applied_when_it_was_saved),
 		CASE(access_ports_that_cannot_be_proven_are_told_of),
+		CASE(one_that_shows_no_ports_is_told_of),
 		CASE(a_foreign_change_of_an_uplink_is_only_told_of_where_asked),
 		CASE(alerts_of_an_earlier_life_end_with_their_cause),
 		CASE(silence_ends_no_alert),

@@ -16,6 +16,7 @@ struct asking {
 	struct reconcile *reconcile;
 	int64_t switch_id;
 	int64_t since_ms;
+	bool full;
 };
 
 /* A batch is at work there, and soon done: what it leaves is read then. One that waits for another
@@ -75,6 +76,18 @@ void reconcile_note(struct reconcile *reconcile, int64_t switch_id,
 	take(reconcile, known, reading, since_ms);
 }
 
+/* It answers, and what it shows is not enough to begin with it. One that was read before goes on
+ * with what is known of it: a part may be late. */
+static void tell_lacking(struct known_switch *known, const struct switch_reading *reading)
+{
+	struct problem problem = {0};
+
+	problem_set(&problem, E_PROTOCOL, "it does not show its %s",
+		    reading->parts & PART_PORTS ? "VLANs" : "ports");
+	problem_hint(&problem, "may our account read them there?");
+	known_failed(known, &problem, clock_monotonic_ms());
+}
+
 static void on_read(void *context, int rc, struct switch_reading *reading,
 		    const struct problem *problem)
 {
@@ -89,6 +102,8 @@ static void on_read(void *context, int rc, struct switch_reading *reading,
 		known->reading = false;
 		if (rc == 0) {
 			take(reconcile, known, reading, asking->since_ms);
+			if (asking->full && !known->read)
+				tell_lacking(known, reading);
 		} else {
 			known_failed(known, problem, clock_monotonic_ms());
 			known->changed |= well;
@@ -110,8 +125,10 @@ static void ask(struct reconcile *reconcile, struct known_switch *known, bool fu
 
 	known->next_look_ms = now_ms + reconcile->options.look_ms;
 	if (asking) {
-		*asking = (struct asking){
-			.reconcile = reconcile, .switch_id = known->id, .since_ms = now_ms};
+		*asking = (struct asking){.reconcile = reconcile,
+					  .switch_id = known->id,
+					  .since_ms = now_ms,
+					  .full = full};
 		rc = reconcile->options.access.call(reconcile->options.access.context, known->id,
 						    &request, now_ms + reconcile->options.read_ms,
 						    on_read, asking);

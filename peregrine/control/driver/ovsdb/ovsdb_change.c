@@ -43,19 +43,26 @@ static void lose(struct ovsdb_switch *one, int rc, const struct problem *problem
 		ovsdb_switch_end(one, rc, NULL, &copy);
 }
 
+#define NONE_FAILED SIZE_MAX
+
 /* --- the data plane ------------------------------------------------------------ */
 
 static void on_awaited(void *context, int rc, json_t *result, const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
+	/* Of the wait, of what forgets, or one more than these: of the commit (RFC 7047 4.1.3). */
+	size_t failed = NONE_FAILED;
 	struct problem late;
 
 	if (rc) {
 		lose(one, rc, problem);
 		return;
 	}
-	if (!json_object_get(json_array_get(result, 0), "error") &&
-	    json_object_get(json_array_get(result, 1), "error")) {
+	for (size_t i = 0; i < json_array_size(result) && failed == NONE_FAILED; i++) {
+		if (json_object_get(json_array_get(result, i), "error"))
+			failed = i;
+	}
+	if (failed != NONE_FAILED && failed > 0) {
 		mark_all(one, EDIT_UNKNOWN);
 		problem_set(&late, E_CONFLICT, "its learned addresses cannot be cleared");
 		problem_detail(&late,
@@ -66,7 +73,7 @@ static void on_awaited(void *context, int rc, json_t *result, const struct probl
 		ovsdb_switch_fail(one, &late);
 		return;
 	}
-	if (json_object_get(json_array_get(result, 0), "error")) {
+	if (failed == 0) {
 		mark_all(one, EDIT_UNKNOWN);
 		problem_set(&late, E_TIMEOUT, "its data plane does not follow its database");
 		problem_detail(&late, "the change is in the database; ovs-vswitchd has not said "

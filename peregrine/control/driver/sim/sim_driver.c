@@ -128,7 +128,7 @@ static int answer_read(const struct session *session, struct sim_switch *at,
 	reading->identity.uptime_ms =
 		(uint64_t)(loop_now_ms(session->fabric->loop) - at->up_since_ms);
 	reading->identity.vlan_changes = at->vlan_changes + 1;
-	if (request->parts & PART_PORTS)
+	if (request->parts & PART_PORTS && !at->trouble.no_ports)
 		rc = read_ports(at, request, reading);
 	if (rc == 0 && (request->parts & PART_VLANS))
 		rc = read_vlans(at, reading);

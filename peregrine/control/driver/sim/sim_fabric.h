@@ -40,6 +40,7 @@ struct sim_trouble {
 	uint32_t refuse_save;  /* so many savings fail */
 	bool unproven;         /* of its access ports it does not say whether tags are dropped */
 	bool loses_save;       /* says that it saved */
+	bool no_ports;         /* it answers, and does not show its ports */
 	bool busy;             /* somebody else holds its configuration */
 	uint32_t refuse_lag;   /* so many aggregates are not made or unmade */
 	uint32_t half_lag;     /* so many are by half, then no answer */
