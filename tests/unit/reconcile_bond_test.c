@@ -62,6 +62,7 @@ static void begin(struct site *site)
 static void ports_become_one_and_two_again(void **state)
 {
 	struct site *site = *state;
+	char name[32];
 
 	begin(site);
 	want(site, 1, 0, 1);
@@ -73,6 +74,7 @@ static void ports_become_one_and_two_again(void **state)
 	want_bond(site, 0, 0, 1, 1);
 	settle(site);
 	assert_true(is_bond(site, 0, 0, 1));
+	(void)text_copy(name, sizeof(name), leaf(site, 0)->ports[0].lag);
 	assert_true(reaches(site, 0, 1, 1, 0));
 	assert_true(reaches(site, 1, 0, 0, 0));
 	assert_false(reaches(site, 0, 0, 1, 1));
@@ -81,13 +83,20 @@ static void ports_become_one_and_two_again(void **state)
 	assert_false(reaches(site, 0, 0, 1, 0));
 	assert_int_equal(ask(site, "select count(*) from event where kind = 'aggregate.unmade'"),
 			 1);
-	/* Other ports for another tenant; the name is free again. */
+	/* Other ports for another tenant: a NIC of the first may still be known by the old name. */
 	want_bond(site, 0, 1, 2, 2);
 	settle(site);
 	assert_true(is_bond(site, 0, 1, 2));
 	assert_false(is_bond(site, 0, 0, 1));
+	assert_string_not_equal(leaf(site, 0)->ports[1].lag, name);
 	assert_true(reaches(site, 0, 2, 1, 1));
 	assert_int_equal(ask(site, "select count(*) from alert where cleared_at is null"), 0);
+	/* The same ports again have the same name. */
+	release(site, 0, 1, 2);
+	want_bond(site, 0, 0, 1, 1);
+	settle(site);
+	assert_string_equal(leaf(site, 0)->ports[0].lag, name);
+	assert_int_equal(ask(site, "select count(*) from switch_aggregate"), 2);
 	assert_no_leak(site);
 }
 
@@ -111,15 +120,16 @@ static void one_that_refuses_or_does_half_is_asked_again(void **state)
 	assert_no_leak(site);
 }
 
-/* leaf1's p1 and p2 are one, and in a network with leaf2's p1. */
-static void wait_reach(struct site *site)
+/* leaf1's p1 and p2 are one, and in a network with a port of leaf2. */
+static void wait_reach(struct site *site, uint32_t port)
 {
 	int64_t end = clock_monotonic_ms() + WAIT_MS;
 
-	while (clock_monotonic_ms() < end && !(is_bond(site, 0, 0, 1) && reaches(site, 0, 0, 1, 0)))
+	while (clock_monotonic_ms() < end &&
+	       !(is_bond(site, 0, 0, 1) && reaches(site, 0, 0, 1, port)))
 		turn(site);
 	assert_true(is_bond(site, 0, 0, 1));
-	assert_true(reaches(site, 0, 0, 1, 0));
+	assert_true(reaches(site, 0, 0, 1, port));
 }
 
 static void what_somebody_took_apart_is_made_again(void **state)
@@ -138,6 +148,91 @@ static void what_somebody_took_apart_is_made_again(void **state)
 	assert_true(is_bond(site, 0, 0, 1));
 	assert_true(reaches(site, 0, 0, 1, 0));
 	assert_no_leak(site);
+}
+
+static void wait_problems(struct site *site, const char *what, long count)
+{
+	char text[200];
+
+	(void)text_format(text, sizeof(text),
+			  "select count(*) from port_intent where problem ->> 'message' ~ '%s' and "
+			  "applied_version <> wanted_version",
+			  what);
+	assert_true(wait_sql(site, text, count));
+}
+
+static long unmade(struct site *site)
+{
+	return ask(site, "select count(*) from event where kind = 'aggregate.unmade'");
+}
+
+static void one_that_lost_a_port_works_by_the_other(void **state)
+{
+	struct site *site = *state;
+	struct sim_port *port;
+
+	begin(site);
+	want(site, 1, 0, 1);
+	want(site, 1, 1, 2);
+	want_bond(site, 0, 0, 1, 1);
+	settle(site);
+	port = &leaf(site, 0)->ports[1];
+	(void)text_copy(port->name, sizeof(port->name), "q2");
+	port->lag[0] = '\0';
+	port->vlans = (struct port_vlans){.native = 999};
+	leaf(site, 0)->vlan_changes++;
+	/* What is asked of it then is done at the port that is left. */
+	want(site, 0, 0, 2);
+	want(site, 0, 1, 2);
+	wait_problems(site, "shows no port p2", 1);
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where applied_version <> "
+			     "wanted_version and port <> 'p2'",
+			     0));
+	assert_true(leaf(site, 0)->ports[0].lag[0]);
+	assert_true(reaches(site, 0, 0, 1, 1));
+	assert_false(reaches(site, 0, 0, 1, 0));
+	assert_int_equal(unmade(site), 0);
+	/* It is back, and in no aggregate: made anew of both. */
+	(void)text_copy(port->name, sizeof(port->name), "p2");
+	leaf(site, 0)->vlan_changes++;
+	wait_reach(site, 1);
+	settle(site);
+	assert_no_leak(site);
+}
+
+static void who_put_a_port_into_it_is_told(void **state)
+{
+	struct site *site = *state;
+	struct sim_port *stranger;
+
+	begin(site);
+	want(site, 1, 0, 1);
+	want_bond(site, 0, 0, 1, 1);
+	settle(site);
+	stranger = &leaf(site, 0)->ports[2];
+	(void)text_copy(stranger->lag, sizeof(stranger->lag), leaf(site, 0)->ports[0].lag);
+	stranger->vlans = leaf(site, 0)->ports[0].vlans;
+	leaf(site, 0)->vlan_changes++;
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where kind = 'switch.drift' and "
+			     "cleared_at is null and detail ->> 'hint' ~ 'somebody put p3 into'",
+			     1));
+	/* Nor can it be unmade. */
+	want(site, 0, 0, 0);
+	want(site, 0, 1, 0);
+	bond(site, 0, 0, 1, "");
+	wait_problems(site, "somebody put p3 into", 2);
+	assert_true(is_bond(site, 0, 0, 2));
+	assert_int_equal(unmade(site), 0);
+	/* He takes it out. */
+	stranger->lag[0] = '\0';
+	leaf(site, 0)->vlan_changes++;
+	settle(site);
+	assert_false(leaf(site, 0)->ports[0].lag[0]);
+	assert_int_equal(unmade(site), 1);
+	assert_int_equal(ask(site, "select count(*) from port_intent where problem is not null"),
+			 0);
 }
 
 static void killed_at_any_moment(void **state)
@@ -159,7 +254,7 @@ static void killed_at_any_moment(void **state)
 		engine_start(site);
 		settle(site);
 		/* Ports are told as applied by what they show; a new life sees to uplinks next. */
-		wait_reach(site);
+		wait_reach(site, 0);
 		release(site, 0, 0, 1);
 	}
 	assert_no_leak(site);
@@ -197,6 +292,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_that_refuses_or_does_half_is_asked_again,
 						case_start, case_stop),
 		cmocka_unit_test_setup_teardown(what_somebody_took_apart_is_made_again, case_start,
+						case_stop),
+		cmocka_unit_test_setup_teardown(one_that_lost_a_port_works_by_the_other, case_start,
+						case_stop),
+		cmocka_unit_test_setup_teardown(who_put_a_port_into_it_is_told, case_start,
 						case_stop),
 		cmocka_unit_test_setup_teardown(killed_at_any_moment, case_start, case_stop),
 		cmocka_unit_test_setup_teardown(what_nobody_can_make_is_told, start_without,

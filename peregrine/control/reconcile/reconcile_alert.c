@@ -45,6 +45,21 @@ static bool all_are_known(const struct engine_fabric *fabric, const struct pass 
 	return true;
 }
 
+static void drift_hint(const struct scene *scene, int64_t switch_id, char ret[SCENE_STRANGER_TEXT])
+{
+	(void)text_copy(ret, SCENE_STRANGER_TEXT,
+			scene->repair ? "it is being repaired; haasctl switch diff shows it"
+				      : "haasctl switch reconcile repairs it");
+	for (uint32_t i = 0; i < scene->intent_count; i++) {
+		const struct scene_intent *intent = &scene->intents[i];
+
+		if (intent->switch_id != switch_id || intent->stranger == MODEL_NONE)
+			continue;
+		scene_stranger_text(scene, intent, ret);
+		return;
+	}
+}
+
 static void say_drift_of(struct engine_fabric *fabric, const struct pass *pass, uint32_t at,
 			 struct said *said)
 {
@@ -54,6 +69,7 @@ static void say_drift_of(struct engine_fabric *fabric, const struct pass *pass, 
 	CLEANUP(text_done) struct text detail = {0};
 	char key[96];
 	char message[96];
+	char hint[SCENE_STRANGER_TEXT];
 	unsigned count;
 
 	(void)text_format(key, sizeof(key), "switch.drift:%s", sw->name);
@@ -75,9 +91,8 @@ static void say_drift_of(struct engine_fabric *fabric, const struct pass *pass, 
 		return;
 	json_begin_object(&detail, NULL);
 	count = say_drift(pass, at, &detail, "ports");
-	json_string(&detail, "hint",
-		    pass->scene.repair ? "it is being repaired; haasctl switch diff shows it"
-				       : "haasctl switch reconcile repairs it");
+	drift_hint(&pass->scene, sw->id, hint);
+	json_string(&detail, "hint", hint);
 	json_end_object(&detail);
 	(void)text_format(message, sizeof(message), "somebody else changed it (%u ports differ)",
 			  count);

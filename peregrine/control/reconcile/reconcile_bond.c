@@ -135,7 +135,29 @@ static bool write_row(struct bonding *bonding)
 
 /* --- which ------------------------------------------------------------------ */
 
-/* The first number whose name no port of the switch has. */
+/* NICs of other ports were found at that name, perhaps: it is not theirs and others' at once. */
+static bool was_others(const struct scene *scene, const struct scene_bond *bond, const char *name)
+{
+	const json_t *members = scene_aggregate_members(scene, bond->at, name);
+	const json_t *member;
+	size_t i;
+
+	if (members && json_array_size(members) != bond->count)
+		return true;
+	json_array_foreach(members, i, member)
+	{
+		bool ours = false;
+
+		for (uint32_t p = 0; p < bond->count && json_is_string(member); p++)
+			ours |= strcmp(scene->model.ports[bond->ports[p]].name,
+				       json_string_value(member)) == 0;
+		if (!ours)
+			return true;
+	}
+	return false;
+}
+
+/* The first number whose name no port of the switch has, nor other ports had. */
 static bool choose_name(const struct reconcile *reconcile, const struct scene *scene,
 			const struct scene_bond *bond, char ret[64])
 {
@@ -143,10 +165,11 @@ static bool choose_name(const struct reconcile *reconcile, const struct scene *s
 	const struct fabric_switch *at = &scene->model.switches[bond->at];
 
 	for (unsigned n = 1; access->lag_name && n <= NUMBER_MAX; n++) {
-		bool taken = false;
+		bool taken;
 
 		if (!access->lag_name(access->context, at->id, n, ret))
 			return false;
+		taken = was_others(scene, bond, ret);
 		for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++)
 			taken |= strcmp(scene->model.ports[p].name, ret) == 0;
 		if (!taken)

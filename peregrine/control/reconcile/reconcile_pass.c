@@ -189,6 +189,12 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 				  intent->switch_name, known->save_problem.message);
 		problem_hint(&pass->faults[i], "a reboot would put the port back into the network "
 					       "that it has left; saving is tried again by itself");
+	} else if (intent->stranger != MODEL_NONE) {
+		char text[SCENE_STRANGER_TEXT];
+
+		scene_stranger_text(scene, intent, text);
+		(void)problem_set(&pass->faults[i], E_CONFLICT, "%s", text);
+		problem_hint(&pass->faults[i], "take it out there: docs/switches.md");
 	} else if (intent->bond_fault) {
 		say_fault(pass, i, E_CONFLICT, intent->bond_fault);
 	} else if (intent->port != MODEL_NONE && pass->wanted.faults[intent->port] != WANTED_OK &&

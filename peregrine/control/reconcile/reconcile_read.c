@@ -38,7 +38,9 @@ static bool in_batch_since(const struct reconcile *reconcile, int64_t switch_id,
 
 bool reconcile_is_changing(const struct reconcile *reconcile, int64_t switch_id)
 {
-	return in_batch_since(reconcile, switch_id, 0);
+	const struct known_switch *known = book_find(&reconcile->book, switch_id);
+
+	return (known && known->bonding) || in_batch_since(reconcile, switch_id, 0);
 }
 
 static void take(struct reconcile *reconcile, struct known_switch *known,

@@ -20,6 +20,7 @@ struct scene_intent {
 	port_state applied;  /* NULL = never */
 	const char *bond; /* the aggregate that it shall be in, with all of that word; "" = none */
 	const char *bond_fault; /* why that cannot be; NULL */
+	uint32_t stranger;      /* in an aggregate of ours with it; MODEL_NONE */
 };
 
 /* What can be done now about an aggregate: its ports are free, and nothing of them is under way. */
@@ -80,6 +81,13 @@ void scene_done(struct scene *scene);
 bool scene_intent_counts(const struct scene *scene, const struct wanted *wanted, uint32_t i);
 /* Nothing is to be concluded from what is known of it: held, to be read first, or changing. */
 bool scene_port_rests(const struct scene *scene, uint32_t port);
+/* Who put what into which, for people; of an intent with a stranger. */
+enum { SCENE_STRANGER_TEXT = 240 };
+void scene_stranger_text(const struct scene *scene, const struct scene_intent *intent,
+			 char ret[SCENE_STRANGER_TEXT]);
+/* Ports of the aggregate that we made last under that name, by their names; NULL = none. Borrowed.
+ */
+const json_t *scene_aggregate_members(const struct scene *scene, uint32_t at, const char *name);
 /* An uplink carries of ours something else than what we set; false for one that we never set. */
 bool scene_uplink_drifted(const struct scene *scene, uint32_t port);
 /* What of ours a membership of an uplink carries, or would translate: as tags. */

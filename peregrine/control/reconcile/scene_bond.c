@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/text.h"
+
 #include "peregrine/control/reconcile/scene_private.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -17,6 +19,7 @@ struct group {
 	uint32_t ports[SWITCH_LAG_MEMBERS];
 	uint32_t count;
 	const char *fault;
+	bool lacks; /* a port, and has no other fault */
 };
 
 struct bonder {
@@ -40,19 +43,32 @@ static void set_forming(struct scene *scene, uint32_t port)
 }
 
 /* Of an aggregate that we made; NULL. */
-static const json_t *row_of(const struct scene *scene, uint32_t port)
+static const json_t *row_named(const struct scene *scene, uint32_t at, const char *name)
 {
-	const struct fabric_port *p = &scene->model.ports[port];
 	const json_t *row;
 	size_t i;
 
 	json_array_foreach(scene_rows(scene, "aggregates"), i, row)
 	{
-		if (scene_number(row, AGGREGATE_SWITCH) == scene->model.switches[p->at].id &&
-		    strcmp(scene_word(row, AGGREGATE_NAME), p->name) == 0)
+		if (scene_number(row, AGGREGATE_SWITCH) == scene->model.switches[at].id &&
+		    strcmp(scene_word(row, AGGREGATE_NAME), name) == 0)
 			return row;
 	}
 	return NULL;
+}
+
+static const json_t *row_of(const struct scene *scene, uint32_t port)
+{
+	const struct fabric_port *p = &scene->model.ports[port];
+
+	return row_named(scene, p->at, p->name);
+}
+
+const json_t *scene_aggregate_members(const struct scene *scene, uint32_t at, const char *name)
+{
+	const json_t *row = row_named(scene, at, name);
+
+	return row ? json_array_get(row, AGGREGATE_MEMBERS) : NULL;
 }
 
 /* --- aggregates that are wanted ---------------------------------------- */
@@ -79,24 +95,29 @@ static struct group gather(const struct scene *scene, uint32_t first)
 		if (!is_same(scene, i, first))
 			continue;
 		if (port == MODEL_NONE || scene->model.ports[port].role != PORT_EDGE)
-			group.fault = "a port of its bond is not shown, or leads to another switch";
+			group.lacks = true;
 		else if (group.count == SWITCH_LAG_MEMBERS)
 			group.fault = "its bond has more ports than an aggregate";
 		else
 			group.ports[group.count++] = port;
 	}
-	if (group.count < 2 && !group.fault)
+	group.lacks &= !group.fault;
+	if (group.lacks)
+		group.fault = "a port of its bond is not shown, or leads to another switch";
+	else if (group.count < 2 && !group.fault)
 		group.fault = "its bond has one port only";
 	return group;
 }
 
+/* A bond that lost a port works by the others: an aggregate of ours with those alone is kept. */
 static bool is_formed(const struct bonder *bonder, const struct group *group)
 {
 	const struct fabric_port *ports = bonder->scene->model.ports;
 	uint32_t carrier = group->count ? ports[group->ports[0]].carrier : MODEL_NONE;
 
-	if (group->count < 2 || group->fault || carrier == group->ports[0] ||
-	    bonder->members[carrier] != group->count)
+	if (group->count == 0 || (group->fault && !group->lacks) || carrier == group->ports[0] ||
+	    bonder->members[carrier] != group->count ||
+	    (group->lacks && !row_of(bonder->scene, carrier)))
 		return false;
 	for (uint32_t i = 1; i < group->count; i++) {
 		if (ports[group->ports[i]].carrier != carrier)
@@ -111,13 +132,12 @@ static void take_group(struct bonder *bonder, uint32_t first)
 	struct fabric_port *ports = scene->model.ports;
 	struct group group = gather(scene, first);
 	struct scene_bond bond = {.make = true, .bond = scene->intents[first].bond};
-	bool ready = true;
+	bool formed = is_formed(bonder, &group);
+	bool ready = !formed;
 
-	if (is_formed(bonder, &group)) {
+	if (formed)
 		bonder->kept[ports[group.ports[0]].carrier] = true;
-		return;
-	}
-	for (uint32_t i = 0; i < group.count; i++) {
+	for (uint32_t i = 0; i < group.count && !formed; i++) {
 		uint32_t port = group.ports[i];
 
 		if (ports[port].carrier != port && !group.fault &&
@@ -151,6 +171,26 @@ static bool has_name(const json_t *members, const char *port)
 	return false;
 }
 
+static void tell_stranger(struct scene *scene, uint32_t carrier, uint32_t stranger)
+{
+	for (uint32_t i = 0; i < scene->intent_count; i++) {
+		uint32_t port = scene->intents[i].port;
+
+		if (port != MODEL_NONE && scene->model.ports[port].carrier == carrier)
+			scene->intents[i].stranger = stranger;
+	}
+}
+
+void scene_stranger_text(const struct scene *scene, const struct scene_intent *intent,
+			 char ret[SCENE_STRANGER_TEXT])
+{
+	const struct fabric_port *stranger = &scene->model.ports[intent->stranger];
+
+	(void)text_format(ret, SCENE_STRANGER_TEXT,
+			  "somebody put %s into our aggregate %s of switch %s", stranger->name,
+			  scene->model.ports[stranger->carrier].name, intent->switch_name);
+}
+
 /* Where somebody else put a port into it, it stays, and carries nothing. */
 static void take_aggregate(struct bonder *bonder, uint32_t carrier)
 {
@@ -158,6 +198,7 @@ static void take_aggregate(struct bonder *bonder, uint32_t carrier)
 	const struct fabric_switch *at = &scene->model.switches[scene->model.ports[carrier].at];
 	const json_t *row = row_of(scene, carrier);
 	struct scene_bond bond = {.at = scene->model.ports[carrier].at, .carrier = carrier};
+	uint32_t stranger = MODEL_NONE;
 	bool ready;
 
 	if (!row)
@@ -171,11 +212,17 @@ static void take_aggregate(struct bonder *bonder, uint32_t carrier)
 		if (port->carrier != carrier || p == carrier)
 			continue;
 		set_forming(scene, p);
-		if (bond.count < SWITCH_LAG_MEMBERS && !scene_port_rests(scene, p) &&
-		    has_name(json_array_get(row, AGGREGATE_MEMBERS), port->name))
+		if (bond.count == SWITCH_LAG_MEMBERS ||
+		    !has_name(json_array_get(row, AGGREGATE_MEMBERS), port->name))
+			stranger = p;
+		else if (!scene_port_rests(scene, p))
 			bond.ports[bond.count++] = p;
 		else
 			ready = false;
+	}
+	if (stranger != MODEL_NONE) {
+		tell_stranger(scene, carrier, stranger);
+		return;
 	}
 	if (ready)
 		scene->bonds[scene->bond_count++] = bond;

@@ -190,6 +190,7 @@ int scene_make_intents(struct scene_maker *maker)
 			.applied_version = scene_number(row, PORT_APPLIED),
 			.problem = scene_word(row, PORT_PROBLEM),
 			.bond = scene_word(row, PORT_BOND),
+			.stranger = MODEL_NONE,
 		};
 		rc = take_applied(scene, row, intent);
 		if (rc)
