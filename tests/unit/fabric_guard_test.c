@@ -5,9 +5,10 @@
 
 enum { RED = 7, BLUE = 8 };
 
-/* s1:4 and s2:5 are in networks; rows sorted as the store sorts them. */
+/* s1:4, s1:5 and s2:5 are in networks; rows sorted as the store sorts them. */
 static struct guard_port guards[] = {
 	{.switch_id = 11, .port = "Ethernet1/4", .version = 3, .tenant_id = RED, .networks = "red"},
+	{.switch_id = 11, .port = "Ethernet1/5", .version = 3, .tenant_id = RED, .networks = "red"},
 	{.switch_id = 12,
 	 .port = "Ethernet1/5",
 	 .version = 1,
@@ -22,7 +23,7 @@ static struct guard_found decide(struct lab *lab, const struct guard_block *befo
 	conclude(lab);
 	assert_int_equal(guard_policy_decide(&lab->facts, &lab->conclusion,
 					     &(struct guard_facts){.ports = guards,
-								   .port_count = 2,
+								   .port_count = COUNT_OF(guards),
 								   .before = before,
 								   .before_count = before != NULL},
 					     &found),
@@ -190,6 +191,72 @@ static void what_ends_a_block(void **state)
 	done(&found);
 }
 
+/* s1:4 and s1:5 are members of s1:6. */
+static void as_one(struct lab *lab)
+{
+	lab->ports[1][5].is_lag = true;
+	lab->ports[1][3].lag = lab->ports[1][4].lag = lab->ports[1][5].if_index;
+}
+
+/* n1 was seen at a port of its own; the port is in an aggregate since, and lost its link. */
+static void a_member_without_link_is_not_left(void **state)
+{
+	struct lab *lab = *state;
+	int64_t cut_us[PORTS] = {[3] = NOW};
+	const struct guard_block before = {.switch_id = 11,
+					   .port = "Ethernet1/4",
+					   .kind = GUARD_MOVED,
+					   .mac = nic_mac(1),
+					   .version = 3};
+	struct guard_found found;
+
+	at_home(lab);
+	lab->sources[1].cut_us = cut_us;
+	lab->ports[1][3].up = false;
+	learns(lab, 1, 5, 1);
+	found = decide(lab, NULL);
+	assert_int_equal(found.count, 1); /* s1:6 is another port */
+	done(&found);
+	as_one(lab);
+	found = decide(lab, NULL);
+	assert_int_equal(found.count + found.look_count, 0);
+	done(&found);
+	found = decide(lab, &before);
+	assert_int_equal(found.count, 0);
+	done(&found);
+}
+
+static void a_stranger_in_an_aggregate(void **state)
+{
+	struct lab *lab = *state;
+	struct guard_found found;
+	struct guard_block before;
+
+	as_one(lab);
+	lab->nics[2].tenant_id = BLUE;
+	learns(lab, 1, 5, 2);
+	found = decide(lab, NULL);
+	assert_int_equal(found.count, 2);
+	for (size_t i = 0; i < found.count; i++) {
+		assert_int_equal(found.items[i].kind, GUARD_FOREIGN);
+		assert_string_equal(found.items[i].port, guards[i].port);
+	}
+	before = found.items[1];
+	done(&found);
+	/* Silent, and not known to be gone: both stay as they were. */
+	lab->readings[1].fdb_count = 0;
+	lab->priors[0] = (struct fabric_prior){.mac = nic_mac(2), .at = {1, 5}, .seen_us = NOW};
+	lab->facts.prior_count = 1;
+	found = decide(lab, &before);
+	assert_int_equal(found.count, 1);
+	assert_string_equal(found.items[0].port, "Ethernet1/5");
+	done(&found);
+	lab->facts.prior_count = 0;
+	found = decide(lab, &before);
+	assert_int_equal(found.count, 0);
+	done(&found);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +264,8 @@ int main(void)
 		TEST(an_old_reading_is_no_proof),
 		TEST(a_stranger_in_a_port),
 		TEST(what_ends_a_block),
+		TEST(a_member_without_link_is_not_left),
+		TEST(a_stranger_in_an_aggregate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,3 +161,17 @@ static inline bool port_ref_equal(struct port_ref a, struct port_ref b)
 {
 	return a.source == b.source && a.port == b.port;
 }
+/* Equal, or an aggregate and its members: what is behind one is behind all of it. */
+static inline bool fabric_same_place(const struct fabric_facts *facts, struct port_ref a,
+				     struct port_ref b)
+{
+	const struct switch_port *x;
+	const struct switch_port *y;
+
+	if (a.source != b.source || a.port == b.port)
+		return port_ref_equal(a, b);
+	x = fabric_port(facts, a);
+	y = fabric_port(facts, b);
+	return (x->lag && (x->lag == y->lag || x->lag == y->if_index)) ||
+	       (y->lag && y->lag == x->if_index);
+}

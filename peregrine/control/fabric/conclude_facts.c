@@ -117,6 +117,7 @@ static void keep_home(const struct work *work, struct memory *memory,
 	const struct guard_port *here =
 		guard_port_find(facts->guards, facts->guard_count, source->id, port);
 	const struct fabric_nic *nic = fabric_nic_find(&work->facts, place->mac);
+	struct port_ref home;
 
 	if (here && nic && place->sources & (PLACE_FDB | PLACE_LLDP) &&
 	    (!here->tenant_id || here->tenant_id == nic->tenant_id)) {
@@ -126,6 +127,11 @@ static void keep_home(const struct work *work, struct memory *memory,
 		memory->home_us = source->read_us;
 		return;
 	}
+	if (memory->home_id == source->id &&
+	    fabric_port_find(&work->facts, memory->home_id, memory->home_port, &home) &&
+	    place->sources & (PLACE_FDB | PLACE_LLDP) &&
+	    fabric_same_place(&work->facts, place->at, home))
+		memory->home_us = source->read_us; /* its port is in an aggregate by now */
 	here = memory->home_id ? guard_port_find(facts->guards, facts->guard_count, memory->home_id,
 						 memory->home_port)
 			       : NULL;

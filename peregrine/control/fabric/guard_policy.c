@@ -123,7 +123,7 @@ static bool is_over(const struct work *work, const struct guard_block *before,
 		return true;
 	if (!fabric_port_find(work->facts, before->switch_id, before->port, &at))
 		return false;
-	here = place && port_ref_equal(place->at, at);
+	here = place && fabric_same_place(work->facts, place->at, at);
 	return before->kind == GUARD_MOVED ? here && is_seen(place) : !here;
 }
 
@@ -145,6 +145,34 @@ static int keep_blocks(struct work *work)
 
 /* --- what is new -------------------------------------------------------------------------- */
 
+static int block_foreign(struct work *work, const struct fabric_nic *nic, struct port_ref at)
+{
+	const struct guard_port *port = guard_at(work, at);
+
+	if (!port || !port->tenant_id || !nic->tenant_id || port->tenant_id == nic->tenant_id)
+		return 0;
+	return block(work, port, GUARD_FOREIGN, nic->mac);
+}
+
+/* Intents are of the members of an aggregate, what is behind them is found at the aggregate: all
+ * are blocked. */
+static int block_place(struct work *work, const struct fabric_nic *nic, struct port_ref at)
+{
+	const struct switch_reading *reading = work->facts->sources[at.source].reading;
+	const struct switch_port *port = fabric_port(work->facts, at);
+	int rc = block_foreign(work, nic, at);
+
+	if (!port->is_lag && !port->lag)
+		return rc;
+	for (uint32_t p = 0; p < reading->port_count && rc == 0; p++) {
+		const struct port_ref other = {at.source, p};
+
+		if (p != at.port && fabric_same_place(work->facts, at, other))
+			rc = block_foreign(work, nic, other);
+	}
+	return rc;
+}
+
 static int find_foreign(struct work *work)
 {
 	int rc = 0;
@@ -152,14 +180,12 @@ static int find_foreign(struct work *work)
 	for (size_t i = 0; i < work->conclusion->place_count && rc == 0; i++) {
 		const struct fabric_place *place = &work->conclusion->places[i];
 		const struct fabric_nic *nic = fabric_nic_find(work->facts, place->mac);
-		const struct guard_port *port =
-			nic && is_seen(place) ? guard_at(work, place->at) : NULL;
 
-		if (nic && is_seen(place))
-			rc = key_map_add(&work->seen, key_of_port(place->at), (uint32_t)i);
-		if (rc == 0 && port && port->tenant_id && nic->tenant_id &&
-		    port->tenant_id != nic->tenant_id)
-			rc = block(work, port, GUARD_FOREIGN, place->mac);
+		if (!nic || !is_seen(place))
+			continue;
+		rc = key_map_add(&work->seen, key_of_port(place->at), (uint32_t)i);
+		if (rc == 0)
+			rc = block_place(work, nic, place->at);
 	}
 	return rc;
 }
@@ -187,7 +213,7 @@ static int find_moved(struct work *work, const struct fabric_prior *prior)
 	int64_t cut_us = port && source->cut_us ? source->cut_us[prior->home.port] : 0;
 
 	if (!port || port->version != prior->home_version || !is_seen(place) ||
-	    port_ref_equal(place->at, prior->home) ||
+	    fabric_same_place(work->facts, place->at, prior->home) ||
 	    key_map_first(&work->seen, key_of_port(prior->home)) != KEY_NONE)
 		return 0;
 	if (!fabric_port(work->facts, prior->home)->up || cut_us > prior->home_us)
