@@ -144,6 +144,13 @@ select nic, port, carrier, conflict from node_ports(:n3) order by nic;
 select message from node_bond_fault(:n3);
 update port_observed set lag = '' where switch_id = 1 and name in ('p3', 'q3');
 select nic, conflict from node_ports(:n3) order by nic;
+\echo found at the other port of an aggregate that was ours: no conflict, unless that port is not for the node
+update nic_location set port = 'q3' where mac = '52:54:00:00:00:03';
+select nic, conflict from node_ports(:n3) order by nic;
+begin;
+delete from wiring where node_id = :n3 and port = 'q3';
+select nic, conflict from node_ports(:n3) where nic = 'eth0';
+rollback;
 \echo off its networks: ports of their own again
 select node_network_apply(:n3, 'parking', 'ann') - 'missing';
 select port, bond from port_intent where switch_id = 1 and port in ('p3', 'q3') order by port;
