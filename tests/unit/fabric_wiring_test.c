@@ -161,6 +161,7 @@ static void the_plan_for_bonds(void **state)
 		 .node = "n1",
 		 .nic = "bmc"},
 	};
+	static const uint32_t bundle[PORTS] = {[3] = 7, [4] = 7};
 	struct wiring_found found = {0};
 
 	lab->nics[2].node_id = 101;
@@ -179,6 +180,15 @@ static void the_plan_for_bonds(void **state)
 	lab->ports[1][3].lag = 0; /* no aggregate any more: the cables are swapped */
 	(void)compare(lab, rows, 3, &found);
 	assert_true(found.count > 0);
+	/* It was one of ours until just now, and its node still speaks as a bond. */
+	lab->sources[1].bundle = bundle;
+	lab->ports[1][4].lag = 0;
+	(void)compare(lab, rows, 3, &found);
+	assert_int_equal(found.count, 0);
+	learns(lab, 1, 3, 2); /* both speak, each by the other's port: that is no bond's doing */
+	(void)compare(lab, rows, 3, &found);
+	assert_true(found.count > 0);
+	lab->sources[1].bundle = NULL;
 	lab->readings[1].fdb_count = 0;
 	learns(lab, 1, 2, 3); /* a node in the port of a BMC */
 	(void)compare(lab, &rows[2], 1, &found);

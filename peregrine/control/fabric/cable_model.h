@@ -25,6 +25,8 @@ struct fabric_source {
 	const uint8_t *prior_kinds; /* enum port_kind per port of the reading; NULL = none yet */
 	const uint8_t *given;   /* per port: it was given to nodes, now or before (it has an intent,
 				   and nobody released it); NULL = none was */
+	const uint32_t *bundle; /* per port: which aggregate of ours it is in, or was the last time,
+				   from 1; 0 = none; NULL = none of them */
 	const int64_t *cut_us;  /* per port: when it was last seen without a link; NULL = never */
 	const uint8_t *fdb_old; /* per FDB entry: from before that; NULL = none is */
 };

@@ -66,6 +66,7 @@ static void work_done(struct work *work)
 	free(work->sources);
 	free(work->priors);
 	free(work->given);
+	free(work->bundle);
 	for (int table = 0; table < TABLE_COUNT; table++)
 		text_done(&work->rows[table]);
 	text_done(&work->port_switches);

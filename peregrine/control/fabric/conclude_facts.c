@@ -314,20 +314,26 @@ static int gather_given(struct work *work)
 	for (size_t i = 0; i < work->facts.source_count; i++)
 		room += work->sources[i].reading ? work->sources[i].reading->port_count : 0;
 	work->given = calloc(room, sizeof(*work->given));
-	if (!work->given)
+	work->bundle = calloc(room, sizeof(*work->bundle));
+	if (!work->given || !work->bundle)
 		return -ENOMEM;
 	for (size_t i = 0, at = 0; i < work->facts.source_count; i++) {
 		if (!work->sources[i].reading)
 			continue;
 		work->sources[i].given = &work->given[at];
+		work->sources[i].bundle = &work->bundle[at];
 		at += work->sources[i].reading->port_count;
 	}
 	for (size_t i = 0; i < rows->given_count; i++) {
 		struct port_ref at;
+		ptrdiff_t place;
 
-		if (fabric_port_find(&work->facts, rows->given[i].switch_id, rows->given[i].port,
-				     &at))
-			work->given[work->sources[at.source].given - work->given + at.port] = 1;
+		if (!fabric_port_find(&work->facts, rows->given[i].switch_id, rows->given[i].port,
+				      &at))
+			continue;
+		place = work->sources[at.source].given - work->given + at.port;
+		work->given[place] = 1;
+		work->bundle[place] = rows->given[i].bundle;
 	}
 	return 0;
 }

@@ -24,7 +24,8 @@ struct work {
 	struct sight **sights;
 	struct fabric_source *sources;
 	struct fabric_prior *priors;
-	uint8_t *given; /* of all sources, one behind the other */
+	uint32_t *bundle; /* like `given` */
+	uint8_t *given;   /* of all sources, one behind the other */
 	struct fabric_facts facts;
 	struct fabric_index index;
 	struct fabric_conclusion conclusion;

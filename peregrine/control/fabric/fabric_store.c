@@ -28,7 +28,11 @@ const struct db_query fabric_store_guards = {"fabric_guards",
 	" join haas.network n on n.id = a.network_id where n.kind = 'tenant' group by i.switch_id, i.port, i.wanted_version"
 	" order by i.switch_id, i.port collate \"C\"", 0};
 
-const struct db_query fabric_store_given = {"fabric_given", "select switch_id, port from haas.port_intent", 0};
+const struct db_query fabric_store_given = {"fabric_given", 
+	"select i.switch_id, i.port, coalesce(g.number, 0) from haas.port_intent i left join ("
+	"select distinct on (a.switch_id, m.port) a.switch_id, m.port, a.number from (select *, row_number() over (order by switch_id, name) as number"
+	" from haas.switch_aggregate) a cross join unnest(a.members) as m (port) order by a.switch_id, m.port, a.made_at desc) g"
+	" on g.switch_id = i.switch_id and g.port = i.port", 0};
 
 const struct db_query fabric_store_blocks = {"fabric_blocks",
 	"select switch_id, port, kind, mac, wanted_version from haas.port_block", 0};
@@ -225,6 +229,7 @@ int fabric_rows_given(const PGresult *result, struct fact_rows *ret)
 		ret->given[i].switch_id = db_int(result, i, 0, 0);
 		(void)text_copy(ret->given[i].port, sizeof(ret->given[i].port),
 				db_text(result, i, 1, ""));
+		ret->given[i].bundle = (uint32_t)db_int(result, i, 2, 0);
 	}
 	ret->given_count = (size_t)rows;
 	return 0;

@@ -28,6 +28,7 @@ struct plan_row {
 struct given_port {
 	int64_t switch_id;
 	char port[64];
+	uint32_t bundle; /* fabric_source.bundle */
 };
 
 struct guard_row {

@@ -344,28 +344,54 @@ static int missing(struct work *work, const struct wiring_row *row)
 	return 0;
 }
 
-static uint32_t lag_of(const struct work *work, const struct wiring_row *row)
+/* The aggregate that a port is a member of, or was when it was one of ours; 0 = none. When ours is
+ * gone its node goes on for a while: until it is set up anew it sends under one MAC by all of them.
+ */
+static uint64_t aggregate_at(const struct work *work, struct port_ref at)
+{
+	const uint32_t *bundle = work->facts->sources[at.source].bundle;
+	uint32_t lag = fabric_port(work->facts, at)->lag;
+
+	if (lag)
+		return lag;
+	return bundle && bundle[at.port] ? (uint64_t)1 << 32 | bundle[at.port] : 0;
+}
+
+static uint64_t aggregate_of(const struct work *work, const struct wiring_row *row)
 {
 	struct port_ref at;
 
 	return fabric_port_find(work->facts, row->switch_id, row->port, &at)
-		       ? fabric_port(work->facts, at)->lag
+		       ? aggregate_at(work, at)
 		       : 0;
+}
+
+/* It was found at another port of what was its bond, which is planned for its node, too. */
+static bool is_beside(struct work *work, const struct wiring_row *row,
+		      const struct fabric_place *place)
+{
+	const struct fabric_source *source = &work->facts->sources[place->at.source];
+	const struct wiring_row *other =
+		row_at(work, source->id, fabric_port(work->facts, place->at)->name);
+	uint64_t aggregate = aggregate_of(work, row);
+
+	return aggregate && other && source->id == row->switch_id &&
+	       other->node_id == row->node_id && aggregate_at(work, place->at) == aggregate;
 }
 
 /* Is it planned at another member of the same aggregate? A bond speaks with one of its MACs. */
 static bool is_sibling(struct work *work, const struct wiring_row *row,
 		       const struct fabric_nic *guest)
 {
-	uint32_t lag = lag_of(work, row);
+	uint64_t aggregate = aggregate_of(work, row);
 	uint32_t entry = key_map_first(&work->rows_of_node, (uint64_t)guest->node_id);
 
-	for (; lag && entry != KEY_NONE; entry = key_map_next(&work->rows_of_node, entry)) {
+	for (; aggregate && entry != KEY_NONE; entry = key_map_next(&work->rows_of_node, entry)) {
 		const struct wiring_row *other =
 			&work->rows[key_map_value(&work->rows_of_node, entry)];
 
 		if (is_meant(other, guest) && other->switch_id == row->switch_id &&
-		    lag_of(work, other) == lag)
+		    aggregate_of(work, other) == aggregate)
 			return true;
 	}
 	return false;
@@ -376,7 +402,7 @@ static int compare_node(struct work *work, const struct wiring_row *row)
 	const struct fabric_place *place = where_is(work, row);
 	const struct fabric_nic *guest = who_is_at(work, row);
 
-	if (place && is_behind(work, place->at, row))
+	if (place && (is_behind(work, place->at, row) || (!guest && is_beside(work, row, place))))
 		return 0;
 	if (!place && guest && is_sibling(work, row, guest))
 		return 0;
