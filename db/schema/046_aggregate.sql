@@ -35,7 +35,8 @@ begin
 end
 $$;
 
--- As before; in an aggregate of ours a port is still itself, and what was found behind one is where it was planned.
+-- As before; in an aggregate of ours a port is still itself, and what was found behind one is where it was planned. So is a NIC at a port that is planned for
+-- its node, too, and was in one aggregate with its own: a node whose bond is up when that is unmade sends under one MAC by every port of it.
 create or replace function node_ports(p_node bigint)
 returns table (nic text, boot boolean, switch_id bigint, port text, carrier text, conflict text)
 stable language sql security definer set search_path = haas, pg_temp as $$
@@ -46,6 +47,8 @@ stable language sql security definer set search_path = haas, pg_temp as $$
 				 and not exists (select from port_observed x where x.switch_id = w.switch_id and x.name = w.port and x.switch_id = l.switch_id
 						 and (x.lag = l.port or x.lag = (select y.lag from port_observed y where y.switch_id = l.switch_id and y.name = l.port and y.lag <> '')))
 				 and not exists (select from switch_aggregate g where g.switch_id = l.switch_id and g.name = l.port and g.switch_id = w.switch_id and w.port = any (g.members))
+				 and not (exists (select from switch_aggregate g where g.switch_id = l.switch_id and g.switch_id = w.switch_id and l.port = any (g.members) and w.port = any (g.members))
+					  and exists (select from wiring v where v.node_id = p_node and v.switch_id = l.switch_id and v.port = l.port))
 			    then format('%s was found at %s:%s and planned at %s:%s', c.name, ls.name, l.port, ws.name, w.port) end as conflict
 		from nic c
 		left join lateral (select * from wiring w where w.node_id = p_node and w.nic = c.name order by w.switch_id, w.port limit 1) w on true
