@@ -22,14 +22,6 @@ static void mark_all(struct ovsdb_switch *one, enum edit_result result)
 		one->request->results[i] = result;
 }
 
-static void end_without_memory(struct ovsdb_switch *one)
-{
-	struct problem problem;
-
-	problem_set(&problem, -ENOMEM, "no memory for a change");
-	ovsdb_switch_fail(one, &problem);
-}
-
 /* It may have been done: look, unless it happens again and again. */
 static void lose(struct ovsdb_switch *one, int rc, const struct problem *problem)
 {
@@ -43,26 +35,23 @@ static void lose(struct ovsdb_switch *one, int rc, const struct problem *problem
 		ovsdb_switch_end(one, rc, NULL, &copy);
 }
 
-#define NONE_FAILED SIZE_MAX
-
 /* --- the data plane ------------------------------------------------------------ */
 
 static void on_awaited(void *context, int rc, json_t *result, const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
 	/* Of the wait, of what forgets, or one more than these: of the commit (RFC 7047 4.1.3). */
-	size_t failed = NONE_FAILED;
+	size_t failed = 0;
+	size_t count = json_array_size(result);
 	struct problem late;
 
 	if (rc) {
 		lose(one, rc, problem);
 		return;
 	}
-	for (size_t i = 0; i < json_array_size(result) && failed == NONE_FAILED; i++) {
-		if (json_object_get(json_array_get(result, i), "error"))
-			failed = i;
-	}
-	if (failed != NONE_FAILED && failed > 0) {
+	while (failed < count && !json_object_get(json_array_get(result, failed), "error"))
+		failed++;
+	if (failed > 0 && failed < count) {
 		mark_all(one, EDIT_UNKNOWN);
 		problem_set(&late, E_CONFLICT, "its learned addresses cannot be cleared");
 		problem_detail(&late,
@@ -73,7 +62,7 @@ static void on_awaited(void *context, int rc, json_t *result, const struct probl
 		ovsdb_switch_fail(one, &late);
 		return;
 	}
-	if (failed == 0) {
+	if (failed < count) {
 		mark_all(one, EDIT_UNKNOWN);
 		problem_set(&late, E_TIMEOUT, "its data plane does not follow its database");
 		problem_detail(&late, "the change is in the database; ovs-vswitchd has not said "
@@ -111,7 +100,7 @@ static void await_config(struct ovsdb_switch *one, json_int_t config)
 	if (!params ||
 	    ovsdb_client_transact(one->client, params, (uint32_t)most_ms + AWAIT_SPARE_MS,
 				  one->deadline_ms, on_awaited, one))
-		end_without_memory(one);
+		ovsdb_switch_no_memory(one);
 }
 
 /* --- the transaction ------------------------------------------------------------- */
@@ -156,13 +145,13 @@ static void on_facts(struct ovsdb_switch *one, int rc, const struct problem *pro
 	rc = ovsdb_plan_make(&one->facts, request->edits, request->edit_count, &one->plan, &bad,
 			     &why);
 	if (rc == -ENOMEM) {
-		end_without_memory(one);
+		ovsdb_switch_no_memory(one);
 	} else if (rc) {
 		request->results[bad] = EDIT_REFUSED;
 		ovsdb_switch_fail(one, &why);
 	} else if (one->plan.params) {
 		if (ovsdb_switch_ask(one, json_incref(one->plan.params), on_transacted))
-			end_without_memory(one);
+			ovsdb_switch_no_memory(one);
 	} else if (one->lost > 0 ||
 		   ovsdb_integer(system, "cur_cfg", 0) < ovsdb_integer(system, "next_cfg", 0)) {
 		/* Of a connection that was lost it is not known how far it came. */

@@ -45,6 +45,14 @@ void ovsdb_switch_fail(struct ovsdb_switch *one, const struct problem *problem)
 	ovsdb_switch_end(one, problem->code, NULL, &named);
 }
 
+void ovsdb_switch_no_memory(struct ovsdb_switch *one)
+{
+	struct problem problem;
+
+	(void)problem_set(&problem, -ENOMEM, "no memory for a request");
+	ovsdb_switch_fail(one, &problem);
+}
+
 int ovsdb_switch_ask(struct ovsdb_switch *one, json_t *params, ovsdb_answer_fn fn)
 {
 	uint32_t timeout_ms =

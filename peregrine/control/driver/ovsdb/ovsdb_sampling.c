@@ -148,14 +148,6 @@ static json_t *plan(const struct ovsdb_switch *one, const json_t *row)
 			 point_bridge(one, json_pack("[s,s]", "named-uuid", "sampling")), commit);
 }
 
-static void end_without_memory(struct ovsdb_switch *one)
-{
-	struct problem problem;
-
-	problem_set(&problem, -ENOMEM, "no memory for sampling");
-	ovsdb_switch_fail(one, &problem);
-}
-
 static void on_sent(void *context, int rc, json_t *result, const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
@@ -181,7 +173,7 @@ static void on_sent(void *context, int rc, json_t *result, const struct problem 
 	}
 	one->sampling_sent = true;
 	if (ask_rows(one))
-		end_without_memory(one);
+		ovsdb_switch_no_memory(one);
 }
 
 static void on_rows(void *context, int rc, json_t *result, const struct problem *problem)
@@ -204,7 +196,7 @@ static void on_rows(void *context, int rc, json_t *result, const struct problem 
 		return;
 	}
 	if (ovsdb_switch_ask(one, plan(one, row), on_sent))
-		end_without_memory(one);
+		ovsdb_switch_no_memory(one);
 }
 
 static int ask_rows(struct ovsdb_switch *one)
@@ -224,7 +216,7 @@ static void on_facts(struct ovsdb_switch *one, int rc, const struct problem *pro
 	if (rc)
 		ovsdb_switch_end(one, rc, NULL, problem);
 	else if (ask_rows(one))
-		end_without_memory(one);
+		ovsdb_switch_no_memory(one);
 }
 
 int ovsdb_sampling_start(struct ovsdb_switch *one)

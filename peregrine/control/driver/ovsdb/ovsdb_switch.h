@@ -48,6 +48,7 @@ void ovsdb_switch_end(struct ovsdb_switch *one, int rc, struct switch_reading *r
 		      const struct problem *problem);
 /* The same with a problem that does not name the switch yet. */
 void ovsdb_switch_fail(struct ovsdb_switch *one, const struct problem *problem);
+void ovsdb_switch_no_memory(struct ovsdb_switch *one);
 
 /* ovsdb_change.c */
 int ovsdb_change_start(struct ovsdb_switch *one);
@@ -56,8 +57,8 @@ int ovsdb_save_start(struct ovsdb_switch *one);
 int ovsdb_sampling_start(struct ovsdb_switch *one);
 /* ovsdb_mirror.c */
 int ovsdb_mirror_start(struct ovsdb_switch *one);
-/* Sends one->plan, waits until the data plane has it and ends the call: of SWITCH_MIRROR, whose
- * results it writes, and SWITCH_LAG. */
+/* ovsdb_transact.c. Sends one->plan, waits until the data plane has it and ends the call: of
+ * SWITCH_MIRROR, whose results it writes, and SWITCH_LAG. */
 void ovsdb_switch_transact(struct ovsdb_switch *one);
 /* ovsdb_lag.c */
 int ovsdb_lag_start(struct ovsdb_switch *one);
