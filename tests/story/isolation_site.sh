@@ -110,6 +110,7 @@ settled() { # [SECONDS]
 
 site_down() {
 	local name
+	[ -n "${state:-}" ] || return 0 # it never was up
 	[ -z "$prober_pid" ] || kill "$prober_pid" 2>/dev/null || true
 	for name in "${daemon_names[@]}"; do
 		[ ! -e "$state/run/$name.pid" ] || daemon_stop "$name"
