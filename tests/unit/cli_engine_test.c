@@ -272,6 +272,72 @@ static void test_change_refused(void **state)
 	}
 }
 
+/* Three edits, of which the third is refused: what was said yes to before it is looked at. */
+static void test_taken_before_a_refusal(void **state)
+{
+#define REFUSED                                                                                   \
+	{"configure terminal", PC, false}, {"vlan 130", "leaf1(config-vlan)#", false},            \
+		{"name acme", "leaf1(config-vlan)#", false}, {"exit", PC, false},                 \
+		{"interface GigabitEthernet1/0/1", PI, false},                                    \
+		{"switchport access vlan 120", PI, false}, {"switchport mode access", PI, false}, \
+		{"exit", PC, false},                                                              \
+		{"vlan 131", "% VLAN 131 cannot be created: limit reached.\r\n" PC, false},       \
+	{                                                                                         \
+		"end", P, false                                                                   \
+	}
+	static const struct {
+		struct turn turns[16];
+		enum edit_result results[3];
+	} rows[] = {
+		{{REFUSED,
+		  {"show running-config", IOS_PORT(AFTER), false},
+		  {"show vlan brief", "130 acme active\r\n" IOS_VLANS, false}},
+		 {EDIT_TAKEN, EDIT_TAKEN, EDIT_REFUSED}},
+		/* It said yes to the port, and did nothing. */
+		{{REFUSED,
+		  {"show running-config", IOS_PORT(BEFORE), false},
+		  {"show vlan brief", "130 acme active\r\n" IOS_VLANS, false}},
+		 {EDIT_TAKEN, EDIT_UNKNOWN, EDIT_REFUSED}},
+		/* Nobody sees it any more. */
+		{{REFUSED, {"show running-config", "", true}},
+		 {EDIT_UNKNOWN, EDIT_UNKNOWN, EDIT_REFUSED}},
+	};
+	static const struct turn head[] = {
+		IOS_LOGIN,
+		{"show running-config", IOS_PORT(BEFORE), false},
+		{"show vlan brief", IOS_VLANS, false},
+	};
+	struct switch_edit edits[] = {
+		{.kind = EDIT_VLAN_CREATE, .vlan = 130, .vlan_name = "acme"},
+		port_edit(120),
+		{.kind = EDIT_VLAN_CREATE, .vlan = 131, .vlan_name = "acme"},
+	};
+	enum edit_result results[COUNT_OF(edits)];
+	struct switch_request change = {.op = SWITCH_CHANGE,
+					.edits = edits,
+					.edit_count = COUNT_OF(edits),
+					.results = results};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct turn turns[32] = {{NULL, NULL, false}};
+		struct bench bench;
+		struct ended ended;
+
+		memcpy(turns, head, sizeof(head));
+		memcpy(turns + COUNT_OF(head), rows[i].turns, sizeof(rows[i].turns));
+		bench_open(&bench, "cisco-ios", turns);
+		ended = call(&bench, &change, 20000);
+		if (ended.rc != E_CONFLICT ||
+		    memcmp(results, rows[i].results, sizeof(results)) != 0)
+			fail_msg("row %zu: %d (%s: %s), %u %u %u", i, ended.rc,
+				 ended.problem.message, ended.problem.detail, results[0],
+				 results[1], results[2]);
+		expect_end_of_script(&bench);
+		bench_close(&bench);
+	}
+}
+
 /* The switch takes every command and does something else: tried once more, then told. */
 static void test_change_unseen(void **state)
 {
@@ -574,6 +640,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_change),
 		cmocka_unit_test(test_change_refused),
+		cmocka_unit_test(test_taken_before_a_refusal),
 		cmocka_unit_test(test_change_unseen),
 		cmocka_unit_test(test_second_round),
 		cmocka_unit_test(test_login_refused),

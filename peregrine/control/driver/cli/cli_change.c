@@ -1,6 +1,7 @@
 /* SWITCH_CHANGE and SWITCH_SAVE. A batch reads the configuration, sends the lines of each edit,
  * reads again and compares; what a family did not do as meant (a VLAN that stayed behind) is
- * planned once more from what is there now. No edit is taken that cannot be seen. */
+ * planned once more from what is there now. No edit is taken that cannot be seen, also where a
+ * later one was refused. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,9 +59,30 @@ static enum edit_result *result_of(const struct cli_change *change)
 	return &change->one->request->results[change->edit];
 }
 
+static bool has_taken(const struct cli_change *change)
+{
+	const struct switch_request *request = change->one->request;
+
+	for (size_t i = 0; i < request->edit_count; i++) {
+		if (request->results[i] == EDIT_TAKEN)
+			return true;
+	}
+	return false;
+}
+
 /* --- leaving ------------------------------------------------------------------------------ */
 
 static void verify(struct cli_change *change);
+static void verify_part(struct cli_change *change);
+
+/* It was refused. What was said yes to before that is looked at, like all that is taken. */
+static void end_refused(struct cli_change *change)
+{
+	if (has_taken(change))
+		verify_part(change);
+	else
+		end(change, change->rc, &change->problem);
+}
 
 static void on_left(void *context, const struct cli_answer *answer)
 {
@@ -69,8 +91,10 @@ static void on_left(void *context, const struct cli_answer *answer)
 	/* Half a configuration session is worth nothing to the next call: a new one then. */
 	if (!answer->rc && answer->prompt->mode[0])
 		cli_dialogue_break(change->one->dialogue);
-	if (change->rc)
-		end(change, change->rc, &change->problem);
+	if (change->rc && answer->rc)
+		end_unseen(change, change->rc, &change->problem);
+	else if (change->rc)
+		end_refused(change);
 	else if (answer->rc)
 		end_unseen(change, answer->rc, answer->problem);
 	else
@@ -84,7 +108,7 @@ static void leave(struct cli_change *change)
 	if (dialect->config_enter && cli_dialogue_is_open(change->one->dialogue))
 		cli_switch_run(change->one, dialect->config_leave, on_left, change);
 	else if (change->rc)
-		end(change, change->rc, &change->problem);
+		end_refused(change);
 	else
 		verify(change);
 }
@@ -101,7 +125,7 @@ static void stop(struct cli_change *change, int rc)
 
 static void next_line(struct cli_change *change);
 
-/* A later edit of the same thing is the one that must be seen. */
+/* A later edit of the same thing that was taken is the one that must be seen. */
 static bool is_superseded(const struct switch_request *request, size_t at)
 {
 	const struct switch_edit *edit = &request->edits[at];
@@ -109,7 +133,8 @@ static bool is_superseded(const struct switch_request *request, size_t at)
 	for (size_t i = at + 1; i < request->edit_count; i++) {
 		const struct switch_edit *later = &request->edits[i];
 
-		if ((edit->kind == EDIT_PORT) != (later->kind == EDIT_PORT))
+		if (request->results[i] != EDIT_TAKEN ||
+		    (edit->kind == EDIT_PORT) != (later->kind == EDIT_PORT))
 			continue;
 		if (edit->kind == EDIT_PORT ? strcmp(edit->port, later->port) == 0
 					    : edit->vlan == later->vlan)
@@ -227,7 +252,7 @@ static void on_entered(void *context, const struct cli_answer *answer)
 		if (answer->prompt->mode[0])
 			leave(change);
 		else
-			end(change, change->rc, &change->problem);
+			end_refused(change);
 		return;
 	}
 	first_line(change);
@@ -294,6 +319,29 @@ static void on_verified(struct cli_switch *one, int rc, const struct problem *pr
 		end(change, E_PROTOCOL, &unseen);
 	else
 		end(change, 0, NULL);
+}
+
+/* Why it was refused is what is told. */
+static void on_part_seen(struct cli_switch *one, int rc, const struct problem *problem)
+{
+	struct cli_change *change = one->change;
+	const struct switch_request *request = one->request;
+
+	(void)problem;
+	if (rc) {
+		end_unseen(change, change->rc, &change->problem);
+		return;
+	}
+	for (size_t i = 0; i < request->edit_count; i++) {
+		if (request->results[i] == EDIT_TAKEN && !is_seen(change, i))
+			request->results[i] = EDIT_UNKNOWN;
+	}
+	end(change, change->rc, &change->problem);
+}
+
+static void verify_part(struct cli_change *change)
+{
+	cli_look_start(&change->look, change->one, on_part_seen);
 }
 
 static void verify(struct cli_change *change)

@@ -76,7 +76,7 @@ static void fail(struct netconf_change *change, int rc, const struct problem *pr
 	change->problem = *problem;
 }
 
-/* A later edit of the same thing is the one that must be seen. */
+/* A later edit of the same thing that was taken is the one that must be seen. */
 static bool is_superseded(const struct switch_request *request, size_t at)
 {
 	const struct switch_edit *edit = &request->edits[at];
@@ -84,7 +84,8 @@ static bool is_superseded(const struct switch_request *request, size_t at)
 	for (size_t i = at + 1; i < request->edit_count; i++) {
 		const struct switch_edit *later = &request->edits[i];
 
-		if ((edit->kind == EDIT_PORT) != (later->kind == EDIT_PORT))
+		if (request->results[i] != EDIT_TAKEN ||
+		    (edit->kind == EDIT_PORT) != (later->kind == EDIT_PORT))
 			continue;
 		if (edit->kind == EDIT_PORT ? strcmp(edit->port, later->port) == 0
 					    : edit->vlan == later->vlan)
@@ -121,6 +122,15 @@ static void describe_unseen(const struct netconf_change *change, size_t at, stru
 		     "else");
 }
 
+/* Is it there, or a later one of the same thing? */
+static bool is_seen(const struct netconf_change *change, size_t at)
+{
+	const struct switch_request *request = change->one->request;
+
+	return is_superseded(request, at) ||
+	       netconf_plan_holds(change->one->config, &request->edits[at]);
+}
+
 /* Everything was said yes to: is it there? */
 static void judge_taken(struct netconf_change *change)
 {
@@ -128,8 +138,7 @@ static void judge_taken(struct netconf_change *change)
 	struct problem unseen;
 
 	for (size_t i = 0; i < request->edit_count; i++) {
-		if (is_superseded(request, i) ||
-		    netconf_plan_holds(change->one->config, &request->edits[i])) {
+		if (is_seen(change, i)) {
 			request->results[i] = EDIT_TAKEN;
 			continue;
 		}
@@ -139,7 +148,8 @@ static void judge_taken(struct netconf_change *change)
 	}
 }
 
-/* Something was refused: what is as it was, was not done. */
+/* Something was refused: what is as it was, was not done. What was said yes to before that is
+ * looked at as well. */
 static void judge_refused(struct netconf_change *change)
 {
 	const struct switch_request *request = change->one->request;
@@ -147,9 +157,10 @@ static void judge_refused(struct netconf_change *change)
 	for (size_t i = 0; i < request->edit_count; i++) {
 		const struct switch_edit *edit = &request->edits[i];
 
-		if (request->results[i] != EDIT_UNKNOWN)
-			continue;
-		if (netconf_plan_same(change->before, change->one->config, edit))
+		if (request->results[i] == EDIT_TAKEN && !is_seen(change, i))
+			request->results[i] = EDIT_UNKNOWN;
+		else if (request->results[i] == EDIT_UNKNOWN &&
+			 netconf_plan_same(change->before, change->one->config, edit))
 			request->results[i] = EDIT_REFUSED;
 	}
 }
@@ -306,7 +317,9 @@ static void on_compared(struct netconf_switch *one, int rc, const struct problem
 	struct netconf_change *change = one->change;
 
 	(void)problem; /* the first counts */
-	if (!rc)
+	if (rc)
+		set_results(change, EDIT_TAKEN, EDIT_UNKNOWN);
+	else
 		judge_refused(change);
 	change->stage++;
 	next(change);
