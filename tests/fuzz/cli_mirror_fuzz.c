@@ -15,7 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const targets[] = {"Gi1/0/24", "Ethernet24", "ethernet 1/24"};
+	static const char *const ports[] = {"Gi1/0/24", "Ethernet24", "ethernet 1/24"};
+	static const struct switch_tunnel tunnel = {.to = "10.9.0.2", .from = "10.9.0.1"};
+	const struct switch_tunnel *sent = NULL;
 	static struct cli_mirrors there;
 	static struct cli_mirror_plan plan;
 	struct switch_mirror mirror = {.port = "Gi1/0/1"};
@@ -25,12 +27,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	row = cli_mirror_of(cli_dialects[data[0] % cli_dialect_count]);
+	if (data[0] & 0x80 && cli_erspan_of(row->dialect)) {
+		row = cli_erspan_of(row->dialect);
+		sent = &tunnel;
+	}
 	text = fuzz_text(data + 1, size - 1);
 	if (cli_mirrors_read(row, text, &there) == 0) {
-		for (size_t i = 0; i < there.count; i++)
+		for (size_t i = 0; i < there.count; i++) {
 			assert(memchr(there.sessions[i].target, '\0', 64));
-		for (size_t i = 0; i < COUNT_OF(targets) * 2; i++) {
-			struct cli_mirror_want want = {&mirror, i % 2, targets[i / 2]};
+			assert(memchr(there.sessions[i].from, '\0', 46));
+		}
+		for (size_t i = 0; i < COUNT_OF(ports) * 2; i++) {
+			struct cli_mirror_want want = {&mirror, i % 2,
+						       sent ? sent->to : ports[i / 2], sent};
 			struct problem problem = {0};
 
 			if (cli_mirror_plan_make(row, &there, &want, &plan, &problem) != 0)

@@ -77,7 +77,7 @@ __attribute__((noreturn)) PRINTF_LIKE(1, 2) static void usage(const char *format
 		"\nusage: switch_ask --address A [--community C | --secrets FILE] [--port N] [--cli-port N] [--netconf-port N] [--ovsdb-port N] "
 		"[--family F] [--driver D] [--timeout MS] [--retries N] [--deadline MS] "
 		"[--repeat N] read [--parts P,..] [--only PORT].. | change EDIT.. | save | "
-		"locate PORT SECONDS | sampling SAMPLING | mirror TARGET [PORT].. |\n"
+		"locate PORT SECONDS | sampling SAMPLING | mirror TARGET|FROM>TO[/ID] [PORT].. |\n"
 		"      lag-make|lag-unmake NAME VLAN PORT:VLAN..\n"
 		"SAMPLING: off | look:ADDRESS:PORT:RATE:HEADER:SECONDS | set:...\nEDIT: vlan+:ID:NAME vlan-:ID:NAME port:NAME:access:ID "
 		"port:NAME:trunk:NATIVE:TAGGED\n",
@@ -361,6 +361,20 @@ static void read_sampling(const char *words, struct sampling_wanted *ret)
 	ret->poll_s = (uint16_t)seconds;
 }
 
+static void read_tunnel(const char *words, struct ask *ask, struct switch_mirror *mirrors,
+			size_t count)
+{
+	struct switch_tunnel *tunnel = &ask->request.tunnel;
+	unsigned id = 0;
+
+	// NOLINTNEXTLINE(cert-err34-c): the widths bound the number
+	if (sscanf(words, "%45[^>]>%45[^/]/%4u", tunnel->from, tunnel->to, &id) < 2)
+		usage("\"%s\"?", words);
+	tunnel->id = (uint16_t)id;
+	for (size_t i = 0; i < count; i++)
+		text_copy(mirrors[i].target, sizeof(mirrors[i].target), tunnel->to);
+}
+
 static void parse_secret(struct ask *ask, const char *key, const char *value)
 {
 	struct switch_endpoint *endpoint = &ask->endpoint;
@@ -501,11 +515,15 @@ static void parse(struct ask *ask, int argc, char **argv)
 			text_copy(mirrors[count].target, sizeof(mirrors[count].target),
 				  argv[optind + 1]);
 		}
+		/* FROM>TO[/ID]: it is sent there */
+		if (strchr(argv[optind + 1], '>'))
+			read_tunnel(argv[optind + 1], ask, mirrors, count);
 		ask->request.op = SWITCH_MIRROR;
 		ask->request.mirrors = mirrors;
 		ask->request.mirror_count = count;
 		ask->request.results = ask->results;
-		text_copy(ask->request.port, sizeof(ask->request.port), argv[optind + 1]);
+		text_copy(ask->request.port, sizeof(ask->request.port),
+			  ask->request.tunnel.to[0] ? ask->request.tunnel.to : argv[optind + 1]);
 	} else if (strncmp(argv[optind], "lag-", 4) == 0) {
 		parse_lag(ask, strcmp(argv[optind], "lag-make") == 0, &argv[optind + 1],
 			  argc - optind - 1);

@@ -20,11 +20,12 @@ enum cli_mode {
 	CLI_EXEC,
 	CLI_ENABLE,
 	CLI_CONFIG,
-	CLI_VLAN,     /* in one VLAN, or several */
-	CLI_PORT,     /* in one port, or several */
-	CLI_DATABASE, /* `vlan database` */
-	CLI_MIRROR,   /* in a mirror session */
-	CLI_SVI,      /* a VLAN's own interface, where that is another thing than the VLAN */
+	CLI_VLAN,      /* in one VLAN, or several */
+	CLI_PORT,      /* in one port, or several */
+	CLI_DATABASE,  /* `vlan database` */
+	CLI_MIRROR,    /* in a mirror session */
+	CLI_MIRROR_TO, /* in its destination */
+	CLI_SVI,       /* a VLAN's own interface, where that is another thing than the VLAN */
 	CLI_MODES
 };
 #define CLI_IN(mode) (1U << (mode))

@@ -61,8 +61,7 @@ static unsigned count_of(const struct cli_config *config)
 	return count;
 }
 
-/* Which one a command is about; made when it is not there. NULL: it was refused. */
-static struct cli_mirror_row *row_of(struct cli_call *call, unsigned number)
+struct cli_mirror_row *cli_mirror_row_of(struct cli_call *call, unsigned number)
 {
 	struct cli_config *config = call->session->device->store->running;
 	struct cli_mirror_row *row = find(config, number);
@@ -122,7 +121,7 @@ void cli_mirror_enter(struct cli_call *call)
 {
 	unsigned number = call->values[0].number;
 
-	if (!row_of(call, number))
+	if (!cli_mirror_row_of(call, number))
 		return;
 	cli_leave(call->session, CLI_MIRROR);
 	call->session->mirror = number;
@@ -132,7 +131,7 @@ void cli_mirror_enter(struct cli_call *call)
 
 void cli_mirror_make(struct cli_call *call)
 {
-	(void)row_of(call, call->values[0].number);
+	(void)cli_mirror_row_of(call, call->values[0].number);
 }
 
 void cli_mirror_close(struct cli_call *call)
@@ -154,7 +153,7 @@ static void set_source(struct cli_call *call, unsigned number, unsigned port)
 	unsigned argument = call->command->argument;
 	struct cli_mirror_row *row = argument & CLI_MIRROR_NO
 					     ? find(call->session->device->store->running, number)
-					     : row_of(call, number);
+					     : cli_mirror_row_of(call, number);
 
 	if (!row || number == 0)
 		return;
@@ -191,7 +190,7 @@ void cli_mirror_target(struct cli_call *call)
 {
 	bool is_line = call->command->argument & CLI_MIRROR_LINE;
 	unsigned port = call->values[is_line ? 1 : 0].number;
-	struct cli_mirror_row *row = row_of(call, number_of(call));
+	struct cli_mirror_row *row = cli_mirror_row_of(call, number_of(call));
 
 	if (row && is_free(call, row, port, true))
 		row->target = port;
@@ -245,6 +244,22 @@ static const struct {
 	{"ecs", "interface {t}\n", " port monitor {p} both\n", "", "!\n"},
 };
 
+/* Of one that is sent: {f} from, {a} to, {i} its number; `off` until it is told. */
+static const struct {
+	const char *family, *head, *source, *target, *on, *off;
+} sent[] = {
+	{"ios", "monitor session {n} type erspan-source\n", " source interface {p}\n",
+	 " destination\n  erspan-id {i}\n  ip address {a}\n  origin ip address {f}\n!\n", "",
+	 " shutdown\n"},
+	{"nxos", "monitor session {n} type erspan-source\n", "  source interface {p} both\n",
+	 "  destination ip {a}\n", "  erspan-id {i}\n  vrf default\n  no shut\n",
+	 "  erspan-id {i}\n  vrf default\n"},
+	{"os9", "!\nmonitor session {n} type erpm\n", " source {p} direction both\n",
+	 " erpm source-ip {f} dest-ip {a}\n", " no disable\n", ""},
+	{"os10", "!\nmonitor session {n} type erpm-source\n", " source interface {p} both\n",
+	 " source-ip {f} destination-ip {a} gre-protocol 35006\n", " no shut\n", " shut\n"},
+};
+
 static void write_text(const struct cli_session *session, const char *text,
 		       const struct cli_mirror_row *row, unsigned port, struct text *out)
 {
@@ -257,6 +272,10 @@ static void write_text(const struct cli_session *session, const char *text,
 		}
 		if (text[1] == 'n')
 			text_addf(out, "%u", row->number);
+		else if (text[1] == 'i')
+			text_addf(out, "%u", row->id);
+		else if (text[1] == 'f' || text[1] == 'a')
+			text_add(out, text[1] == 'f' ? row->from : row->to);
 		else
 			text_add(out, cli_port_text(session, text[1] == 'p' ? port : row->target,
 						    true, name));
@@ -278,6 +297,24 @@ static void write_row(const struct cli_session *session, const struct cli_mirror
 	write_text(session, texts[manner].tail, row, 0, out);
 }
 
+static void write_sent(const struct cli_session *session, const struct cli_mirror_row *row,
+		       struct text *out)
+{
+	size_t i = 0;
+
+	while (i + 1 < COUNT_OF(sent) && strcmp(sent[i].family, session->device->family->name) != 0)
+		i++;
+	write_text(session, sent[i].head, row, 0, out);
+	write_text(session, row->is_on ? sent[i].on : sent[i].off, row, 0, out);
+	for
+		EACH_PORT(port, &row->sources)
+		{
+			write_text(session, sent[i].source, row, port, out);
+		}
+	if (row->to[0])
+		write_text(session, sent[i].target, row, 0, out);
+}
+
 void cli_mirror_write(const struct cli_session *session, const struct cli_config *config,
 		      struct text *out)
 {
@@ -293,6 +330,10 @@ void cli_mirror_write(const struct cli_session *session, const struct cli_config
 
 		if (row->number == 0)
 			continue;
+		if (row->is_sent) {
+			write_sent(session, row, out);
+			continue;
+		}
 		if (manner < COUNT_OF(texts)) {
 			write_row(session, row, manner, out);
 			continue;
@@ -338,6 +379,25 @@ enum cli_mirror_wrong cli_mirror_name(struct cli_store *store, const char *name,
 				       .target = target,
 				       .sources = *sources};
 	(void)text_copy(row->name, sizeof(row->name), name);
+	return CLI_MIRROR_FINE;
+}
+
+enum cli_mirror_wrong cli_erspan_name(struct cli_store *store, const char *name, const char *from,
+				      const char *to, const struct cli_ports *sources)
+{
+	struct cli_mirror_row *row = find(store->running, 0);
+
+	if (find_name(store->running, name))
+		return CLI_MIRROR_THERE;
+	if (!row)
+		return CLI_MIRROR_FULL;
+	*row = (struct cli_mirror_row){.number = 1 + (unsigned)(row - store->running->mirrors),
+				       .sources = *sources,
+				       .is_sent = true,
+				       .is_on = true};
+	(void)text_copy(row->name, sizeof(row->name), name);
+	(void)text_copy(row->from, sizeof(row->from), from);
+	(void)text_copy(row->to, sizeof(row->to), to);
 	return CLI_MIRROR_FINE;
 }
 

@@ -31,7 +31,7 @@ bool sonic_update(struct shell_call *call, const char *text, bool is_patch, bool
 
 /* --- commands -------------------------------------------------------- */
 
-enum { SONIC_ARGUMENTS_MAX = 4 };
+enum { SONIC_ARGUMENTS_MAX = 9 };
 
 struct sonic_call {
 	struct shell_call *shell;
@@ -54,6 +54,7 @@ int sonic_vlan_brief(struct sonic_call *call);
 int sonic_vlan_config(struct sonic_call *call);
 int sonic_mirror_sessions(struct sonic_call *call);
 int sonic_span_add(struct sonic_call *call);
+int sonic_erspan_add(struct sonic_call *call);
 int sonic_mirror_remove(struct sonic_call *call);
 /* The usage and why; returns the exit status. */
 int sonic_fail(struct sonic_call *call, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -1,4 +1,4 @@
-/* SONiC's mirror sessions: sonic-utilities, config/main.py (mirror_session span). */
+/* SONiC's mirror sessions: sonic-utilities, config/main.py (mirror_session span, erspan). */
 #include <string.h>
 
 #include "tests/sim/switch_cli_mirror.h"
@@ -41,6 +41,30 @@ int sonic_span_add(struct sonic_call *call)
 	case CLI_MIRROR_TAKEN:
 		return sonic_fail(call, "Destination Interface %s already has mirror config",
 				  call->arguments[1]);
+	case CLI_MIRROR_FULL: break;
+	}
+	return sonic_fail(call, "Failed to add mirror session: table is full");
+}
+
+/* For ports; without them it would wait for a rule of an ACL, which is not emulated. */
+int sonic_erspan_add(struct sonic_call *call)
+{
+	const char *const *words = call->arguments;
+	struct cli_ports sources;
+
+	for (int i = 1; i < 3; i++) {
+		if (strspn(words[i], "0123456789.") != strlen(words[i]))
+			return sonic_fail(call, "%s is not a valid IPv4 address", words[i]);
+	}
+	if (call->count < 9 || strcmp(words[8], "both") != 0)
+		return sonic_fail(call, "Only ports, both ways, are emulated");
+	if (!read_ports(call, words[7], &sources))
+		return sonic_fail(call, "Source Interface %s is invalid", words[7]);
+	switch (cli_erspan_name(call->shell->session->device->store, words[0], words[1], words[2],
+				&sources)) {
+	case CLI_MIRROR_FINE: return 0;
+	case CLI_MIRROR_THERE: return sonic_fail(call, "%s already exists", words[0]);
+	case CLI_MIRROR_TAKEN:
 	case CLI_MIRROR_FULL: break;
 	}
 	return sonic_fail(call, "Failed to add mirror session: table is full");

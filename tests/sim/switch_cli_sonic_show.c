@@ -270,16 +270,17 @@ int sonic_interfaces_status(struct sonic_call *call)
 	return 0;
 }
 
-/* Two tables; ERSPAN is not emulated, so the first is empty. */
+/* Two tables. */
 int sonic_mirror_sessions(struct sonic_call *call)
 {
-	static const char *const far[] = {"Name", "Status", "SRC IP", "DST IP",
-					  "GRE",  "DSCP",   "TTL",    NULL};
+	static const char *const far[] = {
+		"Name",  "Status",  "SRC IP",       "DST IP",   "GRE",       "DSCP", "TTL",
+		"Queue", "Policer", "Monitor Port", "SRC Port", "Direction", NULL};
 	static const char *const near[] = {"Name",      "Status", "DST Port", "SRC Port",
 					   "Direction", "Queue",  "Policer",  NULL};
 	struct cli_session *session = call->shell->session;
 	const struct cli_config *running = session->device->store->running;
-	struct table erspan = {far, "lllllll", json_array()};
+	struct table erspan = {far, "llllllllllll", json_array()};
 	struct table span = {near, "lllllll", json_array()};
 
 	for (size_t i = 0; i < CLI_MIRRORS; i++) {
@@ -296,10 +297,20 @@ int sonic_mirror_sessions(struct sonic_call *call)
 				text_addf(&ports, "%s%s", ports.size ? "," : "",
 					  sonic_port_name(session, port, name));
 			}
-		(void)json_array_append_new(span.rows,
-					    json_pack("[s,s,s,s,s,s,s]", row->name, "active",
-						      sonic_port_name(session, row->target, target),
-						      text_get(&ports), "both", "", ""));
+		if (row->is_sent)
+			(void)json_array_append_new(
+				erspan.rows,
+				json_pack("[s,s,s,s,s,s,s,s,s,s,s,s]", row->name, "active",
+					  row->from, row->to, "0x88be", "0", "64", "0", "",
+					  sonic_port_name(session,
+							  session->device->store->port_count,
+							  target),
+					  text_get(&ports), "both"));
+		else
+			(void)json_array_append_new(
+				span.rows, json_pack("[s,s,s,s,s,s,s]", row->name, "active",
+						     sonic_port_name(session, row->target, target),
+						     text_get(&ports), "both", "", ""));
 		text_done(&ports);
 	}
 	text_add(call->shell->out, "ERSPAN Sessions\n");

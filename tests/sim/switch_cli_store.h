@@ -63,6 +63,9 @@ struct cli_mirror_row {
 	unsigned number, target; /* target 0: none yet */
 	struct cli_ports sources;
 	char name[CLI_NAME_SIZE]; /* where sessions have one */
+	bool is_sent, is_on;      /* ERSPAN: no target, but: */
+	unsigned id;
+	char from[16], to[16];
 };
 
 struct cli_config {

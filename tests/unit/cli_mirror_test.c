@@ -8,13 +8,14 @@
 #include "tests/support/cmocka.h"
 
 static void plan(const struct cli_dialect *dialect, const char *text, const char *target,
-		 const char *const ports[], struct text *ret, int *ret_rc)
+		 const struct switch_tunnel *tunnel, const char *const ports[], struct text *ret,
+		 int *ret_rc)
 {
-	const struct cli_mirror *row = cli_mirror_of(dialect);
+	const struct cli_mirror *row = tunnel ? cli_erspan_of(dialect) : cli_mirror_of(dialect);
 	static struct cli_mirrors there;
 	static struct cli_mirror_plan lines;
 	struct switch_mirror mirrors[8] = {0};
-	struct cli_mirror_want want = {.mirrors = mirrors, .target = target};
+	struct cli_mirror_want want = {.mirrors = mirrors, .target = target, .tunnel = tunnel};
 	struct problem problem = {0};
 
 	assert_non_null(row);
@@ -175,9 +176,167 @@ static void lines_of_a_plan(void **state)
 		CLEANUP(text_done) struct text lines = {0};
 		int rc = 0;
 
-		plan(plans[i].dialect, plans[i].text, plans[i].target, plans[i].ports, &lines, &rc);
+		plan(plans[i].dialect, plans[i].text, plans[i].target, NULL, plans[i].ports, &lines,
+		     &rc);
 		if (rc != plans[i].rc || strcmp(text_get(&lines), plans[i].lines) != 0)
 			fail_msg("%s: rc %d\n%s", plans[i].name, rc, text_get(&lines));
+	}
+}
+
+/* What is sent, to 10.9.0.2. */
+static const struct {
+	const char *name;
+	const struct cli_dialect *dialect;
+	const char *text, *from;
+	uint16_t id;
+	const char *ports[4];
+	const char *lines;
+	int rc;
+} sent[] = {
+	{"ios: among sessions of others and addresses of the switch",
+	 &cli_dialect_ios,
+	 "interface Vlan1\n ip address 10.9.0.2 255.255.255.0\n"
+	 "monitor session 4 source interface Gi1/0/7\n"
+	 "monitor session 3 type erspan-source\n source interface Gi1/0/8\n destination\n"
+	 "  erspan-id 1\n  ip address 10.9.0.9\n  origin ip address 10.9.0.1\n",
+	 "10.9.0.1",
+	 0,
+	 {"Gi1/0/1"},
+	 "monitor session 2 type erspan-source\ndestination\nerspan-id 1\nip address 10.9.0.2\n"
+	 "origin ip address 10.9.0.1\nexit\nno shutdown\nexit\n"
+	 "monitor session 2 type erspan-source\nsource interface Gi1/0/1 both\nexit\n",
+	 0},
+	{"ios: as it is, type III",
+	 &cli_dialect_ios,
+	 "monitor session 4 type erspan-source\n header-type 3\n source interface Gi1/0/1 - 2\n "
+	 "destination\n  erspan-id 77\n  ip address 10.9.0.2\n  origin ip address 10.9.0.1\n",
+	 "10.9.0.1",
+	 77,
+	 {"Gi1/0/1", "Gi1/0/2"},
+	 "",
+	 0},
+	{"ios: another number is another session",
+	 &cli_dialect_ios,
+	 "monitor session 4 type erspan-source\n source interface Gi1/0/1\n destination\n"
+	 "  erspan-id 76\n  ip address 10.9.0.2\n  origin ip address 10.9.0.1\n",
+	 "10.9.0.1",
+	 77,
+	 {"Gi1/0/1"},
+	 "no monitor session 4\n"
+	 "monitor session 3 type erspan-source\ndestination\nerspan-id 77\nip address 10.9.0.2\n"
+	 "origin ip address 10.9.0.1\nexit\nno shutdown\nexit\n"
+	 "monitor session 3 type erspan-source\nsource interface Gi1/0/1 both\nexit\n",
+	 0},
+	{"ios: what is sent by a VRF is somebody else's",
+	 &cli_dialect_ios,
+	 "monitor session 4 type erspan-source\n source interface Gi1/0/1\n destination\n"
+	 "  ip address 10.9.0.2\n  vrf red\n",
+	 "10.9.0.1",
+	 0,
+	 {NULL},
+	 "",
+	 0},
+	{"nxos: ended, whatever its number",
+	 &cli_dialect_nxos,
+	 "monitor erspan origin ip-address 10.9.0.1 global\nmonitor session 2\n  source interface "
+	 "Ethernet1/3 both\nmonitor session 4 type erspan-source\n  erspan-id 5\n  vrf default\n"
+	 "  destination ip 10.9.0.2\n  source interface Ethernet1/1 both\n  no shut\n",
+	 "",
+	 0,
+	 {NULL},
+	 "no monitor session 4\n",
+	 0},
+	{"nxos: one port more",
+	 &cli_dialect_nxos,
+	 "monitor erspan origin ip-address 10.9.0.1 global\nmonitor session 4 type erspan-source\n"
+	 "  erspan-id 1\n  vrf default\n  destination ip 10.9.0.2\n  source interface Ethernet1/1 "
+	 "both\n  no shut\n",
+	 "10.9.0.1",
+	 0,
+	 {"Ethernet1/1", "Ethernet1/2"},
+	 "monitor session 4 type erspan-source\nsource interface Ethernet1/2 both\nexit\n",
+	 0},
+	{"nxos: the switch's address for all that it sends is somebody's",
+	 &cli_dialect_nxos,
+	 "monitor erspan origin ip-address 10.9.0.7 global\n",
+	 "10.9.0.1",
+	 0,
+	 {"Ethernet1/1"},
+	 "",
+	 E_CONFLICT},
+	{"os9: it has no number",
+	 &cli_dialect_os9,
+	 "!\nmonitor session 4 type erpm\n source TenGigabitEthernet 0/1 direction both\n erpm "
+	 "source-ip 10.9.0.1 dest-ip 10.9.0.2 gre-protocol 35006\n no disable\n",
+	 "10.9.0.1",
+	 0,
+	 {"TenGigabitEthernet 0/2"},
+	 "monitor session 4 type erpm\nno source TenGigabitEthernet 0/1 direction both\nexit\n"
+	 "monitor session 4 type erpm\nsource TenGigabitEthernet 0/2 direction both\nexit\n",
+	 0},
+	{"os9: and is asked for none",
+	 &cli_dialect_os9,
+	 "hostname x\n",
+	 "10.9.0.1",
+	 5,
+	 {"TenGigabitEthernet 0/2"},
+	 "",
+	 E_INVALID},
+	{"os10: it came from another address",
+	 &cli_dialect_os10,
+	 "!\nmonitor session 4 type erpm-source\n source-ip 10.9.0.3 destination-ip 10.9.0.2\n"
+	 " source interface ethernet1/1/1 both\n no shut\n",
+	 "10.9.0.1",
+	 0,
+	 {"ethernet1/1/1"},
+	 "no monitor session 4\nmonitor session 3 type erpm-source\nsource-ip 10.9.0.1 "
+	 "destination-ip 10.9.0.2\nno shut\nexit\n"
+	 "monitor session 3 type erpm-source\nsource interface ethernet1/1/1 both\nexit\n",
+	 0},
+	{"sonic: with and without the port by which it leaves",
+	 &cli_dialect_sonic,
+	 "ERSPAN Sessions\nName          Status    SRC IP    DST IP    GRE     DSCP    TTL  Queue "
+	 "   Policer    Monitor Port    SRC Port    Direction\n"
+	 "haas-capture  active  10.9.0.1  10.9.0.2  0x88be  0  64  0  Ethernet28  "
+	 "Ethernet0,Ethernet4  both\nother  inactive  10.9.0.1  10.9.0.2  0x88be  0  64  0  "
+	 "Ethernet0  both\n",
+	 "10.9.0.1",
+	 0,
+	 {"Ethernet0", "Ethernet4"},
+	 "",
+	 0},
+	{"sonic: inactive",
+	 &cli_dialect_sonic,
+	 "haas-capture  inactive  10.9.0.1  10.9.0.2  0x88be  0  64  0  Ethernet0  both\n",
+	 "10.9.0.1",
+	 0,
+	 {"Ethernet4"},
+	 "sudo config mirror_session remove haas-capture\n"
+	 "sudo config mirror_session erspan add haas-capture 10.9.0.1 10.9.0.2 0 64 0x88be 0 "
+	 "Ethernet4 both\n",
+	 0},
+	{"no address",
+	 &cli_dialect_sonic,
+	 "\n",
+	 "10.9.0.1; reboot",
+	 0,
+	 {"Ethernet0"},
+	 "",
+	 E_INVALID},
+};
+
+static void lines_of_what_is_sent(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(sent); i++) {
+		CLEANUP(text_done) struct text lines = {0};
+		struct switch_tunnel tunnel = {.to = "10.9.0.2", .id = sent[i].id};
+		int rc = 0;
+
+		(void)text_copy(tunnel.from, sizeof(tunnel.from), sent[i].from);
+		plan(sent[i].dialect, sent[i].text, tunnel.to, &tunnel, sent[i].ports, &lines, &rc);
+		if (rc != sent[i].rc || strcmp(text_get(&lines), sent[i].lines) != 0)
+			fail_msg("%s: rc %d\n%s", sent[i].name, rc, text_get(&lines));
 	}
 }
 
@@ -193,6 +352,9 @@ static void rows_are_whole(void **state)
 		assert_true(row->close || row->drop);
 		assert_true(row->open || row->add);
 		assert_true(row->last >= row->first);
+		row = cli_erspan_of(cli_dialects[i]);
+		assert_true(!row || (row->open && row->close && strstr(row->open, "{from}") &&
+				     strstr(row->open, "{target}")));
 	}
 }
 
@@ -212,6 +374,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_a_plan),
+		cmocka_unit_test(lines_of_what_is_sent),
 		cmocka_unit_test(rows_are_whole),
 		cmocka_unit_test(too_many),
 	};

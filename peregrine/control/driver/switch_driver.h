@@ -224,6 +224,14 @@ struct switch_mirror {
 	char port[64], target[64];
 };
 
+/* The switch wraps what it copies (ERSPAN: GRE of type 0x88be or 0x22eb) and sends it itself; the
+ * targets are `to` then. Literal IPv4. */
+struct switch_tunnel {
+	char to[46];   /* the collector; "" = no tunnel, the target is a port of the switch */
+	char from[46]; /* an address that the switch has */
+	uint16_t id;   /* ERSPAN's session, 1 to 1023; 0 = as the family has it */
+};
+
 /* An aggregate (IEEE 802.1AX, LACP active) of access ports that nobody uses. Made: the ports are
  * looked at first, and one that is not an access port of its VLAN, or is another aggregate's, is a
  * conflict; the aggregate is an access port of `vlan` before the first of them is in it. Unmade: it
@@ -255,6 +263,7 @@ struct switch_request {
 	 * no such port, or none to copy to; the others are made all the same. */
 	const struct switch_mirror *mirrors;
 	size_t mirror_count;
+	struct switch_tunnel tunnel;  /* SWITCH_MIRROR */
 	const struct switch_lag *lag; /* SWITCH_LAG */
 };
 

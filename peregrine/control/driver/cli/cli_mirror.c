@@ -83,7 +83,7 @@ static void verify(struct cli_mirroring *mirroring)
 
 	for (size_t i = 0; i < request->mirror_count; i++) {
 		bool holds = cli_mirror_holds(mirroring->row, &mirroring->there,
-					      request->mirrors[i].port, mirroring->want.target);
+					      request->mirrors[i].port, &mirroring->want);
 
 		request->results[i] = holds ? EDIT_TAKEN : EDIT_REFUSED;
 		taken += holds;
@@ -91,7 +91,7 @@ static void verify(struct cli_mirroring *mirroring)
 	if (cli_mirror_has_more(mirroring->row, &mirroring->there, &mirroring->want)) {
 		(void)problem_set(&mirroring->problem, E_PROTOCOL,
 				  "switch %s said yes, but a mirror session is still there", name);
-		problem_hint(&mirroring->problem, "end the session to port %s on the switch",
+		problem_hint(&mirroring->problem, "end the session to %s on the switch",
 			     mirroring->want.target);
 		end(mirroring, E_PROTOCOL, &mirroring->problem);
 	} else if (request->mirror_count > 0 && taken == 0) {
@@ -268,16 +268,25 @@ static void look(struct cli_mirroring *mirroring)
 int cli_mirror_start(struct cli_switch *one)
 {
 	const struct switch_request *request = one->request;
-	const struct cli_mirror *row = cli_mirror_of(one->dialect);
+	const struct switch_tunnel *tunnel = request->tunnel.to[0] ? &request->tunnel : NULL;
+	const struct cli_mirror *row =
+		tunnel ? cli_erspan_of(one->dialect) : cli_mirror_of(one->dialect);
 	struct cli_mirroring *mirroring;
 
 	for (size_t i = 0; i < request->mirror_count; i++)
 		request->results[i] = EDIT_NOT_TRIED;
 	if (!row) {
-		one->early_rc = problem_set(&one->early, E_UNSUPPORTED,
-					    "no mirror session of %s is known", one->family->title);
-		problem_hint(&one->early, "mirror the port by hand to where the collector is, and "
-					  "capture there");
+		one->early_rc =
+			problem_set(&one->early, E_UNSUPPORTED,
+				    tunnel ? "no session of %s is known that it sends itself"
+					   : "no mirror session of %s is known",
+				    one->family->title);
+		problem_hint(&one->early,
+			     tunnel ? "name a port of the switch instead: haasctl capture point %s "
+				      "--port PORT --interface INTERFACE"
+				    : "mirror the port of %s by hand to where the collector is, "
+				      "and capture there",
+			     one->endpoint.name);
 		loop_timer_arm(one->timer, 0);
 		return 0;
 	}
@@ -289,7 +298,8 @@ int cli_mirror_start(struct cli_switch *one)
 	mirroring->want = (struct cli_mirror_want){
 		.mirrors = request->mirrors,
 		.count = request->mirror_count,
-		.target = request->mirror_count > 0 ? request->mirrors[0].target : request->port};
+		.target = request->mirror_count > 0 ? request->mirrors[0].target : request->port,
+		.tunnel = tunnel};
 	one->mirroring = mirroring;
 	look(mirroring);
 	return 0;

@@ -1,5 +1,6 @@
 #include "peregrine/control/driver/cli/cli_mirror_policy.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <string.h>
@@ -24,9 +25,31 @@ static bool is_ours(const struct maker *maker, const struct cli_mirror_session *
 	       cli_port_same(maker->row->dialect, session->target, maker->want->target);
 }
 
-/* Does the i-th source go to the mirror port? */
-static bool source_is_ours(const struct cli_mirror *row, const struct cli_mirrors *there, size_t i,
-			   const char *target)
+static bool has_id(const struct cli_mirror *row)
+{
+	return strstr(row->open, "{id}") != NULL;
+}
+
+/* ERSPAN has no number 0. */
+static unsigned id_of(const struct switch_tunnel *tunnel)
+{
+	return tunnel->id ? tunnel->id : 1;
+}
+
+/* Is one of ours sent as it shall be? What is another way is made anew. */
+static bool fits(const struct cli_mirror *row, const struct cli_mirrors *there,
+		 const struct cli_mirror_session *session, const struct switch_tunnel *tunnel)
+{
+	const char *from = session->from[0] ? session->from : there->from;
+
+	return !tunnel ||
+	       (strcmp(from, tunnel->from) == 0 && (!has_id(row) || session->id == id_of(tunnel)));
+}
+
+/* The session of the i-th source, when it goes to the target; else NULL. */
+static const struct cli_mirror_session *ours_of_source(const struct cli_mirror *row,
+						       const struct cli_mirrors *there, size_t i,
+						       const char *target)
 {
 	for (size_t j = 0; j < there->count; j++) {
 		const struct cli_mirror_session *session = &there->sessions[j];
@@ -35,17 +58,20 @@ static bool source_is_ours(const struct cli_mirror *row, const struct cli_mirror
 		    (session->number ||
 		     cli_port_same(row->dialect, session->target, there->sources[i].target)) &&
 		    cli_port_same(row->dialect, session->target, target))
-			return true;
+			return session;
 	}
-	return false;
+	return NULL;
 }
 
 bool cli_mirror_holds(const struct cli_mirror *row, const struct cli_mirrors *there,
-		      const char *port, const char *target)
+		      const char *port, const struct cli_mirror_want *want)
 {
 	for (size_t i = 0; i < there->source_count; i++) {
-		if (cli_port_same(row->dialect, there->sources[i].port, port) &&
-		    source_is_ours(row, there, i, target))
+		const struct cli_mirror_session *session =
+			ours_of_source(row, there, i, want->target);
+
+		if (session && cli_port_same(row->dialect, there->sources[i].port, port) &&
+		    fits(row, there, session, want->tunnel))
 			return true;
 	}
 	return false;
@@ -67,7 +93,7 @@ bool cli_mirror_has_more(const struct cli_mirror *row, const struct cli_mirrors 
 	const struct maker maker = {.row = row, .there = there, .want = want};
 
 	for (size_t i = 0; i < there->source_count; i++) {
-		if (source_is_ours(row, there, i, want->target) &&
+		if (ours_of_source(row, there, i, want->target) &&
 		    !is_wanted(row, want, there->sources[i].port))
 			return true;
 	}
@@ -110,6 +136,10 @@ static void fill_in(const struct maker *maker, const char *text, size_t length, 
 			text_addf(out, "%u", maker->number);
 		else if (strncmp(text, "{target}", 8) == 0)
 			text_add(out, maker->want->target);
+		else if (strncmp(text, "{from}", 6) == 0)
+			text_add(out, maker->want->tunnel->from);
+		else if (strncmp(text, "{id}", 4) == 0)
+			text_addf(out, "%u", id_of(maker->want->tunnel));
 		else if (strncmp(text, "{ports}", 7) == 0)
 			add_ports(maker, out);
 		else if (strncmp(text, "{port}", 6) == 0)
@@ -163,32 +193,31 @@ static bool take_number(struct maker *maker)
 	return false;
 }
 
-/* What is ours and is not needed: all sessions but the first, or with `all` that one, too. */
+/* What is ours and is not needed: all sessions but the first that is as it shall be, or with `all`
+ * that one, too. True: one is kept, and is the maker's. */
 static bool close_others(struct maker *maker, bool all)
 {
-	bool kept = false;
+	const struct cli_mirror_session *kept = NULL;
 	bool closed = false;
 
 	for (size_t i = 0; i < maker->there->count; i++) {
-		if (!is_ours(maker, &maker->there->sessions[i]))
+		const struct cli_mirror_session *session = &maker->there->sessions[i];
+
+		if (!is_ours(maker, session))
 			continue;
-		if (!kept && !all) {
-			kept = true;
+		if (!kept && !all && fits(maker->row, maker->there, session, maker->want->tunnel)) {
+			kept = session;
 			continue;
 		}
-		maker->number = maker->there->sessions[i].number;
+		maker->number = session->number;
 		add(maker, maker->row->close, "", SIZE_MAX);
 		closed = true;
 	}
 	if (closed && !kept)
 		add(maker, maker->row->release, "", SIZE_MAX);
-	for (size_t i = 0; i < maker->there->count && kept; i++) {
-		if (is_ours(maker, &maker->there->sessions[i])) {
-			maker->number = maker->there->sessions[i].number;
-			break;
-		}
-	}
-	return kept;
+	if (kept)
+		maker->number = kept->number;
+	return kept != NULL;
 }
 
 static void change_ports(struct maker *maker)
@@ -198,12 +227,12 @@ static void change_ports(struct maker *maker)
 
 	for (size_t i = 0; i < there->source_count; i++) {
 		if (there->sources[i].number == maker->number &&
-		    source_is_ours(maker->row, there, i, want->target) &&
+		    ours_of_source(maker->row, there, i, want->target) &&
 		    !is_wanted(maker->row, want, there->sources[i].port))
 			add(maker, maker->row->drop, there->sources[i].port, SIZE_MAX);
 	}
 	for (size_t i = 0; i < want->count; i++) {
-		if (!cli_mirror_holds(maker->row, there, want->mirrors[i].port, want->target))
+		if (!cli_mirror_holds(maker->row, there, want->mirrors[i].port, want))
 			add(maker, maker->row->add, want->mirrors[i].port, i);
 	}
 }
@@ -212,14 +241,54 @@ static bool is_as_wanted(const struct maker *maker)
 {
 	for (size_t i = 0; i < maker->want->count; i++) {
 		if (!cli_mirror_holds(maker->row, maker->there, maker->want->mirrors[i].port,
-				      maker->want->target))
+				      maker->want))
 			return false;
 	}
 	return !cli_mirror_has_more(maker->row, maker->there, maker->want);
 }
 
-static int check(const struct cli_mirror_want *want, struct problem *problem)
+static bool is_address(const char *text)
 {
+	struct in_addr address;
+
+	return inet_pton(AF_INET, text, &address) == 1;
+}
+
+static int check_tunnel(const struct maker *maker, struct problem *problem)
+{
+	const struct cli_mirror_want *want = maker->want;
+	const struct switch_tunnel *tunnel = want->tunnel;
+	/* One line for the whole switch: that of others is not ours to change. */
+	bool is_global = maker->there->from[0] != '\0';
+
+	if (!is_address(want->target) || (want->count > 0 && !is_address(tunnel->from))) {
+		(void)problem_set(problem, E_INVALID,
+				  "mirrors cannot be sent from \"%s\" to \"%s\"", tunnel->from,
+				  want->target);
+		problem_hint(problem, "two IPv4 addresses: haasctl capture point SWITCH --address "
+				      "COLLECTOR --origin SWITCH'S");
+		return E_INVALID;
+	}
+	if (want->count > 0 && !has_id(maker->row) && tunnel->id) {
+		(void)problem_set(problem, E_INVALID, "this family sends no ERSPAN session number");
+		problem_hint(problem, "leave --session out: haasctl capture point");
+		return E_INVALID;
+	}
+	if (want->count > 0 && is_global && strcmp(maker->there->from, tunnel->from) != 0) {
+		(void)problem_set(problem, E_CONFLICT, "what this switch sends comes from %s",
+				  maker->there->from);
+		problem_detail(problem, "it has one ERSPAN origin for all its sessions");
+		problem_hint(problem, "haasctl capture point SWITCH --origin %s",
+			     maker->there->from);
+		return E_CONFLICT;
+	}
+	return 0;
+}
+
+static int check(const struct maker *maker, struct problem *problem)
+{
+	const struct cli_mirror_want *want = maker->want;
+
 	for (size_t i = 0; i < want->count; i++) {
 		if (cli_port_name_ok(want->mirrors[i].port))
 			continue;
@@ -227,6 +296,8 @@ static int check(const struct cli_mirror_want *want, struct problem *problem)
 				  want->mirrors[i].port);
 		return E_INVALID;
 	}
+	if (want->tunnel)
+		return check_tunnel(maker, problem);
 	if (cli_port_name_ok(want->target))
 		return 0;
 	(void)problem_set(problem, E_INVALID, "\"%s\" is no name of a mirror port", want->target);
@@ -248,7 +319,7 @@ int cli_mirror_plan_make(const struct cli_mirror *row, const struct cli_mirrors 
 	/* Nothing is wanted, and which port it was is not known any more. */
 	if (want->count == 0 && !want->target[0])
 		return 0;
-	rc = check(want, problem);
+	rc = check(&maker, problem);
 	if (rc || is_as_wanted(&maker))
 		return rc;
 	open = close_others(&maker, want->count == 0 || !row->add);

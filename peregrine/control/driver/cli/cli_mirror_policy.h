@@ -8,11 +8,12 @@
 #include "peregrine/control/driver/switch_driver.h"
 
 /* In all of these: what there shall be is `mirrors` (their targets are the mirror port), or
- * nothing; `target` is the mirror port. */
+ * nothing; `target` is the mirror port, or with a tunnel the address that copies are sent to. */
 struct cli_mirror_want {
 	const struct switch_mirror *mirrors;
 	size_t count;
 	const char *target;
+	const struct switch_tunnel *tunnel; /* NULL: a port; the row is of the same kind */
 };
 
 struct cli_mirror_line {
@@ -26,17 +27,17 @@ struct cli_mirror_plan {
 	unsigned opened; /* the session that it makes; 0: none with a number */
 };
 
-/* E_CONFLICT: all sessions are somebody else's; E_INVALID: a name that may not stand in a command;
- * E_LIMIT; each with a problem. */
+/* E_CONFLICT: all sessions are somebody else's, or what is sent comes from another address there;
+ * E_INVALID: a name or a number that may not stand in a command; E_LIMIT; each with a problem. */
 MUST_USE int cli_mirror_plan_make(const struct cli_mirror *row, const struct cli_mirrors *there,
 				  const struct cli_mirror_want *want, struct cli_mirror_plan *ret,
 				  struct problem *problem);
 /* The lines that end the session to `target` that `ret` made: nobody knows a half one as ours. */
 void cli_mirror_plan_undo(const struct cli_mirror *row, const char *target,
 			  struct cli_mirror_plan *ret);
-/* Is a port copied to the mirror port? */
+/* Is a port copied to the target, in the way that is wanted? */
 bool cli_mirror_holds(const struct cli_mirror *row, const struct cli_mirrors *there,
-		      const char *port, const char *target);
+		      const char *port, const struct cli_mirror_want *want);
 /* Is anything copied there that is not wanted? */
 bool cli_mirror_has_more(const struct cli_mirror *row, const struct cli_mirrors *there,
 			 const struct cli_mirror_want *want);

@@ -13,8 +13,8 @@
 enum { LINE_SIZE = 1024 };
 
 struct match {
-	unsigned number;
-	char a[LINE_SIZE], b[LINE_SIZE];
+	unsigned number, id;
+	char a[LINE_SIZE], b[LINE_SIZE], from[46];
 };
 
 struct word {
@@ -91,6 +91,11 @@ static bool take_word(const char *rule, struct word hole, const char **line, str
 	word = next_word(line);
 	if (is_hole(hole, 'n'))
 		return take_number(word, &match->number);
+	if (is_hole(hole, 'i'))
+		return take_number(word, &match->id);
+	if (is_hole(hole, 'f'))
+		return word.length > 0 && text_format(match->from, sizeof(match->from), "%.*s",
+						      (int)word.length, word.at);
 	if (is_hole(hole, 'x'))
 		return word.length > 0;
 	return word.length == hole.length && strncasecmp(word.at, hole.at, hole.length) == 0;
@@ -118,6 +123,7 @@ struct reader {
 	unsigned number;    /* of the session's section; 0: it is none */
 	unsigned about;     /* what the line is about */
 	const char *target; /* of the ports being listed */
+	bool is_numbered;   /* sessions are */
 	bool is_full;
 };
 
@@ -178,6 +184,15 @@ static void add_sources(struct reader *reader, char *list)
 	(void)cli_port_list_each(reader->dialect, list, add_source, reader);
 }
 
+/* What it says of how copies are sent. */
+static void take_tunnel(const struct match *match, struct cli_mirror_session *session)
+{
+	if (match->from[0])
+		(void)text_copy(session->from, sizeof(session->from), match->from);
+	if (match->id)
+		session->id = match->id;
+}
+
 static void take(struct reader *reader, enum cli_mirror_fact fact, struct match *match)
 {
 	struct cli_mirror_session *session;
@@ -188,6 +203,12 @@ static void take(struct reader *reader, enum cli_mirror_fact fact, struct match 
 		return;
 	}
 	reader->about = match->number ? match->number : reader->number;
+	/* The same words may stand elsewhere, as "ip address" does. */
+	if (reader->is_numbered && reader->about == 0) {
+		if (fact == MIRROR_FINE && match->from[0])
+			(void)text_copy(reader->ret->from, sizeof(reader->ret->from), match->from);
+		return;
+	}
 	if (fact == MIRROR_OPEN)
 		reader->number = reader->about;
 	(void)text_copy(target, sizeof(target), match->b[0] ? match->b : reader->port);
@@ -195,6 +216,7 @@ static void take(struct reader *reader, enum cli_mirror_fact fact, struct match 
 	if (!session)
 		return;
 	session->is_odd |= fact == MIRROR_ODD;
+	take_tunnel(match, session);
 	if (fact == MIRROR_TO || fact == MIRROR_BOTH)
 		(void)text_copy(session->target, sizeof(session->target), target);
 	if (fact != MIRROR_FROM && fact != MIRROR_BOTH)
@@ -239,7 +261,7 @@ static void take_line(struct reader *reader, const struct cli_mirror *row, const
 
 int cli_mirrors_read(const struct cli_mirror *row, const char *text, struct cli_mirrors *ret)
 {
-	struct reader reader = {.dialect = row->dialect, .ret = ret};
+	struct reader reader = {.dialect = row->dialect, .ret = ret, .is_numbered = row->first > 0};
 
 	*ret = (struct cli_mirrors){0};
 	while (*text) {

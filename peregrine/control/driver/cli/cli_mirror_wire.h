@@ -13,11 +13,14 @@ enum { CLI_MIRRORS_MAX = 32, CLI_MIRROR_PORTS_MAX = 128 };
 struct cli_mirror_session {
 	unsigned number;
 	char target[64]; /* "" = none yet */
+	char from[46];   /* of one that is sent; "" = not said */
+	unsigned id;     /* ERSPAN's; 0 = not said */
 	bool is_odd;     /* it does what we never set */
 };
 struct cli_mirrors {
 	struct cli_mirror_session sessions[CLI_MIRRORS_MAX];
 	size_t count;
+	char from[46]; /* where the switch has one address for all that it sends */
 	struct {
 		unsigned number;
 		char port[64], target[64]; /* the target where there is no number */

@@ -3,6 +3,7 @@
  * whole, so once more does no harm. */
 
 #include "common/base/error.h"
+#include "common/io/loop.h"
 
 #include "peregrine/control/driver/ovsdb/ovsdb_mirror_policy.h"
 #include "peregrine/control/driver/ovsdb/ovsdb_switch.h"
@@ -38,8 +39,28 @@ static void on_mirrors(void *context, int rc, json_t *result, const struct probl
 		ovsdb_switch_transact(one);
 }
 
+/* A port of type erspan or gre is a port as any other, once it is there: whoever keeps the switch's
+ * addresses and routes makes it. None of ours is sent elsewhere, so ending them all ends nothing.
+ */
+static int refuse_tunnel(struct ovsdb_switch *one)
+{
+	if (one->request->mirror_count > 0) {
+		one->early_rc = problem_set(&one->early, E_UNSUPPORTED,
+					    "switch %s is not told by OVSDB to send what it copies",
+					    one->endpoint.name);
+		problem_hint(&one->early,
+			     "add a port of type erspan to its bridge, and name that: haasctl "
+			     "capture point %s --port PORT --kind erspan --interface INTERFACE",
+			     one->endpoint.name);
+	}
+	loop_timer_arm(one->timer, 0);
+	return 0;
+}
+
 int ovsdb_mirror_start(struct ovsdb_switch *one)
 {
+	if (one->request->tunnel.to[0])
+		return refuse_tunnel(one);
 	ovsdb_facts_done(&one->facts);
 	for (size_t i = 0; i < one->request->mirror_count; i++)
 		one->request->results[i] = EDIT_NOT_TRIED;
