@@ -19,7 +19,8 @@ enum { LOOK_MS = 1000, AGAIN_MS = 5000, SWEEP_MS = 60000, ASK_MS = 20000 };
 
 /* clang-format off */
 static const struct db_query sessions_query = {"capture_sessions",
-	"with swept as materialized (select haas.capture_sweep() as moved) select s.switch_id, s.id, s.port, s.target"
+	"with swept as materialized (select haas.capture_sweep() as moved) select s.switch_id, s.id, s.port, s.target,"
+	" coalesce(s.tunnel_to, ''), coalesce(s.tunnel_from, ''), coalesce(s.session, 0)"
 	" from swept, haas.capture_session s where swept.moved is not null order by s.switch_id, s.id", 0};
 /* Before the switch is told: whoever is peregrined afterwards knows that it may have it. */
 static const struct db_query may_have_query = {"capture_may_have",
@@ -43,6 +44,7 @@ struct told {
 	int64_t ids[SWITCH_MIRRORS_MAX];
 	size_t count;
 	char target[64]; /* where its mirrors go, "" = not known */
+	struct switch_tunnel tunnel;
 };
 
 struct mirrors {
@@ -114,10 +116,19 @@ static void say_all(const struct told *told, const struct switch_answer *heard)
 		struct problem missing = {0};
 		bool taken = heard->rc == 0 && heard->results && heard->results[i] == EDIT_TAKEN;
 
-		(void)problem_set(&missing, E_CONFLICT, "mirror port %s is missing", row->target);
-		problem_detail(&missing, "the switch has no port %s, or none of %s", row->target,
-			       row->port);
-		problem_hint(&missing, "haasctl capture point names the port that mirrors go to");
+		if (told->tunnel.to[0]) {
+			(void)problem_set(&missing, E_CONFLICT, "%s is not mirrored to %s",
+					  row->port, row->target);
+			problem_hint(&missing, "does the switch have port %s? haasctl fabric show",
+				     row->port);
+		} else {
+			(void)problem_set(&missing, E_CONFLICT, "mirror port %s is missing",
+					  row->target);
+			problem_detail(&missing, "the switch has no port %s, or none of %s",
+				       row->target, row->port);
+			problem_hint(&missing,
+				     "haasctl capture point names the port that mirrors go to");
+		}
 		say_one(told, i, taken, heard->rc ? heard->problem : &missing);
 	}
 }
@@ -167,6 +178,7 @@ static void ask(struct told *told)
 				       .deadline_ms = ASK_MS};
 
 	(void)text_copy(request.port, sizeof(request.port), told->target);
+	request.tunnel = told->tunnel;
 	if (switch_queue_submit(told->mirrors->queue, &one, on_answer, told, NULL) != 0)
 		told->asking = false;
 }
@@ -241,6 +253,17 @@ static void digest(const struct told *told, char *ret, size_t room)
 	(void)text_format(ret, room, "%zu:%" PRIx64, told->count, hash);
 }
 
+/* It stays as it is while there are sessions: capture_point_put. */
+static void take_target(struct told *told, const PGresult *result, int row)
+{
+	struct switch_tunnel *tunnel = &told->tunnel;
+
+	(void)text_copy(told->target, sizeof(told->target), db_text(result, row, 3, ""));
+	(void)text_copy(tunnel->to, sizeof(tunnel->to), db_text(result, row, 4, ""));
+	(void)text_copy(tunnel->from, sizeof(tunnel->from), db_text(result, row, 5, ""));
+	tunnel->id = (uint16_t)db_int(result, row, 6, 0);
+}
+
 /* The rows of one switch, from `row` on; returns the next one's first. */
 static int take_switch(struct mirrors *mirrors, const PGresult *result, int row)
 {
@@ -251,7 +274,7 @@ static int take_switch(struct mirrors *mirrors, const PGresult *result, int row)
 	if (idle)
 		told->count = 0;
 	if (idle && !db_is_null(result, row, 3))
-		(void)text_copy(told->target, sizeof(told->target), db_text(result, row, 3, ""));
+		take_target(told, result, row);
 	for (; row < PQntuples(result) && db_int(result, row, 0, 0) == id; row++) {
 		if (idle && !db_is_null(result, row, 1) && told->count < SWITCH_MIRRORS_MAX)
 			add(told, result, row);

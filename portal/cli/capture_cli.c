@@ -445,8 +445,9 @@ static int capture_withdraw(void *context, const struct command_input *input)
 }
 
 static const struct output_column point_columns[] = {
-	COLUMN("switch"), COLUMN("port"),    COLUMN("collector"), COLUMN("interface"),
-	COLUMN("kind"),   NUMBER("session"), COLUMN("there"),
+	COLUMN("switch"),    COLUMN("port"),   COLUMN("collector"),
+	COLUMN("interface"), COLUMN("kind"),   NUMBER("session"),
+	COLUMN("address"),   COLUMN("origin"), COLUMN("there"),
 };
 
 static int capture_points(void *context, const struct command_input *input)
@@ -456,10 +457,9 @@ static int capture_points(void *context, const struct command_input *input)
 
 static int capture_point(void *context, const struct command_input *input)
 {
-	static const char *const texts[][2] = {{"--port", "port"},
-					       {"--interface", "interface"},
-					       {"--collector", "collector"},
-					       {"--kind", "kind"}};
+	static const char *const texts[][2] = {
+		{"--port", "port"},           {"--address", "address"},     {"--origin", "origin"},
+		{"--interface", "interface"}, {"--collector", "collector"}, {"--kind", "kind"}};
 	const char *session = command_option(input, "--session");
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
@@ -508,9 +508,13 @@ static const struct option_row limit_options[] = {
 };
 static const struct option_row point_options[] = {
 	{"--port", 0, OPTION_VALUE, "PORT", "of the switch, where mirrored frames go out"},
+	{"--address", 0, OPTION_VALUE, "IPV4",
+	 "or: of the collector; the switch sends them there (ERSPAN)"},
+	{"--origin", 0, OPTION_VALUE, "IPV4", "of the switch, where those come from"},
 	{"--interface", 0, OPTION_VALUE, "NAME", "of the collector's host, where they come in"},
 	{"--collector", 0, OPTION_VALUE, "NAME", "which peregrine-captured (default main)"},
-	{"--kind", 0, OPTION_VALUE, "port|gre|erspan|vxlan", "how they come (default port)"},
+	{"--kind", 0, OPTION_VALUE, "KIND",
+	 "how they come: port, gre, erspan or vxlan (default port; with --address erspan)"},
 	{"--session", 0, OPTION_VALUE, "N", "GRE key, ERSPAN session or VNI (default any)"},
 	{"--none", 0, OPTION_FLAG, NULL, "it has no mirror port any more"},
 };

@@ -41,7 +41,9 @@ static const struct member_row grant_members[] = {
 	{"expires_at", MEMBER_TEXT, MEMBER_REQUIRED, 1, 40, NULL},
 };
 static const struct member_row point_members[] = {
-	{"port",      MEMBER_TEXT, MEMBER_REQUIRED, 1, 63,         NULL},
+	{"port",      MEMBER_TEXT, 0,               1, 63,         NULL},
+	{"address",   MEMBER_IPV4, 0,               0, 0,          NULL},
+	{"origin",    MEMBER_IPV4, 0,               0, 0,          NULL},
 	{"interface", MEMBER_TEXT, MEMBER_REQUIRED, 1, 15,         NULL},
 	{"collector", MEMBER_NAME, 0,               0, 0,          NULL},
 	{"kind",      MEMBER_WORD, 0,               0, 0,          kind_words},
@@ -251,8 +253,21 @@ static void grant_create(struct exchange *exchange)
 static void point_put(struct exchange *exchange)
 {
 	const char *name = exchange_arg(exchange, "{switch}");
+	const char *kind = text_of(exchange, "kind");
 	CLEANUP(freep) char *spec = NULL;
+	struct error_list errors = {0};
 
+	/* docs/decision/0055-no-rspan.md */
+	if (kind && strcmp(kind, "rspan") == 0) {
+		error_list_pointer(
+			&errors, "/kind",
+			"a mirror by a VLAN (RSPAN) is not set up: switches on its way would "
+			"learn the nodes' addresses in it, and floods of it are in no proof; a port "
+			"or ERSPAN delivers the same",
+			"erspan");
+		exchange_refuse(exchange, &errors);
+		return;
+	}
 	spec = exchange_checked_body(exchange, point_members, COUNT_OF(point_members));
 	if (!spec)
 		return;

@@ -66,7 +66,8 @@ const struct db_query store_capture_grant_withdraw = {
 /* p is capture_point, s its switch. */
 #define POINT_ITEM                                                                                                                                 \
 	"jsonb_build_object('switch', s.name, 'collector', p.collector, 'port', p.port, 'interface', p.interface, 'kind', p.kind, 'session', p.session, " \
-	"'there', exists (select from haas.port_observed o where o.switch_id = p.switch_id and o.name = p.port))"
+	"'address', host(p.address), 'origin', host(p.origin), "                                                                                           \
+	"'there', p.address is not null or exists (select from haas.port_observed o where o.switch_id = p.switch_id and o.name = p.port))"
 const struct db_query store_capture_points = {
 	"capture_points",
 	STORE_PAGE("s.name", POINT_ITEM, "haas.capture_point p join haas.switch s on s.id = p.switch_id where ($2::text is null or s.name collate \"C\" > $2)",

@@ -118,6 +118,32 @@ insert into attachment (switch_id, port, network_id, mode) select 1, 'cap0', id,
 select capture_point_put('leaf1', '{"port": "cap0", "interface": "eth9"}', 'user a');
 select started('{"node": "n2"}', 'user a');
 delete from attachment;
+\echo a switch that sends what it copies itself has no port for it
+create function pointed(p_spec jsonb) returns text language plpgsql as $$ begin perform capture_point_put('leaf1', p_spec, 'user a'); return 'ok'; end $$;
+select pointed('{"interface": "eth9"}');
+select pointed('{"interface": "eth9", "address": "10.9.0.2"}');
+select pointed('{"interface": "eth9", "origin": "10.9.0.1", "port": "cap0"}');
+select pointed('{"interface": "eth9", "address": "10.9.0.2", "origin": "10.9.0.1", "port": "cap0"}');
+select pointed('{"interface": "eth9", "address": "10.9.0.2", "origin": "10.9.0.1", "kind": "gre"}');
+select pointed('{"interface": "eth9", "address": "10.9.0.2", "origin": "10.9.0.1", "session": 1024}');
+select pointed('{"interface": "eth9", "address": "fe80::2", "origin": "10.9.0.1"}');
+select pointed('{"interface": "eth9", "address": "10.9.0.2", "origin": "10.9.0.1", "session": 5}');
+select started('{"node": "n2", "seconds": 65}', 'user a');
+select capture_told(id, 'listening', null, null, null) from capture where seconds = 65;
+select port, target, tunnel_to, tunnel_from, session from capture_session where switch_id = 1;
+\echo a session that runs, and that the switch refuses afterwards: it ends as refused
+update capture set mirrored = true where seconds = 65;
+select capture_mirrored(id, true, null) from capture where seconds = 65;
+select capture_told(id, 'running', null, null, '{"packets": 3}') from capture where seconds = 65;
+select capture_mirrored(id, false, '{"code": "conflict", "message": "the switch refused a command", "hint": ""}') from capture where seconds = 65;
+select capture_mirrored(id, true, null) from capture where seconds = 65;
+select state, wanted, because, mirrored from capture where seconds = 65;
+select count(id) from capture_session;
+select capture_told(id, 'ended', 'stopped', null, '{"packets": 3}') from capture where seconds = 65;
+select capture_unmirrored(1, '{}');
+select state, because, mirrored, files, problem ->> 'message' as problem from capture where seconds = 65;
+select message from event where kind = 'capture.ended' and detail ->> 'seconds' = '65';
+select pointed('{"interface": "eth9", "port": "cap0"}');
 \echo packets are kept: the switch stays
 update switch_endpoint set managed = false where switch_id = 1;
 update capture set files = 'removed';
