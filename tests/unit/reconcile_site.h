@@ -110,6 +110,7 @@ static inline void engine_start(struct site *site)
 		.claim_ms = 4000 * patience,
 		.call_ms = 600 * patience,
 		.read_ms = 500 * patience,
+		.again_ms = 10,
 		.look_ms = 200,
 	};
 

@@ -111,6 +111,51 @@ static void half_done_silent_and_rebooting_switches_are_read_first(void **state)
 	assert_no_leak(site);
 }
 
+static uint64_t taken_back(const struct site *site)
+{
+	const struct reconcile_stats *stats = reconcile_stats(site->reconcile);
+
+	return stats->undone + stats->failed;
+}
+
+/* An agent that shows what its switch had a moment ago: it is read again, not called refused. One
+ * that goes on so is. */
+static void what_is_shown_late_is_waited_for(void **state)
+{
+	struct site *site = *state;
+	struct problem problem = {0};
+	uint64_t undone;
+
+	settle(site);
+	undone = taken_back(site);
+	leaf(site, 0)->trouble.late = 4;
+	want(site, 0, 0, 1);
+	want(site, 0, 1, 1);
+	settle(site);
+	assert_int_equal(leaf(site, 0)->trouble.late, 0);
+	assert_int_equal(taken_back(site), undone);
+	assert_true(reaches(site, 0, 0, 0, 1));
+
+	leaf(site, 0)->trouble.late = UINT32_MAX;
+	want(site, 0, 2, 1);
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where problem ->> 'message' ~ "
+			     "'does not show it'",
+			     1));
+	for (int64_t end_ms = clock_monotonic_ms() + WAIT_MS;
+	     taken_back(site) == undone && clock_monotonic_ms() < end_ms;)
+		turn(site);
+	assert_true(taken_back(site) > undone);
+	/* What it showed meanwhile may have been taken for what it has. */
+	leaf(site, 0)->trouble.late = 0;
+	assert_int_equal(reconcile_request(site->reconcile, "leaf1", &problem), 0);
+	for (int64_t end_ms = clock_monotonic_ms() + WAIT_MS;
+	     !reaches(site, 0, 0, 0, 2) && clock_monotonic_ms() < end_ms;)
+		turn(site);
+	assert_true(reaches(site, 0, 0, 0, 2));
+	assert_no_leak(site);
+}
+
 static void killed_between_sending_and_reading_back(void **state)
 {
 	struct site *site = *state;
@@ -450,6 +495,7 @@ int main(void)
 		CASE(one_that_refuses_holds_up_nobody_else),
 		CASE(one_that_is_away_is_told_of_and_comes_back),
 		CASE(half_done_silent_and_rebooting_switches_are_read_first),
+		CASE(what_is_shown_late_is_waited_for),
 		CASE(killed_between_sending_and_reading_back),
 		CASE(a_foreign_change_is_told_of_and_repaired),
 		CASE(a_blocked_port_is_parked_whatever_it_is_meant_for),

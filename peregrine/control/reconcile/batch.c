@@ -376,6 +376,8 @@ int batch_new(const struct batch_options *options, const struct batch_source *so
 	(void)text_copy(batch->fabric, sizeof(batch->fabric), source->scene->model.name);
 	rc = loop_timer_new(options->loop, on_turn, batch, &batch->turn);
 	if (rc == 0)
+		rc = loop_timer_new(options->loop, batch_read_again, batch, &batch->again);
+	if (rc == 0)
 		rc = take_edits(batch, source);
 	if (rc == 0)
 		rc = take_intents(batch, source);
@@ -394,6 +396,7 @@ void batch_free(struct batch *batch)
 	if (!batch)
 		return;
 	loop_timer_free(batch->turn);
+	loop_timer_free(batch->again);
 	free(batch->parties);
 	free(batch->changes);
 	free(batch->intents);

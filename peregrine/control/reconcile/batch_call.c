@@ -275,6 +275,23 @@ void batch_park(struct batch *batch, uint32_t party)
 
 /* --- readings -------------------------------------------------------- */
 
+enum { AGAINS = 5 };
+
+static void arm_again(struct batch *batch)
+{
+	int64_t first_ms = 0;
+	int64_t now_ms = clock_monotonic_ms();
+
+	for (uint32_t p = 0; p < batch->party_count; p++) {
+		const struct party *party = &batch->parties[p];
+
+		if (party->again && (first_ms == 0 || party->again_at_ms < first_ms))
+			first_ms = party->again_at_ms;
+	}
+	if (first_ms)
+		loop_timer_arm(batch->again, first_ms > now_ms ? first_ms - now_ms : 0);
+}
+
 static bool shows(const struct switch_reading *reading, const struct switch_edit *edit,
 		  const struct port_vlans *vlans)
 {
@@ -295,6 +312,27 @@ static bool shows(const struct switch_reading *reading, const struct switch_edit
 	return edit->kind == EDIT_VLAN_DELETE;
 }
 
+static bool shows_done(const struct batch *batch, size_t i, const struct switch_reading *reading)
+{
+	const struct switch_edit *edit = &batch->plan.edits[i].edit;
+
+	return !batch->changes[i].last ||
+	       (batch_shares(batch, i) ? batch_shows_done(batch, i, reading)
+				       : shows(reading, edit, &edit->after));
+}
+
+/* Undone is what shows what was there before. */
+static bool shows_undone(const struct batch *batch, size_t i, const struct switch_reading *reading)
+{
+	const struct plan_edit *edit = &batch->plan.edits[i];
+
+	if (edit->port == MODEL_NONE || !batch->changes[i].first ||
+	    batch->changes[i].state != CHANGE_UNDONE)
+		return true;
+	return batch_shares(batch, i) ? batch_shows_none(batch, i, reading)
+				      : shows(reading, &edit->edit, &edit->edit.before);
+}
+
 /* Back after the last stage: every edit has to show. */
 static void compare(struct batch *batch, uint32_t party, const struct switch_reading *reading)
 {
@@ -304,9 +342,7 @@ static void compare(struct batch *batch, uint32_t party, const struct switch_rea
 
 		if (edit->at != party)
 			continue;
-		if (!batch->changes[i].last ||
-		    (batch_shares(batch, i) ? batch_shows_done(batch, i, reading)
-					    : shows(reading, &edit->edit, &edit->edit.after))) {
+		if (shows_done(batch, i, reading)) {
 			batch->changes[i].state = CHANGE_APPLIED;
 			continue;
 		}
@@ -323,7 +359,8 @@ static void compare(struct batch *batch, uint32_t party, const struct switch_rea
 
 /* Of a switch that gave no answer: what of it has been done? Half done is done: undoing states the
  * whole membership. */
-static void find_out(struct batch *batch, uint32_t party, const struct switch_reading *reading)
+static void find_out(struct batch *batch, uint32_t party, const struct switch_reading *reading,
+		     struct known_switch *known)
 {
 	for (size_t i = 0; i < batch->plan.count; i++) {
 		const struct plan_edit *edit = &batch->plan.edits[i];
@@ -343,21 +380,39 @@ static void find_out(struct batch *batch, uint32_t party, const struct switch_re
 				shows(reading, &edit->edit, NULL) ? CHANGE_TAKEN : CHANGE_PLANNED;
 	}
 	batch->parties[party].unsure = false;
+	if (known) /* this reading may have been too early */
+		known->stale = true;
 }
 
-/* Undone is what shows what was there before. */
 static void compare_undone(struct batch *batch, uint32_t party,
 			   const struct switch_reading *reading)
 {
 	for (size_t i = 0; i < batch->plan.count; i++) {
-		const struct plan_edit *edit = &batch->plan.edits[i];
-
-		if (edit->at == party && edit->port != MODEL_NONE && batch->changes[i].first &&
-		    batch->changes[i].state == CHANGE_UNDONE &&
-		    !(batch_shares(batch, i) ? batch_shows_none(batch, i, reading)
-					     : shows(reading, &edit->edit, &edit->edit.before)))
+		if (batch->plan.edits[i].at == party && !shows_undone(batch, i, reading))
 			batch->changes[i].state = CHANGE_UNKNOWN;
 	}
+}
+
+/* Some show for a while what was there before, most of all when they are read another way than
+ * written: an SNMP agent that asks its switch every few seconds. Only what stays so counts. */
+static bool read_again(struct batch *batch, uint32_t party, const struct switch_reading *reading)
+{
+	struct party *p = &batch->parties[party];
+	bool as_meant = true;
+
+	if (batch->lost || p->agains >= AGAINS ||
+	    (batch->step != STEP_READING && batch->step != STEP_CHECKING))
+		return false;
+	for (size_t i = 0; i < batch->plan.count && as_meant; i++)
+		as_meant = batch->plan.edits[i].at != party ||
+			   (batch->step == STEP_READING ? shows_done(batch, i, reading)
+							: shows_undone(batch, i, reading));
+	if (as_meant)
+		return false;
+	p->again = true;
+	p->again_at_ms = clock_monotonic_ms() + ((int64_t)batch->options.again_ms << p->agains++);
+	arm_again(batch);
+	return true;
 }
 
 static void on_read(void *context, int rc, struct switch_reading *reading,
@@ -368,12 +423,17 @@ static void on_read(void *context, int rc, struct switch_reading *reading,
 	struct party *party = &batch->parties[call->party];
 	struct known_switch *known = known_of(batch, call->party);
 
+	if (rc == 0 && read_again(batch, call->party, reading)) {
+		switch_reading_done(reading);
+		call_free(call);
+		return; /* still pending */
+	}
 	if (rc == 0 && known && known_merge(known, reading))
 		known->stale = true;
 	if (rc == 0 && batch->step == STEP_READING)
 		compare(batch, call->party, reading);
 	else if (rc == 0 && batch->step == STEP_LOOKING)
-		find_out(batch, call->party, reading);
+		find_out(batch, call->party, reading, known);
 	else if (rc == 0)
 		compare_undone(batch, call->party, reading);
 	if (rc) {
@@ -416,4 +476,24 @@ void batch_read(struct batch *batch, uint32_t party)
 		return;
 	}
 	batch->pending++;
+}
+
+void batch_read_again(void *context)
+{
+	struct batch *batch = context;
+	int64_t now_ms = clock_monotonic_ms();
+
+	for (uint32_t p = 0; p < batch->party_count; p++) {
+		struct party *party = &batch->parties[p];
+
+		if (!party->again || (party->again_at_ms > now_ms && !batch->lost))
+			continue;
+		party->again = false;
+		batch->pending--;
+		if (!batch->lost)
+			batch_read(batch, p);
+	}
+	arm_again(batch);
+	if (batch->pending == 0)
+		batch_turn(batch);
 }

@@ -34,6 +34,9 @@ struct party {
 	bool failed; /* its problem is why the batch is undone */
 	bool unsure; /* an edit of it is CHANGE_UNKNOWN */
 	bool not_undone;
+	bool again; /* it is read once more: it shows something else than was done */
+	int64_t again_at_ms;
+	unsigned agains; /* so often, in this step */
 	struct problem problem;
 };
 
@@ -64,7 +67,7 @@ struct batch {
 	bool lost, overtaken, trouble;
 	struct problem problem;
 	struct text parked;
-	struct loop_timer *turn;
+	struct loop_timer *turn, *again;
 };
 
 /* A call under way; frees itself. `edits` and `ports` lie behind it. */
@@ -86,6 +89,8 @@ typedef bool (*change_chosen_fn)(const struct batch *batch, size_t i);
 void batch_send(struct batch *batch, uint32_t party, change_chosen_fn chosen, bool undo);
 void batch_park(struct batch *batch, uint32_t party);
 void batch_read(struct batch *batch, uint32_t party);
+/* Of batch->again: reads those whose reading was not what it should be. */
+void batch_read_again(void *batch);
 
 /* --- batch_share.c: an uplink that others bring VLANs to at the same time --- */
 /* Is it about its own VLANs alone? */

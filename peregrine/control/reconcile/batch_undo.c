@@ -119,6 +119,7 @@ static void check(struct batch *batch)
 {
 	batch->step = STEP_CHECKING;
 	for (uint32_t p = 0; p < batch->party_count; p++) {
+		batch->parties[p].agains = 0;
 		if (!batch->parties[p].away)
 			batch_read(batch, p);
 	}

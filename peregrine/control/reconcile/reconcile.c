@@ -311,6 +311,7 @@ int reconcile_new(struct loop *loop, const struct reconcile_options *options,
 	o->read_ms = o->read_ms ? o->read_ms : 20000;
 	if (o->read_ms > o->claim_ms / 3)
 		o->read_ms = o->claim_ms / 3;
+	o->again_ms = o->again_ms ? o->again_ms : 200;
 	o->look_ms = o->look_ms ? o->look_ms : 10000;
 	o->full_read_ms = o->full_read_ms ? o->full_read_ms : 600000;
 	rc = loop_timer_new(loop, load, reconcile, &reconcile->wake_timer);

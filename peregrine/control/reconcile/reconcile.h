@@ -44,6 +44,8 @@ struct reconcile_options {
 	uint32_t claim_ms; /* 0 = 60000; a fabric is taken over so long after its owner stalled */
 	uint32_t call_ms;  /* 0 = 40000; deadline of one call with edits */
 	uint32_t read_ms;  /* 0 = 20000; deadline of one reading */
+	uint32_t again_ms; /* 0 = 200; a switch that does not show yet what it took is read again
+			      after so long, then after twice that, ...: five times in all */
 	uint32_t look_ms;  /* 0 = 10000; how often each switch is asked whether somebody changed
 			      it */
 	uint32_t full_read_ms; /* 0 = 600000; how often it is read whole even so */

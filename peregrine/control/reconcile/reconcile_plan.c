@@ -183,6 +183,7 @@ static bool start_batch(struct engine_fabric *fabric, const struct batch_source 
 		.claim_until_ms = fabric->claim_until_ms,
 		.call_ms = reconcile->options.call_ms,
 		.read_ms = reconcile->options.read_ms,
+		.again_ms = reconcile->options.again_ms,
 		.book = &reconcile->book,
 		.stats = &reconcile->stats,
 		.reason = reason,

@@ -20,6 +20,8 @@ struct saving {
 	uint64_t left; /* known_switch.left when it began */
 };
 
+static void start(struct reconcile *reconcile, struct known_switch *known);
+
 static void on_saved(void *context, int rc, struct switch_reading *reading,
 		     const struct problem *problem)
 {
@@ -44,6 +46,9 @@ static void on_saved(void *context, int rc, struct switch_reading *reading,
 		if (known->awaited)
 			reconcile_wake(reconcile);
 		known->awaited = false;
+		/* Something was changed meanwhile, and somebody may wait for it. */
+		if (known->unsaved && known->wanted && reconcile->connected)
+			start(reconcile, known);
 		return;
 	}
 	if (known->save_failures == 0) {

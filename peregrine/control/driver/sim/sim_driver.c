@@ -71,9 +71,12 @@ static int compare_ports(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int read_ports(const struct sim_switch *at, const struct switch_request *request,
+static int read_ports(struct sim_switch *at, const struct switch_request *request,
 		      struct switch_reading *reading)
 {
+	bool late = at->trouble.late > 0;
+
+	at->trouble.late -= late;
 	reading->ports = calloc(2 * (size_t)at->port_count + 1, sizeof(*reading->ports));
 	if (!reading->ports)
 		return -ENOMEM;
@@ -91,7 +94,7 @@ static int read_ports(const struct sim_switch *at, const struct switch_request *
 		port->up = at->ports[p].up;
 		port->has_vlans = (request->parts & PART_VLANS) && !at->ports[p].lag[0];
 		if (port->has_vlans)
-			port->vlans = at->ports[p].vlans;
+			port->vlans = late ? at->ports[p].before : at->ports[p].vlans;
 		else if (at->ports[p].lag[0])
 			port->lag = lag_index(at->ports[p].lag);
 		port->unproven = at->trouble.unproven && port->has_vlans && !port->vlans.trunk;
@@ -243,6 +246,8 @@ static int answer_change(struct session *session, struct sim_switch *at, struct 
 {
 	const struct switch_request *request = session->request;
 
+	for (uint32_t p = 0; p < at->port_count; p++)
+		at->ports[p].before = at->ports[p].vlans;
 	for (size_t i = 0; i < request->edit_count; i++) {
 		if (at->trouble.busy)
 			return problem_set(problem, -EBUSY, "somebody else configures it");
