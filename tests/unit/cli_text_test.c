@@ -11,34 +11,9 @@
 #include "peregrine/control/driver/cli/cli_config_wire.h"
 #include "peregrine/control/driver/cli/cli_plan_policy.h"
 #include "peregrine/control/driver/cli/cli_port.h"
-#include "peregrine/control/driver/cli/cli_show_wire.h"
 #include "peregrine/control/driver/cli/cli_wire.h"
+#include "tests/support/cli_sample.h"
 #include "tests/support/cmocka.h"
-
-/* The sample without its first line; the dialect of its first word. */
-static char *sample(const char *name, const struct cli_dialect **ret)
-{
-	char path[512], family[32] = "", line[64];
-	struct text text = {0};
-	char piece[1024];
-	FILE *file;
-
-	text_format(path, sizeof(path), "%s/fuzz/corpus/cli_text/%s", TEST_SOURCE_DIR, name);
-	file = fopen(path, "r");
-	assert_non_null(file);
-	assert_non_null(fgets(line, sizeof(line), file));
-	text_format(family, sizeof(family), "%.*s", (int)strcspn(line, " "), line);
-	for (size_t got; (got = fread(piece, 1, sizeof(piece), file)) > 0;)
-		text_add_bytes(&text, piece, got);
-	(void)fclose(file);
-	*ret = NULL;
-	for (size_t i = 0; i < cli_dialect_count; i++) {
-		if (strcmp(cli_dialects[i]->name, family) == 0)
-			*ret = cli_dialects[i];
-	}
-	assert_non_null(*ret);
-	return text_take(&text);
-}
 
 static struct cli_config *config_of(const char *name)
 {
@@ -615,67 +590,6 @@ static void test_plans_refused(void **state)
 	}
 }
 
-/* --- tables
- * ------------------------------------------------------------------------------------------------
- */
-
-static bool add_fdb(void *context, const struct cli_fdb_row *row)
-{
-	text_addf(context, "%02x%02x:%u:%s ", row->mac[4], row->mac[5], row->vlan, row->port);
-	return true;
-}
-
-static bool add_lldp(void *context, const struct cli_lldp_row *row)
-{
-	text_addf(context, "%s=%s:%s:%s ", row->local, row->chassis, row->port, row->system);
-	return true;
-}
-
-static bool add_port(void *context, const struct cli_port_row *row)
-{
-	text_addf(context, "%s:%d:%d ", row->port, row->up, row->shut);
-	return true;
-}
-
-static void test_tables(void **state)
-{
-	static const struct {
-		const char *sample, *rows;
-	} rows[] = {
-		{"ios_fdb", "3456:110:GigabitEthernet1/0/1 3457:120:Port-channel1 "},
-		{"nxos_fdb", "3456:110:Ethernet1/1 "},
-		{"procurve_fdb", "3456:110:1 3457:120:Trk1 "},
-		{"comware_fdb", "3456:110:GigabitEthernet1/0/1 "},
-		{"os9_fdb", "3456:110:TenGigabitEthernet 0/0 "},
-		{"sonic_fdb", "3456:110:Ethernet0 "},
-		{"ios_lldp", "GigabitEthernet1/0/1=5254.0012.3456:eth0:n1 "
-			     "TenGigabitEthernet1/1/1=0011.2233.4455:Te1/1/2:spine1.example "},
-		{"nxos_lldp", "Ethernet1/1=5254.0012.3456:eth0:n1 "
-			      "Ethernet1/2=0011.2233.4455:Ethernet1/9:leaf2 "},
-		{"comware_lldp", "GigabitEthernet1/0/1=5254-0012-3456:eth0:n1 "},
-		{"ios_ports", "GigabitEthernet1/0/1:1:0 GigabitEthernet1/0/2:0:0 "
-			      "GigabitEthernet1/0/4:0:1 "},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		const struct cli_dialect *dialect;
-		char *text = sample(rows[i].sample, &dialect);
-		struct text got = {0};
-
-		if (strstr(rows[i].sample, "fdb"))
-			cli_fdb_each(dialect, text, add_fdb, &got);
-		else if (strstr(rows[i].sample, "lldp"))
-			cli_lldp_each(dialect, text, add_lldp, &got);
-		else
-			cli_ports_each(dialect, text, add_port, &got);
-		if (strcmp(text_get(&got), rows[i].rows) != 0)
-			fail_msg("%s: %s", rows[i].sample, text_get(&got));
-		text_done(&got);
-		free(text);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -692,7 +606,6 @@ int main(void)
 		cmocka_unit_test(test_vlan_plans),
 		cmocka_unit_test(test_long_lists),
 		cmocka_unit_test(test_plans_refused),
-		cmocka_unit_test(test_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,6 +170,7 @@ struct cli_dialect {
 	bool trunk_default_all;     /* a trunk's list that was never set: all, else VLAN 1 */
 	bool trunk_default_none;    /* ... else nothing */
 	bool trunk_by_list;      /* no mode is said: a port with a list or a native VLAN is one */
+	bool routed_is_bare;     /* ports of no VLAN stand as "routed" in show_ports alone */
 	bool routed_unless_said; /* a port is one of a bridge only when its section says so */
 	bool member_converts;    /* MODEL_MEMBERS: "tagged" of an untagged member makes it one */
 	bool pvid_apart;         /* MODEL_MEMBERS: where untagged frames go is said by itself */
@@ -182,9 +183,11 @@ struct cli_dialect {
 	struct cli_locate locate;
 	const struct cli_sampling *sampling; /* cli_sampling_policy.h; NULL: not by command line */
 	struct cli_lldp_words lldp;
+	bool lldp_typed; /* as lldpctl has it: "mac 52:54:..", "Ethernet0, via: LLDP, .." */
 	/* Long and short forms of port names: "GigabitEthernet" "Gi"; the long one is ours. */
 	const char *port_kinds[10][2];
-	bool port_space; /* "ethernet 1/5": a space between kind and number is part of the name */
+	bool port_space;  /* "ethernet 1/5": a space between kind and number is part of the name */
+	bool table_space; /* ... not of the name, but tables have one: "Eth 1/1/1" */
 };
 
 extern const struct cli_sampling cli_sampling_nxos, cli_sampling_os9, cli_sampling_os10;

@@ -298,6 +298,7 @@ const struct cli_dialect cli_dialect_sonic = {
 	.replies = {{"[y/n]", "y"}, {"(y/n)", "y"}},
 	.save = "sudo config save -y",
 	.show_config = "show vlan config",
+	.routed_is_bare = true, /* "vlan member add" refuses a port with an address */
 	.empty_sign = "member", /* the table's head: from the factory there is no VLAN */
 	.model = MODEL_MEMBERS,
 	.default_mode = FACT_MODE_ACCESS,
@@ -307,5 +308,6 @@ const struct cli_dialect cli_dialect_sonic = {
 	.show_ports = "show interfaces status",
 	.show_fdb = "show mac",
 	.lldp = {"show lldp neighbors", "Interface", "ChassisID", "PortID", "PortDescr", "SysName"},
+	.lldp_typed = true,
 	.port_kinds = {{"Ethernet", "Ethernet"}, {"PortChannel", "PortChannel"}},
 };

@@ -257,6 +257,7 @@ const struct cli_dialect cli_dialect_os10 = {
 	.lldp = {"show lldp neighbors detail", "Local Port ID", "Remote Chassis ID",
 		 "Remote Port ID", "Remote Port Description", "Remote System Name"},
 	.port_kinds = {{"ethernet", "eth"}, {"port-channel", "po"}},
+	.table_space = true,
 };
 
 const struct cli_dialect cli_dialect_os9 = {

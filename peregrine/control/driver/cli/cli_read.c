@@ -94,8 +94,15 @@ static bool on_port_row(void *context, const struct cli_port_row *row)
 	uint32_t index = port_index(read, row->port);
 
 	if (index) {
-		read->reading.ports[index - 1].up = row->up;
-		read->reading.ports[index - 1].admin_up = !row->shut;
+		struct switch_port *port = &read->reading.ports[index - 1];
+
+		port->up = row->up;
+		port->admin_up = !row->shut;
+		/* It carries nothing, and may be given something. */
+		if (!port->has_vlans && row->routed && read->one->dialect->routed_is_bare) {
+			port->has_vlans = true;
+			port->vlans = (struct port_vlans){.trunk = true};
+		}
 	}
 	return index != 0;
 }

@@ -94,7 +94,7 @@ static bool port_at(const struct cli_dialect *dialect, const struct words *line,
 		cli_port_name(dialect, word, ret, WORD_ROOM);
 		return true;
 	}
-	if (!dialect->port_space || at + 1 >= line->count ||
+	if (!(dialect->port_space || dialect->table_space) || at + 1 >= line->count ||
 	    !isdigit((unsigned char)*line->words[at + 1]))
 		return false;
 	text_format(both, sizeof(both), "%s %s", word, line->words[at + 1]);
@@ -184,6 +184,7 @@ static const struct {
 	{"up", true, false},
 	{"notconnect", false, false},
 	{"notconnected", false, false},
+	{"notconnec", false, false}, /* NX-OS cuts at nine characters */
 	{"down", false, false},
 	{"disabled", false, true},
 	{"adm", false, true},
@@ -202,6 +203,8 @@ static bool port_row(const struct cli_dialect *dialect, const struct words *line
 	*ret = (struct cli_port_row){.up = false};
 	if (!line->count || !port_at(dialect, line, 0, ret->port))
 		return false;
+	for (size_t i = 1; i < line->count; i++)
+		ret->routed |= strcasecmp(line->words[i], "routed") == 0;
 	for (size_t i = 1; i < line->count; i++) {
 		for (size_t j = 0; j < COUNT_OF(states); j++) {
 			if (strcasecmp(line->words[i], states[j].word) == 0) {
@@ -251,7 +254,8 @@ static const char *value_of(const char *line, const char *word)
 	return line + strspn(line, " \t");
 }
 
-/* "18[GigabitEthernet1/0/18]:" of Comware: what is in the brackets. */
+/* "18[GigabitEthernet1/0/18]:" of Comware: what is in the brackets; of lldpctl what is before the
+ * comma. */
 static void local_port(const struct cli_dialect *dialect, char *value, char *ret, size_t room)
 {
 	char *open = strchr(value, '[');
@@ -261,6 +265,8 @@ static void local_port(const struct cli_dialect *dialect, char *value, char *ret
 		*close = '\0';
 		value = open + 1;
 	}
+	if (dialect->lldp_typed)
+		value[strcspn(value, ",")] = '\0';
 	cli_port_name(dialect, value, ret, room);
 }
 
@@ -272,6 +278,14 @@ static void keep(char *ret, const char *value)
 	length = strlen(ret);
 	while (length && strchr(" \t", ret[length - 1]))
 		ret[--length] = '\0';
+}
+
+/* "mac 52:54:00:12:34:56": the word before says only what it is. */
+static const char *past_type(const char *value)
+{
+	size_t type = strcspn(value, " ");
+
+	return value[type] ? value + type + strspn(value + type, " ") : value;
 }
 
 static bool is_whole(const struct cli_lldp_row *row)
@@ -287,11 +301,12 @@ static bool lldp_line(const struct cli_dialect *dialect, char *line, struct cli_
 	const struct {
 		const char *word;
 		char *ret;
+		bool typed;
 	} fields[] = {
-		{words->port_text, row->port_text},
-		{words->system, row->system},
-		{words->chassis, row->chassis},
-		{words->port, row->port},
+		{words->port_text, row->port_text, false},
+		{words->system, row->system, false},
+		{words->chassis, row->chassis, dialect->lldp_typed},
+		{words->port, row->port, dialect->lldp_typed},
 	};
 	const char *value = value_of(line, words->local);
 	char text[WORD_ROOM];
@@ -310,7 +325,7 @@ static bool lldp_line(const struct cli_dialect *dialect, char *line, struct cli_
 		if (look) /* a block that begins with the chassis has it twice */
 			return fields[i].ret == row->chassis && row->chassis[0] && row->local[0];
 		if (!fields[i].ret[0])
-			keep(fields[i].ret, value);
+			keep(fields[i].ret, fields[i].typed ? past_type(value) : value);
 		return false;
 	}
 	return false;

@@ -24,6 +24,7 @@ size_t cli_fdb_each(const struct cli_dialect *dialect, const char *text, cli_fdb
 struct cli_port_row {
 	char port[64];
 	bool up, shut;
+	bool routed; /* says the table; a routed port, or one of no VLAN */
 };
 typedef bool (*cli_port_row_fn)(void *context, const struct cli_port_row *row);
 size_t cli_ports_each(const struct cli_dialect *dialect, const char *text, cli_port_row_fn fn,
