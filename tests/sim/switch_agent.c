@@ -488,7 +488,8 @@ static int usage(FILE *out, int status)
 		"  --cisco     a Catalyst: CISCO-VTP-MIB, vmVlan, a BRIDGE-MIB per VLAN\n"
 		"  --like      the manners of a family, below\n"
 		"  --sflow     SFLOW-MIB, over Open vSwitch's own sFlow\n"
-		"  --first-port  ifName of port 1, as Gi1/0/1; the others count on from there\n"
+		"  --first-port  ifName of port 1, as Gi1/0/1; the others count on from there, by 4\n"
+		"                with Ethernet0+4\n"
 		"  --beside-cli  switch_cli has the configuration of this bridge: what it says is shown\n"
 		"Prints \"ready\". Save object of its own: 1.3.6.1.4.1.8072.9999.9999.4.1.0 = 1\n"
 		"\nmanners and faults:\n");

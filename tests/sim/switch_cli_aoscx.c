@@ -277,6 +277,71 @@ static void show_lldp(struct cli_call *call)
 	}
 }
 
+static void show_lldp_detail(struct cli_call *call)
+{
+	const struct cli_store *store = call->session->device->store;
+
+	text_addf(call->out,
+		  "\nLLDP Neighbor Information \n=========================\n\n"
+		  "Total Neighbor Entries          : %zu\nTotal Neighbor Entries Deleted  : 0\n"
+		  "Total Neighbor Entries Dropped  : 0\nTotal Neighbor Entries Aged-Out : 0\n\n",
+		  store->neighbor_count);
+	for (size_t i = 0; i < store->neighbor_count; i++) {
+		const struct cli_neighbor *row = &store->neighbors[i];
+		char name[CLI_NAME_SIZE];
+		char mac[20];
+
+		text_addf(
+			call->out,
+			"------------------------------------------------------------------------"
+			"--------\n"
+			"Port                           : %s\nNeighbor Entries               : 1\n"
+			"Neighbor Entries Deleted       : 0\nNeighbor Entries Dropped       : 0\n"
+			"Neighbor Entries Aged-Out      : 0\nNeighbor Chassis-Name          : %s\n"
+			"Neighbor Chassis-Description   : a switch\n"
+			"Neighbor Chassis-ID            : %s\nNeighbor Management-Address    : \n"
+			"Chassis Capabilities Available : Bridge, Router\n"
+			"Chassis Capabilities Enabled   : Bridge\n"
+			"Neighbor Port-ID               : %s\nNeighbor Port-Desc             : %s\n"
+			"Neighbor Port VLAN ID          : \nTTL                            : 120\n\n",
+			cli_port_text(call->session, row->port, false, name), row->system,
+			cli_mac_text(row->chassis, 1, ':', mac), row->port_id, row->port_id);
+	}
+}
+
+static void show_brief(struct cli_call *call)
+{
+	static const char line[] =
+		"----------------------------------------------------------------"
+		"------------------------------------\n";
+	const struct cli_store *store = call->session->device->store;
+
+	text_addf(
+		call->out,
+		"%sPort      Native  Mode   Type           Enabled Status  Reason                  "
+		"Speed   Description\n          VLAN                                              "
+		"          (Mb/s)\n%s",
+		line, line);
+	for (unsigned number = 1; number <= store->port_count; number++) {
+		const struct cli_port *port = &store->running->ports[number];
+		char name[CLI_NAME_SIZE];
+		char native[16] = "--";
+
+		if (port->mode != CLI_OFF)
+			(void)text_format(native, sizeof(native), "%d",
+					  port->mode == CLI_TRUNK ? port->native : port->access);
+		text_addf(call->out, "%-9s %-7s %-6s %-14s %-7s %-7s %-23s %-7s %s\n",
+			  cli_port_text(call->session, number, false, name), native,
+			  port->mode == CLI_TRUNK ? "trunk"
+			  : port->mode == CLI_OFF ? "routed"
+						  : "access",
+			  "10GBASE-SR", port->is_shut ? "no" : "yes", port->is_shut ? "down" : "up",
+			  port->is_shut ? "Administratively down" : "",
+			  port->is_shut ? "--" : "10000",
+			  port->description[0] ? port->description : "--");
+	}
+}
+
 static const struct cli_command commands[] = {
 	{EX | EN, "exit|logout|quit", cli_logout, 0, LOOK},
 	{EX | EN | ALL, "no page", cli_pager_fixed, 0, LOOK},
@@ -289,7 +354,9 @@ static const struct cli_command commands[] = {
 	{EX | EN, "show mac-address-table [dynamic]", show_macs, 0, LOOK},
 	{EX | EN, "show mac-address-table vlan <vid>", show_macs, 1, LOOK},
 	{EX | EN, "show mac-address-table port <port>", show_macs, 2, LOOK},
+	{EX | EN, "show interface brief", show_brief, 0, LOOK},
 	{EX | EN, "show lldp neighbor-info", show_lldp, 0, LOOK},
+	{EX | EN, "show lldp neighbor-info detail", show_lldp_detail, 0, LOOK},
 	{EX | EN, "show running-config", cli_show_running, 0, LOOK},
 	{EX | EN, "show running-config interface <port>", cli_show_running_port, 0, LOOK},
 	{EX | EN, "show startup-config", cli_show_running, 1, LOOK},

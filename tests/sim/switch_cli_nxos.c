@@ -192,6 +192,36 @@ static void show_switchport_port(struct cli_call *call)
 	switchport(call, call->values[0].number);
 }
 
+/* Status is cut at nine characters: "notconnec", "xcvrAbsen". */
+static void show_status(struct cli_call *call)
+{
+	static const char head[] =
+		"\n----------------------------------------------------------------------------"
+		"----\nPort          Name               Status    Vlan      Duplex  Speed   Type\n"
+		"----------------------------------------------------------------------------"
+		"----\n";
+	const struct cli_store *store = call->session->device->store;
+
+	text_addf(call->out,
+		  "%smgmt0         --                 connected routed    full    1000    "
+		  "--         \n%s",
+		  head, head);
+	for (unsigned number = 1; number <= store->port_count; number++) {
+		const struct cli_port *port = &store->running->ports[number];
+		char name[CLI_NAME_SIZE];
+		char vlan[16];
+
+		(void)text_format(vlan, sizeof(vlan), "%u", port->access);
+		text_addf(call->out, "%-13s %-18.18s %-9s %-9s full    10G     10Gbase-SR\n",
+			  cli_port_text(call->session, number, false, name),
+			  port->description[0] ? port->description : "--",
+			  port->is_shut ? "disabled" : "connected",
+			  port->mode == CLI_TRUNK ? "trunk"
+			  : port->mode == CLI_OFF ? "routed"
+						  : vlan);
+	}
+}
+
 static void mac_row(struct text *out, const char *mac, unsigned vid, const char *port)
 {
 	text_addf(out, "* %4u     %s   dynamic  0         F      F    %s\n", vid, mac, port);
@@ -228,6 +258,34 @@ static void show_lldp(struct cli_call *call)
 			text_addf(call->out, "%-21s", row->system);
 		text_addf(call->out, "%-16s120        BR          %s   \n",
 			  cli_port_text(call->session, row->port, false, name), row->port_id);
+	}
+	text_addf(call->out, "Total entries displayed: %zu\n", store->neighbor_count);
+}
+
+static void show_lldp_detail(struct cli_call *call)
+{
+	const struct cli_store *store = call->session->device->store;
+
+	text_add(call->out,
+		 "Capability codes:\n"
+		 "  (R) Router, (B) Bridge, (T) Telephone, (C) DOCSIS Cable Device\n"
+		 "  (W) WLAN Access Point, (P) Repeater, (S) Station, (O) Other\n"
+		 "Device ID            Local Intf      Hold-time  Capability  Port ID  \n\n");
+	for (size_t i = 0; i < store->neighbor_count; i++) {
+		const struct cli_neighbor *row = &store->neighbors[i];
+		char name[CLI_NAME_SIZE];
+		char mac[20];
+
+		text_addf(
+			call->out,
+			"Chassis id: %s\nPort id: %s\nLocal Port id: %s\nPort Description: %s\n"
+			"System Name: %s\nSystem Description: a switch\nTime remaining: 105 seconds\n"
+			"System Capabilities: B, R\nEnabled Capabilities: B\n"
+			"Management Address: not advertised\n"
+			"Management Address IPV6: not advertised\nVlan ID: not advertised\n\n\n",
+			cli_mac_text(row->chassis, 2, '.', mac), row->port_id,
+			cli_port_text(call->session, row->port, false, name), row->port_id,
+			row->system);
 	}
 	text_addf(call->out, "Total entries displayed: %zu\n", store->neighbor_count);
 }
@@ -271,7 +329,9 @@ static const struct cli_command commands[] = {
 	{EX | EN, "show mac address-table [dynamic]", show_macs, 0, LOOK},
 	{EX | EN, "show mac address-table vlan <vid>", show_macs, 1, LOOK},
 	{EX | EN, "show mac address-table interface <port>", show_macs, 2, LOOK},
+	{EX | EN, "show interface status", show_status, 0, LOOK},
 	{EX | EN, "show lldp neighbors", show_lldp, 0, LOOK},
+	{EX | EN, "show lldp neighbors detail", show_lldp_detail, 0, LOOK},
 	{EX | EN, "show running-config", cli_show_running, 0, LOOK},
 	{EX | EN, "show running-config interface <port>", cli_show_running_port, 0, LOOK},
 	{EX | EN, "show startup-config", cli_show_running, 1, LOOK},

@@ -269,6 +269,63 @@ static void show_lldp(struct cli_call *call)
 	}
 }
 
+static void show_lldp_detail(struct cli_call *call)
+{
+	const struct cli_store *store = call->session->device->store;
+
+	for (size_t i = 0; i < store->neighbor_count; i++) {
+		const struct cli_neighbor *row = &store->neighbors[i];
+		char name[CLI_NAME_SIZE];
+		char mac[20];
+
+		text_addf(call->out,
+			  "\nRemote Chassis ID Subtype: Mac address (4)\nRemote Chassis ID: %s\n"
+			  "Remote Port Subtype: Interface name (5)\nRemote Port ID: %s\n"
+			  "Remote Port Description: %s\nLocal Port ID: %s\n"
+			  "Locally assigned remote Neighbor Index: %zu\nRemote TTL: 120\n"
+			  "Information valid for next 98 seconds\n"
+			  "Time since last information change of this neighbor: 02:03:04\n"
+			  "Remote System Name: %s\nRemote System Desc: a switch\n"
+			  "Remote Max Frame Size: 0\nRemote Aggregation Status: false\n"
+			  "MAC PHY Configuration:\n    Auto-neg supported: 0\n"
+			  "    Auto-neg enabled: 0\n"
+			  "------------------------------------------------------------------------"
+			  "---\n",
+			  cli_mac_text(row->chassis, 1, ':', mac), row->port_id, row->port_id,
+			  cli_port_text(call->session, row->port, true, name), i + 1, row->system);
+	}
+}
+
+/* Here, and in no other place, there is a blank in the names of ports. */
+static void show_status(struct cli_call *call)
+{
+	static const char line[] =
+		"----------------------------------------------------------------"
+		"----------------------------------\n";
+	const struct cli_store *store = call->session->device->store;
+
+	text_addf(call->out,
+		  "%sPort            Description     Status   Speed    Duplex   Mode Vlan "
+		  "Tagged-Vlans\n%s",
+		  line, line);
+	for (unsigned number = 1; number <= store->port_count; number++) {
+		const struct cli_port *port = &store->running->ports[number];
+		char name[CLI_NAME_SIZE];
+		struct text tagged = {0};
+
+		(void)text_format(name, sizeof(name), "Eth 1/1/%u", number);
+		text_addf(call->out, "%-15s %-15.15s %-8s %-8s %-8s ", name, port->description,
+			  port->is_shut ? "down" : "up", port->is_shut ? "0" : "10G", "full");
+		vlan_set_text(&port->allowed, &tagged);
+		if (port->mode == CLI_OFF)
+			text_add(call->out, "-\n");
+		else
+			text_addf(call->out, "%-4s %-4u %s\n", port->mode == CLI_MEMBER ? "T" : "A",
+				  port->access, tagged.size > 0 ? text_get(&tagged) : "-");
+		text_done(&tagged);
+	}
+}
+
 static const struct cli_command commands[] = {
 	{EX | EN, "exit|logout", cli_logout, 0, LOOK},
 	{EX | EN, "terminal length <number>", cli_pager, 0, LOOK},
@@ -281,7 +338,9 @@ static const struct cli_command commands[] = {
 	{EX | EN, "show mac address-table [dynamic]", show_macs, 0, LOOK},
 	{EX | EN, "show mac address-table vlan <vid>", show_macs, 1, LOOK},
 	{EX | EN, "show mac address-table interface <port>", show_macs, 2, LOOK},
+	{EX | EN, "show interface status", show_status, 0, LOOK},
 	{EX | EN, "show lldp neighbors", show_lldp, 0, LOOK},
+	{EX | EN, "show lldp neighbors detail", show_lldp_detail, 0, LOOK},
 	{EX | EN, "show running-configuration", cli_show_running, 0, LOOK},
 	{EX | EN, "show running-configuration vlan", show_running_vlans, 0, LOOK},
 	{EX | EN, "show running-configuration interface <port>", cli_show_running_port, 0, LOOK},

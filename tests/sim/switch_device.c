@@ -131,8 +131,11 @@ static void import_plane(struct switch_device *device)
 		struct switch_port *port = switch_model_port(&device->running, at->number);
 		struct switch_tagging wanted;
 
-		if (!port && switch_model_add_port(&device->running, at->number, &port) != 0)
-			continue;
+		if (!port) {
+			if (switch_model_add_port(&device->running, at->number, &port) != 0)
+				continue;
+			follow_mode(device, port); /* it has one, whatever it is in */
+		}
 		wanted = switch_model_tagging(&device->running, port);
 		if (switch_tagging_equal(&wanted, &at->tagging))
 			continue;

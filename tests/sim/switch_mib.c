@@ -329,7 +329,9 @@ static void put_names(struct switch_mib *mib, const struct switch_device *device
 {
 	static const oid entry[] = {1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1};
 	struct place column = mib_place(mib, entry, COUNT_OF(entry));
-	size_t stem = strlen(device->first_port);
+	const char *plus = strchr(device->first_port, '+');
+	size_t stem = strcspn(device->first_port, "+");
+	unsigned long step = plus ? strtoul(plus + 1, NULL, 10) : 1;
 
 	while (stem > 0 && device->first_port[stem - 1] >= '0' &&
 	       device->first_port[stem - 1] <= '9')
@@ -343,10 +345,11 @@ static void put_names(struct switch_mib *mib, const struct switch_device *device
 			continue;
 		for (size_t p = 0; p < device->plane.port_count; p++) {
 			if (device->plane.ports[p].if_index == if_index)
-				(void)text_format(name, sizeof(name), "%.*s%lu", (int)stem,
-						  device->first_port,
-						  strtoul(device->first_port + stem, NULL, 10) +
-							  device->plane.ports[p].number - 1);
+				(void)text_format(
+					name, sizeof(name), "%.*s%lu", (int)stem,
+					device->first_port,
+					strtoul(device->first_port + stem, NULL, 10) +
+						step * (device->plane.ports[p].number - 1));
 		}
 		mib_put_bytes(&cell, ASN_OCTET_STR, name, strlen(name));
 	}
