@@ -215,7 +215,7 @@ fabric_manage() { # NAMESPACE ADDRESS
 # --- switches -----------------------------------------------------------
 
 switch_config() { # NAME: what its daemons read
-	local name=$1 d=$dir/switch/$1 word oid=1.3.6.1.4.1.8072.3.2.10 cisco='' port number=0
+	local name=$1 d=$dir/switch/$1 word oid=1.3.6.1.4.1.8072.3.2.10 descr='lab' cisco='' port number=0 step
 	mkdir -p "$d/snmp"
 	lldpd_config "$d" "$name"
 	: >"$d/faults"
@@ -223,6 +223,7 @@ switch_config() { # NAME: what its daemons read
 	for word in ${options[$name]:-}; do
 		case $word in
 		oid=*) oid=${word#oid=} ;;
+		descr=*) descr=${word#descr=} ;;
 		save=*) echo "${word#save=}" >>"$d/save" ;;
 		fault=*) echo "${word#fault=}" >>"$d/faults" ;;
 		ovsdb)
@@ -237,9 +238,11 @@ switch_config() { # NAME: what its daemons read
 			printf -- '--beside-cli\n--first-port\n%s\n' "$word" >>"$d/options"
 			: >"$d/cli_faults"
 			echo admin >"$d/password"
+			step=1
+			[ "$word" = "${word%+*}" ] || step=${word#*+} word=${word%+*}
 			for port in ${ports[$name]:-}; do
 				echo "$port ${word%"${word##*[!0-9]}"}$((${word##*[!0-9]} + number))" >>"$d/names"
-				number=$((number + 1))
+				number=$((number + step))
 			done
 			switch_neighbors "$name" >"$d/seed"
 			sed 's/^\([^ ]*\) \(.*\)/configure ports \1 lldp portidsubtype local "\2"/' "$d/names" >>"$d/run/lldpd.conf"
@@ -256,7 +259,7 @@ switch_config() { # NAME: what its daemons read
 		agentXTimeout 120
 		agentXRetries 0
 		sysName $name
-		sysDescr lab switch $name (${role[$name]})
+		sysDescr ${descr//_/ } switch $name (${role[$name]})
 		sysObjectID $oid
 		rocommunity public
 		rwcommunity private
@@ -315,6 +318,8 @@ switch_ovs() { # NAME: Open vSwitch with its ports; access ports parked, trunks 
 		words+=(-- set port "$port")
 		if [ -n "${access[$name:$port]:-}" ]; then
 			words+=(vlan_mode=access "tag=${access[$name:$port]}")
+		elif [[ " ${options[$name]:-}" = *" like="* ]]; then
+			words+=(vlan_mode=native-untagged tag=1 trunks=1) # as from the factory
 		else
 			vids=${trunk[$name:$port]:-,4095} # on no wire: an empty list would be every VLAN
 			words+=(vlan_mode=trunk "trunks=${vids#,}")
@@ -410,7 +415,7 @@ fabric_in() { # NAMESPACE FUNCTION NAME: this program's own functions, inside of
 	ip netns exec "$prefix-$where" env FABRIC_INSIDE=1 bash -euo pipefail -c "$(declare -f wait_for fail "${parts[@]}"); $(declare -p "${facts[@]}" 2>/dev/null); \"\$@\"" _ "$@"
 }
 parts=(switch_start switch_ovs switch_snmpd switch_agent switch_cli switch_lldpd lldpd_start)
-facts=(dir agent address ports access trunk)
+facts=(dir agent address ports access trunk options)
 
 fabric_switches() { # all at once
 	local name pids=() pid failed=0

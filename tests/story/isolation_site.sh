@@ -12,7 +12,7 @@ declare -A daemon_extra=()
 # shellcheck source=tests/lab/daemons.sh
 . "$lab_folder/daemons.sh"
 daemon_names=(peregrined portald)
-prober_pid='' ovsdb_leaves='' more_secrets=''
+prober_pid='' ovsdb_leaves='' more_secrets='' parking=4000
 declare -A switch_words=() # of `haasctl switch add`, by switch
 started=$SECONDS
 
@@ -46,8 +46,9 @@ site_up() { # LEAVES NODES [OPTION...]: and every port of a node adopted, parked
 	state=$dir/state
 	conninfo_host=$dir/pg
 	chmod 0755 "$dir"
-	"$fabric" up --dir "$dir/fabric" --spines 2 --leaves "$1" --nodes "$2" --park 4000 --ovsdb "$ovsdb_leaves" "${@:3}"
+	"$fabric" up --dir "$dir/fabric" --spines 2 --leaves "$1" --nodes "$2" --park "$parking" --ovsdb "$ovsdb_leaves" "${@:3}"
 	. "$dir/fabric/fabric.env"
+	! declare -F site_prepare >/dev/null || site_prepare # what an operator does before we know of the switches
 	HAAS_NS=$FABRIC_NS HAAS_INTERFACE=lo HAAS_GATEWAY=127.0.0.1
 	daemon_folders
 	"$lab_folder/../support/pg" start "$dir/pg" >/dev/null
@@ -55,7 +56,7 @@ site_up() { # LEAVES NODES [OPTION...]: and every port of a node adopted, parked
 	daemon_configs
 	[ -z "$ovsdb_leaves" ] || ovsdb_keys
 	daemons_start
-	haasctl fabric create f1 --vlans 201-220 --parking 4000 --quarantine 2s >/dev/null
+	haasctl fabric create f1 --vlans 201-220 --parking "$parking" --quarantine 2s >/dev/null
 	sql "update fabric set parking_count = 16" >/dev/null # free ports of one switch do not meet either
 	printf 'snmp_community=public\nsnmp_write_community=private\n%s' "$more_secrets" >"$dir/secrets"
 	local name role _ way
@@ -139,7 +140,7 @@ declare -A tenant_of=() between=()
 members() { # writes the prober's file from tenant_of, or for nodes that change hands from between ("red,blue")
 	local name
 	{
-		echo "tags 100 $(seq -s ' ' 201 220) 4000"
+		echo "tags 100 $(seq -s ' ' 201 220) $parking"
 		echo "grace ${grace_ms:-30000}"
 		for name in "${!tenant_of[@]}"; do echo "probe $name $FABRIC_PREFIX-$name eth0 ${between[$name]:-${tenant_of[$name]}}"; done
 	} >"$dir/members.new"
