@@ -104,7 +104,9 @@ static int drill_begin(struct flowd_drill *drill)
 	const struct traffic_ring *ring = rollup_ring(flowd->rollup);
 	const struct asked *asked = &drill->asked;
 	struct text *out = &drill->body;
-	int rc = live_drill_new(&asked->question, rollup_names(flowd->rollup), ring, &drill->live);
+	const struct live_source source = {
+		.names = rollup_names(flowd->rollup), .ring = ring, .counters = flowd->counters};
+	int rc = live_drill_new(&asked->question, &source, &drill->live);
 
 	if (rc)
 		return rc;
@@ -161,7 +163,7 @@ static void begin_minute(struct flowd_drill *drill)
 		return;
 	}
 	drill->minute_s = minute_s;
-	live_drill_begin(drill->live);
+	live_drill_begin(drill->live, minute_s);
 }
 
 /* Some of its seconds, or of one as many rows as that has. True: it is done, or failed. */

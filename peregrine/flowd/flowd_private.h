@@ -31,7 +31,7 @@ struct agent_state {
 
 struct flowd_totals {
 	uint64_t binding_reads, binding_failures, bindings_odd;
-	uint64_t counter_readings, counter_gaps, snmp_rates;
+	uint64_t counter_readings, counter_gaps, snmp_rates, snmp_sums;
 	uint64_t discards;
 };
 

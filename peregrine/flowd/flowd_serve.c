@@ -51,6 +51,7 @@ static const struct metric_row metric_rows[] = {
 	{"haas_flow_no_template_total",          METRIC_COUNTER, NULL, AT(received.no_template),     "sets of records that came before their template: not read"},
 	{"haas_flow_discards_total",             METRIC_COUNTER, NULL, AT(totals.discards),        "packets that switches say they threw away"},
 	{"haas_flow_snmp_rates_total",           METRIC_COUNTER, NULL, AT(totals.snmp_rates), "intervals of interface counters by SNMP, of ports without readings of their own"},
+	{"haas_flow_snmp_sums_total",            METRIC_COUNTER, NULL, AT(totals.snmp_sums), "of these summed up beside what samples said of the same seconds"},
 	{"haas_flow_counter_readings_total",     METRIC_COUNTER, NULL, AT(totals.counter_readings), "readings of interface counters"},
 	{"haas_flow_counter_gaps_total",         METRIC_COUNTER, NULL, AT(totals.counter_gaps),    "of them those that did not follow another"},
 	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"port\"",    AT(rollup.bytes_by[BY_PORT]), "bytes of samples, wherever on their way, by what said whose they are; nobody = nothing did"},

@@ -36,6 +36,7 @@ static void note_sources(struct flowd *flowd, const struct harvest *harvest, boo
 
 static void note_counters(struct flowd *flowd, const struct harvest *harvest)
 {
+	port_counters_minute(flowd->counters, rollup_minute_s(flowd->rollup));
 	for (size_t i = 0; flowd->index && i < harvest->counter_count; i++) {
 		const struct counter_record *record = &harvest->counters[i];
 		const struct sflow_counters *c = &record->counters;

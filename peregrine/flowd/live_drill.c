@@ -44,14 +44,15 @@ struct live_drill {
 	struct live_question question;
 	const struct traffic_names *names;
 	const struct traffic_ring *ring;
+	const struct port_counters *counters;
 	struct ends a, b;
 
 	/* Of the minute under way. */
 	struct live_row *rows;
 	uint32_t *slots; /* index plus one */
 	uint32_t count, room, mask;
-	struct traffic_sums total;
-	int64_t total_missed, floor;
+	struct traffic_sums total, at_link;
+	int64_t total_missed, floor, minute_s;
 	unsigned thinned;
 	bool failed;
 };
@@ -92,25 +93,27 @@ static bool is_one_of(const struct ends *ends, const struct traffic_end *end)
 	return false;
 }
 
+static bool is_link(const struct live_drill *drill, uint32_t at)
+{
+	const struct drill_path *path = &drill->question.path;
+	const struct traffic_place *place = traffic_place_get(drill->names, at);
+
+	return !strcmp(place->port, path->port) && !strcmp(place->switch_name, path->switch_name);
+}
+
 static bool place_fits(const struct live_drill *drill, const struct share_key *key)
 {
 	const struct drill_path *path = &drill->question.path;
-	const struct traffic_place *place;
 
 	if (!path->at_link)
 		return key->direction == (path->level == DRILL_ALL ? TRAFFIC_OUT : TRAFFIC_IN);
-	if (key->direction != TRAFFIC_OUT)
-		return false;
-	place = traffic_place_get(drill->names, key->place);
-	return !strcmp(place->port, path->port) && !strcmp(place->switch_name, path->switch_name);
+	return key->direction == TRAFFIC_OUT && is_link(drill, key->place);
 }
 
 static bool owner_fits(const struct live_question *question, const struct traffic_group *group)
 {
 	const struct drill_path *path = &question->path;
 
-	if (question->scope && group->tenant != question->scope)
-		return false;
 	if (path->level >= DRILL_VLAN && group->vlan != path->vlan)
 		return false;
 	if (path->level < DRILL_OWNER)
@@ -125,10 +128,18 @@ static bool owner_fits(const struct live_question *question, const struct traffi
 	return false;
 }
 
-static bool fits(const struct live_drill *drill, const struct ring_share *share)
+/* What is there of the link counts for it, whosever the path is. */
+static bool take_fitting(struct live_drill *drill, const struct ring_share *share)
 {
-	return owner_fits(&drill->question, traffic_group_get(drill->names, share->key.group)) &&
-	       place_fits(drill, &share->key);
+	const struct traffic_group *group = traffic_group_get(drill->names, share->key.group);
+	const struct live_question *question = &drill->question;
+
+	if (!place_fits(drill, &share->key) ||
+	    (question->scope && group->tenant != question->scope))
+		return false;
+	drill->at_link.bytes += share->bytes;
+	drill->at_link.square += share->square;
+	return owner_fits(question, group);
 }
 
 /* `*ret_turned`: the pair's a is the path's second end. */
@@ -307,7 +318,7 @@ static void take_second(struct live_drill *drill, const struct ring_second *seco
 	if (second->thinned > drill->thinned)
 		drill->thinned = second->thinned;
 	for (uint32_t i = 0; !drill->failed && i < second->share_count; i++) {
-		shares[i] = fits(drill, &second->shares[i]);
+		shares[i] = take_fitting(drill, &second->shares[i]);
 		if (shares[i])
 			take_share(drill, &second->shares[i]);
 	}
@@ -391,6 +402,38 @@ static void put_keys(const struct live_drill *drill, const struct live_key *key,
 	}
 }
 
+static void put_port(const struct live_drill *drill, uint32_t at, struct text *out)
+{
+	const struct traffic_place *place = traffic_place_get(drill->names, at);
+	const struct port_minute *minute = port_counters_of(drill->counters, at, drill->minute_s);
+
+	if (!minute)
+		return;
+	json_begin_object(out, NULL);
+	json_int(out, "switch_id", place->switch_id);
+	json_string(out, "port", place->port);
+	json_double(out, "seconds", minute->seconds);
+	json_int(out, "counted", (int64_t)minute->out_bytes);
+	json_int(out, "sampled", (int64_t)minute->out_sampled);
+	json_end_object(out);
+}
+
+static void put_ports(const struct live_drill *drill, uint32_t told, struct text *out)
+{
+	json_begin_object(out, "link");
+	json_int(out, "bytes", (int64_t)drill->at_link.bytes);
+	json_double(out, "square", drill->at_link.square);
+	json_end_object(out);
+	json_begin_array(out, "ports");
+	for (uint32_t i = 0; drill->question.path.at_link && i < traffic_place_count(drill->names);
+	     i++)
+		if (is_link(drill, i))
+			put_port(drill, i, out);
+	for (uint32_t i = 0; drill->question.path.level == DRILL_ALL && i < told; i++)
+		put_port(drill, drill->rows[i].key.place - 1, out);
+	json_end_array(out);
+}
+
 static void put_minute(struct live_drill *drill, struct text *out)
 {
 	uint32_t told = drill->count < ROWS_MAX ? drill->count : ROWS_MAX;
@@ -404,6 +447,7 @@ static void put_minute(struct live_drill *drill, struct text *out)
 	json_begin_object(out, "total");
 	put_sums(out, &drill->total, drill->total_missed);
 	json_end_object(out);
+	put_ports(drill, told, out);
 	json_begin_array(out, "rows");
 	for (uint32_t i = 0; i < told; i++) {
 		json_begin_object(out, NULL);
@@ -414,12 +458,13 @@ static void put_minute(struct live_drill *drill, struct text *out)
 	json_end_array(out);
 }
 
-void live_drill_begin(struct live_drill *drill)
+void live_drill_begin(struct live_drill *drill, int64_t minute_s)
 {
 	if (drill->room)
 		memset(drill->slots, 0, ((size_t)drill->mask + 1) * sizeof(*drill->slots));
 	drill->count = 0;
-	drill->total = (struct traffic_sums){0};
+	drill->total = drill->at_link = (struct traffic_sums){0};
+	drill->minute_s = minute_s;
 	drill->total_missed = drill->floor = 0;
 	drill->thinned = 1;
 }
@@ -442,17 +487,20 @@ int live_drill_put(struct live_drill *drill, struct text *out)
 	return 0;
 }
 
-int live_drill_new(const struct live_question *question, const struct traffic_names *names,
-		   const struct traffic_ring *ring, struct live_drill **ret)
+int live_drill_new(const struct live_question *question, const struct live_source *source,
+		   struct live_drill **ret)
 {
 	struct live_drill *drill = calloc(1, sizeof(*drill));
 
 	if (!drill)
 		return -ENOMEM;
-	*drill = (struct live_drill){.question = *question, .names = names, .ring = ring};
+	*drill = (struct live_drill){.question = *question,
+				     .names = source->names,
+				     .ring = source->ring,
+				     .counters = source->counters};
 	if (question->path.level >= DRILL_PAIR) {
-		find_ends(names, question->path.a, &drill->a);
-		find_ends(names, question->path.b, &drill->b);
+		find_ends(source->names, question->path.a, &drill->a);
+		find_ends(source->names, question->path.b, &drill->b);
 	}
 	*ret = drill;
 	return 0;

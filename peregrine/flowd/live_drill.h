@@ -9,6 +9,7 @@
 #include "common/base/text.h"
 #include "common/model/drill_path.h"
 
+#include "peregrine/flowd/flow/port_counters.h"
 #include "peregrine/flowd/flow/traffic_names.h"
 #include "peregrine/flowd/flow/traffic_ring.h"
 
@@ -26,15 +27,25 @@ struct live_question {
 
 struct live_drill;
 
-/* -ENOMEM. Names and ring are borrowed until it is freed. */
-MUST_USE int live_drill_new(const struct live_question *question, const struct traffic_names *names,
-			    const struct traffic_ring *ring, struct live_drill **ret);
+/* What it is answered from; borrowed until it is freed. */
+struct live_source {
+	const struct traffic_names *names;
+	const struct traffic_ring *ring;
+	const struct port_counters *counters;
+};
+
+/* -ENOMEM. */
+MUST_USE int live_drill_new(const struct live_question *question, const struct live_source *source,
+			    struct live_drill **ret);
 void live_drill_free(struct live_drill *drill);
 
 /* A minute begins; its seconds are added one by one, each returning how many rows it has (what it
  * takes); then it is put: as the members "thinned" (the worst of its seconds), "floor" (what a row
  * that is not told may have had), "total" and "rows": the largest ones, with the keys k1.. and sums
- * of store_drill_levels; "missed" of a row is less its minute's floor, as it is added for all. */
-void live_drill_begin(struct live_drill *drill);
+ * of store_drill_levels; "missed" of a row is less its minute's floor, as it is added for all.
+ * "link": of the link of the path, what the asking one may see; "ports": of that link, or of those
+ * in "rows", what its counters said of the minute so far ("counted"), in how many "seconds", and
+ * what samples said of these ("sampled"). */
+void live_drill_begin(struct live_drill *drill, int64_t minute_s);
 size_t live_drill_add(struct live_drill *drill, int64_t at_s);
 MUST_USE int live_drill_put(struct live_drill *drill, struct text *out);

@@ -182,10 +182,9 @@ static void on_scale(struct exchange *exchange, const PGresult *result)
 		drill->exact_bytes = db_int(result, 0, SCALE_EXACT, 0);
 		drill->exact_seconds = strtod(db_text(result, 0, SCALE_SECONDS, "0"), NULL);
 	}
-	/* Of seconds from memory there are no counters yet. */
 	drill->scale = (struct link_scale){
-		.known = !drill->live && !db_is_null(result, 0, SCALE_FACTOR) &&
-			 !db_is_null(result, 0, SCALE_BYTES),
+		.known =
+			!db_is_null(result, 0, SCALE_FACTOR) && !db_is_null(result, 0, SCALE_BYTES),
 		.factor = strtod(db_text(result, 0, SCALE_FACTOR, "1"), NULL),
 		.covered = strtod(db_text(result, 0, SCALE_COVERED, "1"), NULL),
 		.link = {.bytes = (uint64_t)db_int(result, 0, SCALE_BYTES, 0),
@@ -197,8 +196,8 @@ static void on_scale(struct exchange *exchange, const PGresult *result)
 static void ask_scale(struct exchange *exchange)
 {
 	struct drill *drill = exchange->data;
-	const char *const params[] = {drill->step, drill->stored_from, drill->stored_to,
-				      drill->switch_id, drill->path.port};
+	const char *const params[] = {drill->step,      drill->stored_from, drill->stored_to,
+				      drill->switch_id, drill->path.port,   drill->live};
 
 	(void)text_format(drill->step, sizeof(drill->step), "%" PRId64, drill->window.length);
 	drill->exact_bytes = -1;

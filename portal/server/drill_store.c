@@ -30,9 +30,10 @@
 	"haas.traffic_share t where " IN_TIME " and t.direction = 'out' and t.tenant_id " \
 	"= haas.current_tenant() and not haas.is_operator()"
 
-#define SUMS                                                                                        \
-	"sum(t.bytes)::bigint as bytes, sum(t.packets)::bigint as packets, sum(t.samples)::bigint " \
-	"as samples, sum(t.square) as square"
+#define SUMS_OF(t)                                                                         \
+	"sum(" t ".bytes)::bigint as bytes, sum(" t ".packets)::bigint as packets, sum(" t \
+	".samples)::bigint as samples, sum(" t ".square) as square"
+#define SUMS            SUMS_OF("t")
 #define NO_KEYS_AFTER_1 "null as k2, null as k3, null as k4, null as k5, null as k6, null as k7"
 #define NO_KEYS_AFTER_2 "null as k3, null as k4, null as k5, null as k6, null as k7"
 /* Seconds that a collector has in memory ($5: its answer, peregrine/flowd/flowd_drill.c): minutes
@@ -141,9 +142,9 @@ const struct db_query store_drill_present = {
 const struct db_query store_drill_scale = {
 	"drill_scale",
 	"select x.exact, x.seconds, x.scale, x.covered, l.bytes, l.square from "
-	"haas.link_spread($1::int, $2::timestamptz, $3::timestamptz, $4::bigint, $5::text) l "
-	"left join haas.port_scale($1::int, $2::timestamptz, $3::timestamptz, $4::bigint, $5::text) x on true",
-	5};
+	"haas.link_spread($1::int, $2::timestamptz, $3::timestamptz, $4::bigint, $5::text, $6::jsonb) l "
+	"left join haas.port_scale($1::int, $2::timestamptz, $3::timestamptz, $4::bigint, $5::text, $6::jsonb) x on true",
+	6};
 
 /* What of the minutes that are read together was collected, as above: stored ones, and those in
  * memory
@@ -175,21 +176,28 @@ const struct db_query store_drill_joined = {
 		   "t.ethertype = $18::int and " FORWARD " = $19::boolean"
 
 const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
+	/* Each link by its own scale, of what is stored and of what is in memory together. */
 	[DRILL_ALL] =
 		{"drill_all",
 		 "with b as (select t.switch_id, t.port, " SUMS " from (" LINKS_OF_ALL
-		 " union all " LINKS_OF_TENANT ") t group by t.switch_id, t.port), "
-		 "x as (select y.*, case when $5::jsonb is null then y.scale end as factor from haas.port_scale($1::int, "
-		 "$2::timestamptz, $3::timestamptz, null, null) y), "
-		 "s as (select w.name as k1, b.port as k2, " NO_KEYS_AFTER_2
-		 ", '' as network, x.exact, x.seconds as exact_seconds, "
-		 "case when x.factor is null then b.bytes else floor(b.bytes * x.factor)::bigint end as bytes, "
-		 "case when x.factor is null then b.packets else floor(b.packets * x.factor)::bigint end as packets, b.samples, "
-		 "case when x.factor is null then b.square when haas.is_operator() then b.square * x.factor * x.factor * (1 - x.covered) / x.covered "
-		 "else power(greatest(1, x.factor) * sqrt(b.square) + b.bytes * abs(x.factor - 1) / 1.959964, 2) end as square, " /* scale_own */
-		 "0::bigint as missed "
-		 "from b join haas.switch w on w.id = b.switch_id left join x on x.switch_id = b.switch_id "
-		 "and x.port = b.port), " LIVE_ROWS CHILDREN("0") TOTAL_OF_CHILDREN ANSWER,
+		 " union all " LINKS_OF_TENANT ") t group by t.switch_id, t.port), " LIVE_ROWS
+		 "u as (select y.k1, y.k2, " SUMS_OF(
+			 "y") ", sum(y.missed)::bigint as missed from "
+			      "(select w.name as k1, b.port as k2, b.bytes, b.packets, b.samples, b.square, 0::bigint as missed from b "
+			      "join haas.switch w on w.id = b.switch_id "
+			      "union all select k1, k2, bytes, packets, samples, square, missed from lr) y group by y.k1, y.k2), "
+			      "x as (select w.name as k1, y.port as k2, y.exact, y.seconds, y.scale as factor, y.covered from haas.port_scale($1::int, "
+			      "$2::timestamptz, $3::timestamptz, null, null, $5::jsonb) y join haas.switch w on w.id = y.switch_id), "
+			      "c as (select u.k1, u.k2, " NO_KEYS_AFTER_2
+			      ", '' as network, x.exact, x.seconds as exact_seconds, "
+			      "case when x.factor is null then u.bytes else floor(u.bytes * x.factor)::bigint end as bytes, "
+			      "case when x.factor is null then u.packets else floor(u.packets * x.factor)::bigint end as packets, u.samples, "
+			      "case when x.factor is null then u.square when haas.is_operator() then u.square * x.factor * x.factor * (1 - x.covered) / x.covered "
+			      "else power(greatest(1, x.factor) * sqrt(u.square) + u.bytes * abs(x.factor - 1) / 1.959964, 2) end as square, " /* scale_own */
+			      "(u.missed + coalesce((select sum(l.floor) from l), 0))::bigint as missed from u left join x using (k1, k2)), "
+		 /* and links that memory did not tell: in the total alone */
+		 TOTAL("select bytes, packets, samples, square, 0::bigint as missed from c union all "
+		       "select -bytes, -packets, -samples, -square, 0 from lr") ANSWER,
 		 5},
 	[DRILL_LINK] = {"drill_link",
 			"with s as (select t.tenant as k1, t.reason as k2, " NO_KEYS_AFTER_2

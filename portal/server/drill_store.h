@@ -42,7 +42,7 @@ enum drill_scale_column {
 	SCALE_BYTES,   /* sampled at the link, of what the asking one may see; null: nothing */
 	SCALE_SQUARE,
 };
-/* $1 step, $2 from, $3 to, $4 switch id, $5 port. */
+/* $1 step, $2 from, $3 to, $4 switch id, $5 port, $6 what a collector has in memory. */
 extern const struct db_query store_drill_scale;
 
 /* Columns of store_drill_joined, one row. */

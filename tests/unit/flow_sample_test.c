@@ -1,19 +1,16 @@
 // links: peregrine_sample
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "common/base/macros.h"
 #include "common/net/frame_key_wire.h"
 
-#include "peregrine/flowd/sample/receiver.h"
 #include "peregrine/flowd/sample/sample_reader.h"
 #include "peregrine/flowd/sample/thin_policy.h"
 #include "tests/support/cmocka.h"
+#include "tests/unit/flow_fixture.h"
 
 #define MACS "020000000001020000000002"
 
@@ -165,17 +162,6 @@ static void bench_end(struct bench *bench)
 	free(bench->harvest.discards);
 	source_book_free(bench->book);
 	agent_directory_free(bench->directory);
-}
-
-static struct agent_row agent_at(uint32_t address, uint32_t source, uint16_t number)
-{
-	struct agent_row row = {.number = number};
-	uint32_t big[2] = {htonl(address), htonl(source)};
-
-	row.agent[10] = row.agent[11] = row.source[10] = row.source[11] = 0xff;
-	memcpy(row.agent + 12, &big[0], 4);
-	memcpy(row.source + 12, &big[1], 4);
-	return row;
 }
 
 /* tests/data/sflow-lab.pcap: six Open vSwitches, 20 s of iperf3; what is in it stands in its truth
@@ -473,66 +459,6 @@ static void loss_and_new_beginnings_are_seen(void **state)
 
 /* --- the threads ---------------------------------------------------------------------- */
 
-struct heard {
-	struct loop *loop;
-	struct receivers *receivers;
-	uint64_t samples, datagrams, spoofed, flows;
-	unsigned harvests;
-};
-
-static void on_harvest(void *context, unsigned receiver, struct harvest *harvest)
-{
-	struct heard *heard = context;
-	size_t at = 0;
-	struct flow_entry *entry;
-
-	while ((entry = flow_table_next(&harvest->flows, &at)))
-		heard->samples += entry->samples;
-	heard->flows += harvest->flows.count;
-	heard->harvests++;
-	for (size_t i = 0; i < harvest->source_count; i++)
-		if (harvest->sources[i].datagrams)
-			heard->datagrams += harvest->sources[i].samples;
-	if (harvest->counts.spoofed > heard->spoofed)
-		heard->spoofed = harvest->counts.spoofed;
-	receiver_return(heard->receivers, receiver, harvest);
-	if (heard->datagrams >= 200)
-		loop_stop(heard->loop);
-}
-
-static size_t build(uint8_t *out, uint32_t agent, uint32_t sequence)
-{
-	struct wire_writer writer = wire_writer(out, 512);
-
-	wire_put_u32(&writer, 5);
-	wire_put_u32(&writer, 1);
-	wire_put_u32(&writer, agent);
-	wire_put_u32(&writer, 0);
-	wire_put_u32(&writer, sequence);
-	wire_put_u32(&writer, sequence);
-	wire_put_u32(&writer, 1);
-	wire_put_u32(&writer, 1);
-	wire_put_u32(&writer, 32 + 8 + 16 + 16);
-	wire_put_u32(&writer, sequence);
-	wire_put_u32(&writer, 2U << 24);
-	wire_put_u32(&writer, 100);
-	wire_put_u32(&writer, sequence * 100);
-	wire_put_u32(&writer, 0);
-	wire_put_u32(&writer, 1);
-	wire_put_u32(&writer, 2);
-	wire_put_u32(&writer, 1);
-	wire_put_u32(&writer, 1);
-	wire_put_u32(&writer, 32);
-	wire_put_u32(&writer, 1);
-	wire_put_u32(&writer, 68);
-	wire_put_u32(&writer, 4);
-	wire_put_u32(&writer, 16);
-	wire_put_u32(&writer, sequence); /* a MAC of its own */
-	wire_put_zeros(&writer, 12);
-	assert_false(writer.bad);
-	return wire_written(&writer);
-}
-
 /* Wherever it is cut: counted, and nothing is made of it. */
 static void what_is_cut_is_counted(void **state)
 {
@@ -553,87 +479,6 @@ static void what_is_cut_is_counted(void **state)
 	bench_end(&bench);
 }
 
-static void give_up(void *context)
-{
-	loop_stop(((struct heard *)context)->loop);
-}
-
-static void datagrams_of_a_source_go_to_one_receiver(void **state)
-{
-	const struct agent_row rows[] = {agent_at(0x7f000001, 0x7f000001, 1),
-					 agent_at(0x7f000002, 0x7f000002, 2)};
-	struct heard heard = {0};
-	struct agent_directory *directory = NULL;
-	struct receiver_options options = {.address = "127.0.0.1",
-					   .threads = 2,
-					   .table_bits = 10,
-					   .source_limit = 32,
-					   .buffer_bytes = 1 << 20,
-					   .harvest_ms = 40,
-					   .fn = on_harvest,
-					   .context = &heard};
-	struct problem problem = {0};
-	struct loop_timer *timer = NULL;
-	int fds[2];
-
-	(void)state;
-	assert_int_equal(loop_new(&heard.loop), 0);
-	assert_int_equal(agent_directory_new(rows, 2, &directory), 0);
-	assert_int_equal(
-		receivers_start(heard.loop, &options, directory, &heard.receivers, &problem), 0);
-	for (unsigned i = 0; i < 2; i++) {
-		struct sockaddr_in at = {.sin_family = AF_INET,
-					 .sin_addr.s_addr = htonl(0x7f000001 + i)};
-
-		fds[i] = socket(AF_INET, SOCK_DGRAM, 0);
-		assert_int_equal(bind(fds[i], (const struct sockaddr *)&at, sizeof(at)), 0);
-		at.sin_addr.s_addr = htonl(0x7f000001);
-		at.sin_port = htons(receivers_port(heard.receivers));
-		assert_int_equal(connect(fds[i], (const struct sockaddr *)&at, sizeof(at)), 0);
-	}
-	/* The directory is changed while they speak; numbers stay. */
-	assert_int_equal(agent_directory_new(rows, 2, &directory), 0);
-	assert_int_equal(receivers_use(heard.receivers, directory), 0);
-	for (uint32_t i = 1; i <= 100; i++)
-		for (unsigned j = 0; j < 2; j++) {
-			uint8_t packet[512];
-			size_t size = build(packet, 0x7f000001 + j, i);
-
-			assert_int_equal(send(fds[j], packet, size, 0), size);
-			if (i == 50) { /* agent 1 from the address of agent 2 */
-				size = build(packet, 0x7f000001, 7);
-				assert_int_equal(send(fds[1], packet, size, 0), size);
-			}
-		}
-	assert_int_equal(loop_timer_new(heard.loop, give_up, &heard, &timer), 0);
-	loop_timer_arm(timer, 10000);
-	loop_run(heard.loop);
-	assert_int_equal(heard.datagrams, 200);
-	assert_int_equal(heard.samples, 200);
-	assert_int_equal(heard.spoofed, 2);
-	receivers_stop(heard.receivers);
-	loop_timer_free(timer);
-	for (unsigned i = 0; i < 2; i++)
-		close(fds[i]);
-	loop_free(heard.loop);
-}
-
-static void a_bad_address_is_said(void **state)
-{
-	struct receiver_options options = {.address = "leaf1", .threads = 1, .table_bits = 8};
-	struct agent_directory *directory = NULL;
-	struct receivers *receivers = NULL;
-	struct problem problem = {0};
-	struct loop *loop = NULL;
-
-	(void)state;
-	assert_int_equal(loop_new(&loop), 0);
-	assert_int_equal(agent_directory_new(NULL, 0, &directory), 0);
-	assert_int_equal(receivers_start(loop, &options, directory, &receivers, &problem), -EINVAL);
-	assert_string_equal(problem.message, "\"leaf1\" is not an address");
-	loop_free(loop);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -645,8 +490,6 @@ int main(void)
 		cmocka_unit_test(what_is_cut_is_counted),
 		cmocka_unit_test(a_full_table_folds),
 		cmocka_unit_test(loss_and_new_beginnings_are_seen),
-		cmocka_unit_test(datagrams_of_a_source_go_to_one_receiver),
-		cmocka_unit_test(a_bad_address_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,6 @@
 // links: peregrine_flow
+#include <math.h>
+
 #include "common/base/macros.h"
 
 #include "peregrine/flowd/flow/port_counters.h"
@@ -77,6 +79,64 @@ static void others_may_tell_rates(void **state)
 	port_counters_free(counters);
 }
 
+/* They are sums, too, once what samples said of the same seconds is known: each interval once. */
+static void others_may_tell_sums(void **state)
+{
+	struct port_counters *counters = NULL;
+	struct port_reading reading = {.speed_bps = 1000000000};
+	struct port_rates rates = {.at_us = 60 * SECOND, .seconds = 10};
+	const struct port_sums *sums;
+	const struct port_minute *minute;
+
+	(void)state;
+	assert_int_equal(port_counters_new(&counters), 0);
+	port_counters_minute(counters, 600);
+	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
+		rates.per_second[i] = NAN;
+	rates.per_second[COUNTER_OUT_BYTES] = 100;
+	rates.per_second[COUNTER_IN_ERRORS] = 0.3;
+	assert_false(port_counters_sum(counters, 5, &rates, 900)); /* nobody told of it */
+	assert_true(port_counters_tell(counters, 5, &rates));
+	assert_true(port_counters_wants(counters, 5, rates.at_us));
+	assert_true(port_counters_sum(counters, 5, &rates, 900));
+	assert_false(port_counters_sum(counters, 5, &rates, 900));
+	rates.at_us = 70 * SECOND;
+	rates.per_second[COUNTER_OUT_BYTES] = NAN;
+	assert_true(port_counters_tell(counters, 5, &rates));
+	assert_false(port_counters_sum(counters, 5, &rates, 900));
+	sums = port_counters_take(counters, 5, STEP_FIVE_MINUTES);
+	assert_non_null(sums);
+	assert_int_equal(sums->values[COUNTER_OUT_BYTES], 1000);
+	assert_int_equal(sums->values[COUNTER_IN_ERRORS], 3);
+	assert_int_equal(sums->values[COUNTER_IN_BYTES], 0);
+	assert_int_equal(sums->out_sampled, 900);
+	assert_float_equal(sums->seconds, 10, 0);
+	/* Its own readings are better; they belong to the minute that is under way then. */
+	port_counters_minute(counters, 660);
+	(void)port_counters_note(counters, 5, 100 * SECOND, &reading);
+	reading.out_octets = 7000;
+	reading.out_sampled = 6000;
+	assert_true(port_counters_note(counters, 5, 107 * SECOND, &reading));
+	rates.at_us = 110 * SECOND;
+	rates.per_second[COUNTER_OUT_BYTES] = 100;
+	assert_false(port_counters_sum(counters, 5, &rates, 900));
+	minute = port_counters_of(counters, 5, 660);
+	assert_non_null(minute);
+	assert_int_equal(minute->out_bytes, 7000);
+	assert_int_equal(minute->out_sampled, 6000);
+	assert_float_equal(minute->seconds, 7, 0);
+	assert_int_equal(port_counters_of(counters, 5, 600)->out_bytes, 1000);
+	assert_null(port_counters_of(counters, 5, 720));
+	assert_null(port_counters_of(counters, 4000, 660));
+	/* A minute that is long over makes room. */
+	port_counters_minute(counters, 600 + 60 * PORT_MINUTES);
+	reading.out_octets = 8000;
+	assert_true(port_counters_note(counters, 5, 108 * SECOND, &reading));
+	assert_null(port_counters_of(counters, 5, 600));
+	assert_int_equal(port_counters_of(counters, 5, 600 + 60 * PORT_MINUTES)->out_bytes, 1000);
+	port_counters_free(counters);
+}
+
 static void octets_of_32_bits_wrap_too(void **state)
 {
 	struct port_counters *counters = NULL;
@@ -144,6 +204,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(others_may_tell_rates),
+		cmocka_unit_test(others_may_tell_sums),
 		cmocka_unit_test(readings_become_sums),
 		cmocka_unit_test(octets_of_32_bits_wrap_too),
 		cmocka_unit_test(the_agents_clock_says_how_long_it_was),

@@ -43,6 +43,7 @@ struct bucket_seen {
 	int64_t at_s;
 	uint64_t bytes, out_bytes; /* of all shares, and of those that left */
 	double out_square;
+	unsigned thinned;
 	bool partial;
 };
 
@@ -63,7 +64,7 @@ static void on_bucket(void *context, enum traffic_step step, int64_t at_s, bool 
 	if (step != STEP_MINUTE)
 		return;
 	assert_true(site->minute_count++ < COUNT_OF(site->minutes));
-	*seen = (struct bucket_seen){.at_s = at_s, .partial = partial};
+	*seen = (struct bucket_seen){.at_s = at_s, .partial = partial, .thinned = set->thinned};
 	for (uint32_t i = 0; i < set->share_table.count; i++) {
 		const struct traffic_share *share = &set->shares[i];
 
@@ -169,6 +170,85 @@ static void what_leaves_is_told_with_its_tag(void **state)
 	check_minute(&site, 0, 60, 3 * 2 * 100 * (60 + 64));
 	assert_int_equal(site.minutes[0].out_bytes, 3 * 2 * 100 * 64);
 	assert_true(fabs(site.minutes[0].out_square - 3 * 2 * 6400.0 * 6400) < 1);
+	site_end(&site);
+}
+
+/* What left a port while its interface was asked twice: of seconds that it begins or ends in, the
+ * part. */
+static void what_left_in_some_time_is_found(void **state)
+{
+	static const struct {
+		int64_t from_ms, to_ms;
+		uint64_t bytes;
+		bool covered;
+	} asked[] = {
+		{70000, 73000, 3 * 6400, true}, {70500, 72250, 6400 / 2 + 6400 + 6400 / 4, true},
+		{71200, 71300, 640, true},      {72000, 73000, 6400, true},
+		{69900, 71000, 6400, false},    {72500, 73001, 3200, false},
+	};
+	struct flow_add add = {.key = {.input = 1, .output = 3}, .rate = 100, .frame_bytes = 60};
+	struct ring_span spans[COUNT_OF(asked) + 1] = {{0}};
+	struct site site;
+
+	(void)state;
+	site_start(&site, 60);
+	for (int64_t at_s = 70; at_s < 73; at_s++) {
+		struct harvest harvest = {.from_us = at_s * SECOND, .until_us = at_s * SECOND + 10};
+
+		flow_table_clear(&site.flows);
+		flow_table_add(&site.flows, &add, 1);
+		harvest.flows = site.flows;
+		rollup_take(site.rollup, &harvest);
+	}
+	rollup_tick(site.rollup, 74);
+	for (size_t i = 0; i < COUNT_OF(asked); i++)
+		spans[i] = (struct ring_span){.place = rollup_place(site.rollup, 1),
+					      .from_us = asked[i].from_ms * 1000,
+					      .to_us = asked[i].to_ms * 1000};
+	/* Where it came in nothing left. */
+	spans[COUNT_OF(asked)] = (struct ring_span){.place = rollup_place(site.rollup, 0),
+						    .from_us = 70 * SECOND,
+						    .to_us = 73 * SECOND};
+	assert_int_equal(traffic_ring_left(rollup_ring(site.rollup), spans, COUNT_OF(spans),
+					   traffic_place_count(rollup_names(site.rollup))),
+			 0);
+	for (size_t i = 0; i < COUNT_OF(asked); i++) {
+		assert_int_equal(llround(spans[i].out_bytes), asked[i].bytes);
+		assert_int_equal(traffic_ring_covers(rollup_ring(site.rollup), &spans[i]),
+				 asked[i].covered);
+	}
+	assert_true(spans[COUNT_OF(asked)].out_bytes == 0);
+	site_end(&site);
+}
+
+/* Each receiver thins by a factor of its own: of a second and of a bucket the worst is told. */
+static void the_worst_of_several_receivers_is_told(void **state)
+{
+	static const unsigned thin[3][2] = {{1, 8}, {4, 0}, {1, 1}};
+	static const unsigned told[3] = {8, 4, 1};
+	struct flow_add add = {.key = {.input = 1, .output = 3}, .rate = 100, .frame_bytes = 60};
+	struct site site;
+
+	(void)state;
+	site_start(&site, 60);
+	for (int64_t i = 0; i < 3; i++) {
+		for (size_t j = 0; j < 2; j++) {
+			struct harvest harvest = {.from_us = (70 + i) * SECOND,
+						  .until_us = (70 + i) * SECOND + 10,
+						  .thin = thin[i][j]};
+
+			flow_table_clear(&site.flows);
+			flow_table_add(&site.flows, &add, 1);
+			harvest.flows = site.flows;
+			rollup_take(site.rollup, &harvest);
+		}
+	}
+	rollup_tick(site.rollup, 74);
+	for (int64_t i = 0; i < 3; i++)
+		assert_int_equal(traffic_ring_get(rollup_ring(site.rollup), 70 + i)->thinned,
+				 told[i]);
+	rollup_flush(site.rollup);
+	assert_int_equal(site.minutes[0].thinned, 8);
 	site_end(&site);
 }
 
@@ -407,6 +487,8 @@ int main(void)
 		cmocka_unit_test(a_remembered_way_ends_with_its_binding),
 		cmocka_unit_test(a_frame_of_64_kib_counts_whole),
 		cmocka_unit_test(memory_does_not_grow),
+		cmocka_unit_test(what_left_in_some_time_is_found),
+		cmocka_unit_test(the_worst_of_several_receivers_is_told),
 		cmocka_unit_test(a_clock_that_is_set_back_loses_nothing),
 		cmocka_unit_test(a_clock_that_jumps_ahead_loses_nothing),
 	};

@@ -1,6 +1,7 @@
 #include "peregrine/flowd/flow/port_counters.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "peregrine/flowd/flow/attribution_index.h"
@@ -19,12 +20,15 @@ struct port_state {
 	int64_t at_us;
 	struct port_reading last;
 	struct port_rates rates;
+	int64_t summed_us; /* the last interval of somebody else's that was */
 	struct port_sums sums[TRAFFIC_STEP_COUNT], taken;
+	struct port_minute minutes[PORT_MINUTES];
 };
 
 struct port_counters {
 	struct port_state *ports; /* by place */
 	size_t count;
+	int64_t minute_s;
 };
 
 int port_counters_new(struct port_counters **ret)
@@ -107,6 +111,29 @@ static int64_t interval_between(const struct port_reading *before, const struct 
 	return told_us;
 }
 
+static struct port_minute *minute_of(struct port_state *state, int64_t at_s)
+{
+	return &state->minutes[(uint64_t)at_s / 60 % PORT_MINUTES];
+}
+
+static void add_up(const struct port_counters *counters, struct port_state *state, double seconds,
+		   const uint64_t values[PORT_COUNTER_COUNT], uint64_t out_sampled)
+{
+	struct port_minute *minute = minute_of(state, counters->minute_s);
+
+	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++) {
+		for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
+			state->sums[step].values[i] += values[i];
+		state->sums[step].seconds += seconds;
+		state->sums[step].out_sampled += out_sampled;
+	}
+	if (minute->at_s != counters->minute_s)
+		*minute = (struct port_minute){.at_s = counters->minute_s};
+	minute->seconds += seconds;
+	minute->out_bytes += values[COUNTER_OUT_BYTES];
+	minute->out_sampled += out_sampled;
+}
+
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
 			const struct port_reading *reading)
 {
@@ -133,16 +160,20 @@ bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t 
 		return false;
 	state->rates.at_us = at_us;
 	state->rates.seconds = seconds;
-	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++) {
+	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
 		state->rates.per_second[i] = (double)values[i] / seconds;
-		for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++)
-			state->sums[step].values[i] += values[i];
-	}
-	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++) {
-		state->sums[step].seconds += seconds;
-		state->sums[step].out_sampled += sampled;
-	}
+	add_up(counters, state, seconds, values, sampled);
 	return true;
+}
+
+void port_counters_minute(struct port_counters *counters, int64_t at_s)
+{
+	counters->minute_s = at_s;
+}
+
+static bool is_own(const struct port_state *state, int64_t at_us)
+{
+	return state->at_us && at_us - state->at_us < OWN_US;
 }
 
 bool port_counters_tell(struct port_counters *counters, uint32_t place,
@@ -150,10 +181,34 @@ bool port_counters_tell(struct port_counters *counters, uint32_t place,
 {
 	struct port_state *state = state_of(counters, place);
 
-	if (!state || rates->at_us <= state->rates.at_us ||
-	    (state->at_us && rates->at_us - state->at_us < OWN_US))
+	if (!state || rates->at_us <= state->rates.at_us || is_own(state, rates->at_us))
 		return false;
 	state->rates = *rates;
+	return true;
+}
+
+bool port_counters_wants(const struct port_counters *counters, uint32_t place, int64_t at_us)
+{
+	const struct port_state *state = place < counters->count ? &counters->ports[place] : NULL;
+
+	return state && at_us > state->summed_us && !is_own(state, at_us);
+}
+
+bool port_counters_sum(struct port_counters *counters, uint32_t place,
+		       const struct port_rates *rates, uint64_t out_sampled)
+{
+	uint64_t values[PORT_COUNTER_COUNT] = {0};
+	struct port_state *state;
+
+	if (!port_counters_wants(counters, place, rates->at_us) ||
+	    isnan(rates->per_second[COUNTER_OUT_BYTES]))
+		return false;
+	state = &counters->ports[place];
+	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
+		if (!isnan(rates->per_second[i]))
+			values[i] = (uint64_t)llround(rates->per_second[i] * rates->seconds);
+	state->summed_us = rates->at_us;
+	add_up(counters, state, rates->seconds, values, out_sampled);
 	return true;
 }
 
@@ -175,4 +230,15 @@ const struct port_sums *port_counters_take(struct port_counters *counters, uint3
 	state->taken = state->sums[step];
 	state->sums[step] = (struct port_sums){0};
 	return &state->taken;
+}
+
+const struct port_minute *port_counters_of(const struct port_counters *counters, uint32_t place,
+					   int64_t at_s)
+{
+	const struct port_minute *minute;
+
+	if (place >= counters->count || at_s <= 0)
+		return NULL;
+	minute = &counters->ports[place].minutes[(uint64_t)at_s / 60 % PORT_MINUTES];
+	return minute->at_s == at_s ? minute : NULL;
 }

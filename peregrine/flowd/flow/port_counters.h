@@ -45,6 +45,14 @@ struct port_sums {
 	uint64_t out_sampled; /* what samples said in the same time */
 };
 
+/* What one port counted of what left there in one minute, and what samples said of the same
+ * seconds: intervals that ended in it, as in port_sums. */
+struct port_minute {
+	int64_t at_s; /* its begin; 0 = nothing is known */
+	double seconds;
+	uint64_t out_bytes, out_sampled;
+};
+
 /* The last interval between two readings. */
 struct port_rates {
 	int64_t at_us; /* of the later reading; 0 = none yet */
@@ -56,20 +64,33 @@ struct port_rates {
 
 struct port_counters;
 
+/* Minutes that are kept beside the sums, as long as a window may be answered from memory. */
+enum { PORT_MINUTES = 6 };
+
 MUST_USE int port_counters_new(struct port_counters **ret);
 void port_counters_free(struct port_counters *counters);
 /* A reading of a place at a time. False: the first one, or one that does not follow the last:
  * nothing was summed up. The interval's sums go to the bucket in which it ends. */
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
 			const struct port_reading *reading);
+/* The minute under way: intervals belong to it from now on. */
+void port_counters_minute(struct port_counters *counters, int64_t at_s);
 /* Rates that somebody else has formed (SNMP); NAN = not known. They count while the port's own
- * switch sends no readings, and are not summed up: whoever formed them has. False: they are no
- * news.
- */
+ * switch sends no readings. False: they are no news. */
 bool port_counters_tell(struct port_counters *counters, uint32_t place,
 			const struct port_rates *rates);
+/* The same interval as sums, once `out_sampled` of its seconds is known. What of it is not known
+ * counts nothing; without bytes that left it is not summed up. False: nor is it where it was, or
+ * where the port's own switch sends readings. */
+bool port_counters_sum(struct port_counters *counters, uint32_t place,
+		       const struct port_rates *rates, uint64_t out_sampled);
+/* False: this interval would not be summed up. */
+bool port_counters_wants(const struct port_counters *counters, uint32_t place, int64_t at_us);
 /* NULL when nothing is known of it. */
 const struct port_rates *port_counters_rates(const struct port_counters *counters, uint32_t place);
 /* The sums of one step since it was last taken; NULL = none. Then they are empty. */
 const struct port_sums *port_counters_take(struct port_counters *counters, uint32_t place,
 					   enum traffic_step step);
+/* What is kept of a minute; NULL = nothing is. */
+const struct port_minute *port_counters_of(const struct port_counters *counters, uint32_t place,
+					   int64_t at_s);

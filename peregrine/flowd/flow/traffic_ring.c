@@ -7,6 +7,8 @@
 #include "peregrine/flowd/flow/attribution_index.h"
 #include "peregrine/flowd/flow/traffic_set_private.h"
 
+#define SECOND_US INT64_C(1000000)
+
 struct traffic_ring {
 	unsigned count;
 	int64_t last_s;
@@ -219,4 +221,66 @@ void traffic_ring_span(const struct traffic_ring *ring, int64_t *ret_first_s, in
 size_t traffic_ring_bytes(const struct traffic_ring *ring)
 {
 	return ring->bytes;
+}
+
+bool traffic_ring_covers(const struct traffic_ring *ring, const struct ring_span *span)
+{
+	int64_t first_s;
+	int64_t last_s;
+
+	traffic_ring_span(ring, &first_s, &last_s);
+	return first_s && span->from_us >= first_s * SECOND_US &&
+	       span->to_us <= (last_s + 1) * SECOND_US;
+}
+
+static void add_left(const struct ring_second *second, struct ring_span spans[],
+		     const uint32_t *first_of, size_t places)
+{
+	int64_t from_us = second->at_s * SECOND_US;
+
+	for (uint32_t i = 0; i < second->share_count; i++) {
+		const struct ring_share *share = &second->shares[i];
+		uint32_t at = share->key.direction == TRAFFIC_OUT && share->key.place < places
+				      ? first_of[share->key.place]
+				      : 0;
+
+		for (; at; at = spans[at - 1].next) {
+			struct ring_span *span = &spans[at - 1];
+			int64_t begin_us = span->from_us > from_us ? span->from_us : from_us;
+			int64_t end_us = span->to_us < from_us + SECOND_US ? span->to_us
+									   : from_us + SECOND_US;
+
+			if (begin_us < end_us)
+				span->out_bytes += (double)share->bytes *
+						   (double)(end_us - begin_us) / SECOND_US;
+		}
+	}
+}
+
+int traffic_ring_left(const struct traffic_ring *ring, struct ring_span spans[], size_t count,
+		      size_t places)
+{
+	uint32_t *first_of = calloc(places + 1, sizeof(*first_of)); /* plus one */
+	int64_t from_us = INT64_MAX;
+	int64_t to_us = 0;
+
+	if (!first_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		spans[i].next = first_of[spans[i].place];
+		first_of[spans[i].place] = (uint32_t)i + 1;
+		if (spans[i].from_us < from_us)
+			from_us = spans[i].from_us;
+		if (spans[i].to_us > to_us)
+			to_us = spans[i].to_us;
+	}
+	for (unsigned i = 0; i < ring->count; i++) {
+		const struct ring_second *second = &ring->seconds[i];
+
+		if (second->at_s && second->at_s * SECOND_US < to_us &&
+		    (second->at_s + 1) * SECOND_US > from_us)
+			add_left(second, spans, first_of, places);
+	}
+	free(first_of);
+	return 0;
 }

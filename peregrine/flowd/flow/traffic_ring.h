@@ -3,6 +3,7 @@
  * more than they may, the oldest go first. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -75,3 +76,17 @@ unsigned traffic_ring_sum(const struct traffic_ring *ring, int64_t from_s, int64
 /* First and last second that are there; 0, 0 when there is none. */
 void traffic_ring_span(const struct traffic_ring *ring, int64_t *ret_first_s, int64_t *ret_last_s);
 size_t traffic_ring_bytes(const struct traffic_ring *ring);
+
+/* Some time at a place, and what left there in it by samples: of a second in which it begins or
+ * ends the part. */
+struct ring_span {
+	uint32_t place;
+	int64_t from_us, to_us;
+	double out_bytes; /* in and out */
+	uint32_t next;    /* traffic_ring_left's */
+};
+/* Is all of it there? */
+bool traffic_ring_covers(const struct traffic_ring *ring, const struct ring_span *span);
+/* Adds to `out_bytes` of each; places are less than `places`. Each second is looked at once. */
+MUST_USE int traffic_ring_left(const struct traffic_ring *ring, struct ring_span spans[],
+			       size_t count, size_t places);

@@ -66,6 +66,13 @@ set role peregrine_flowd;
 select f - 'age_s' as fact, f ->> 'age_s' is null or (f ->> 'age_s')::int between 0 and 3600 as in_time
 from jsonb_array_elements(alert_candidates(1, 'up0', '{n1,nobody}', clock_timestamp())) f order by f ->> 'fact', f ->> 'name', f ->> 'text';
 select alert_candidates(1, '', '{}', '2001-01-01');
+\echo counters that SNMP alone has; of a port that both speak of, those that say more
+reset role;
+select traffic_partitions_turn(now()) \g /dev/null
+insert into traffic_60_counter (at, switch_id, port, seconds, in_errors, in_discards, up) values (now() - interval '30 seconds', 1, 'up0', 60, 600, null, true),
+	(now() - interval '30 seconds', 2, 'p1', 60, 0, 0, true), (now() - interval '20 minutes', 1, 'up0', 60, 1000000, 0, true);
+set role peregrine_flowd;
+select f from jsonb_array_elements(alert_candidates(1, 'up0', '{}', clock_timestamp())) f where f ->> 'fact' = 'counted' order by f ->> 'name';
 select count(*) from sel_entry;
 \echo a case: opened, worked on, answered; only appended to
 set role portald;

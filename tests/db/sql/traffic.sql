@@ -91,7 +91,20 @@ set role portald;
 select port, exact, seconds, scale, round(covered::numeric, 3) from port_scale(300, '2026-11-01 10:00Z', '2026-11-01 10:10Z', null, null) order by port;
 select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '1', false) \g /dev/null
 select port, exact, seconds, scale, round(covered::numeric, 3) from port_scale(300, '2026-11-01 10:00Z', '2026-11-01 10:10Z', 1, 'part');
+\echo and with what a collector has in memory: minutes that the window cuts and those that it has not stored; of the link as much as is told
+reset role;
+insert into traffic_bucket (step, at, writer, from_at, to_at) values (60, '2026-11-01 10:11Z', 'w:1', '2026-11-01 10:11Z', '2026-11-01 10:12Z');
+create view live as select jsonb_build_object('writer', 'w', 'minutes', jsonb_agg(jsonb_build_object('at', extract(epoch from timestamptz '2026-11-01 10:00Z')::bigint + 60 * m.minute, 'cut', m.cut,
+	'seconds', 60, 'link', jsonb_build_object('bytes', 100, 'square', 4), 'ports', (select jsonb_agg(jsonb_build_object('switch_id', 1, 'port', p, 'seconds', 60, 'counted', 500, 'sampled', 250))
+	from unnest('{all,fresh,more}'::text[]) p)))) as answer from (values (10, false), (11, false), (12, true)) m (minute, cut);
+grant select on live to portald;
+set role portald;
+select port, exact, seconds, scale, round(covered::numeric, 3) from live, port_scale(300, '2026-11-01 10:00Z', '2026-11-01 10:10Z', null, null, answer) order by port;
+select port, exact, seconds, scale, round(covered::numeric, 3) from live, port_scale(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', 1, 'fresh', answer);
+select port, exact, seconds, scale, round(covered::numeric, 3) from live, port_scale(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', 2, 'fresh', answer);
+select s.* from live, link_spread(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', 1, 'fresh', answer) s;
 select set_config('haas.scope', 'operator', false) \g /dev/null
+select port, exact, seconds, scale from live, port_scale(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', 1, 'fresh', answer);
 reset role;
 \echo counters of SNMP: peregrined writes them by COPY, flowd reads them, of people only operators; their partitions go with the rest
 select traffic_partitions_turn(now()) \g /dev/null
