@@ -22,7 +22,7 @@ struct turn {
 };
 
 struct script {
-	const char *hello;
+	const char *hello, *flood; /* a message said again and again from the hello on */
 	const struct turn *turns;
 	size_t at, piece;
 	unsigned opens, id;
@@ -53,6 +53,10 @@ static void say(void *context)
 		loop_timer_arm(script->timer, 0);
 		script->events.opened(script->events.context);
 		return;
+	}
+	if (!size && script->flood) {
+		put(script, script->flood);
+		size = script->out.size;
 	}
 	if (script->piece && size > script->piece)
 		size = script->piece;

@@ -608,6 +608,13 @@ static void test_silence_and_noise(void **state)
 	ended = call(&bench, &save, 60000);
 	assert_int_equal(ended.rc, E_LIMIT);
 	bench_close(&bench);
+
+	/* What goes on talking does not put the deadline off. */
+	bench_open(&bench, "cisco-ios", silent);
+	bench.script.endless = true;
+	assert_int_equal(call(&bench, &save, 0).rc, E_TIMEOUT);
+	assert_true(bench.script.closed);
+	bench_close(&bench);
 }
 
 static void test_cancel(void **state)

@@ -81,17 +81,24 @@ static void bench_close(struct bench *bench)
 	loop_free(bench->loop);
 }
 
-static struct ended call(struct bench *bench, const struct switch_request *request)
+static struct ended call_within(struct bench *bench, const struct switch_request *request,
+				int64_t limit_ms)
 {
 	struct ended ended = {0};
 
 	assert_int_equal(netconf_switch_driver.start(bench->session, request,
-						     clock_monotonic_ms() + 20000, on_call, &ended),
+						     clock_monotonic_ms() + limit_ms, on_call,
+						     &ended),
 			 0);
 	assert_false(ended.over);
 	while (!ended.over)
 		loop_run_once(bench->loop);
 	return ended;
+}
+
+static struct ended call(struct bench *bench, const struct switch_request *request)
+{
+	return call_within(bench, request, 20000);
 }
 
 /* --- words --------------------------------------------------------------------------------- */
@@ -596,12 +603,31 @@ static void test_not_sent(void **state)
 	}
 }
 
+/* What goes on talking does not put the deadline off. */
+static void test_flood(void **state)
+{
+#define NOTIFICATION "<notification xmlns=\"urn:ietf:params:xml:ns:netconf:notification:1.0\"/>"
+	static const struct turn turns[] = {{"<get>", NOTIFICATION, false, true},
+					    {NULL, NULL, false, false}};
+	const struct switch_request read = {.op = SWITCH_READ, .parts = PART_PORTS | PART_VLANS};
+	struct bench bench;
+
+	(void)state;
+	bench_open(&bench, "cisco-nxos-netconf", HELLO(NEW RUNNING), turns);
+	bench.script.flood = NOTIFICATION;
+	assert_int_equal(call_within(&bench, &read, 200).rc, E_TIMEOUT);
+	assert_null(bench.script.timer);
+	bench.script.at = 1; /* asked or not */
+	bench_close(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_change),     cmocka_unit_test(test_change_refused),
 		cmocka_unit_test(test_candidate),  cmocka_unit_test(test_hello),
 		cmocka_unit_test(test_read_again), cmocka_unit_test(test_not_sent),
+		cmocka_unit_test(test_flood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -373,6 +373,22 @@ static void take_bytes(struct cli_dialogue *dialogue, const char *bytes, size_t 
 	cli_text_clean(text_get(raw), raw->size, clean);
 }
 
+static void fail_late(struct cli_dialogue *dialogue)
+{
+	char detail[200];
+
+	if (dialogue->stage == STAGE_OPENING)
+		text_format(detail, sizeof(detail), "no SSH session with %s in time",
+			    dialogue->endpoint->address);
+	else if (dialogue->stage == STAGE_COMMAND)
+		text_format(detail, sizeof(detail), "\"%.80s\": no prompt came after it",
+			    dialogue->command);
+	else
+		text_format(detail, sizeof(detail), "no prompt came after logging in");
+	fail_text(dialogue, E_TIMEOUT, "did not answer by its command line", detail,
+		  "it is slow or hangs; or its prompt is an unusual one");
+}
+
 static void on_data(void *context, const char *bytes, size_t size)
 {
 	struct cli_dialogue *dialogue = context;
@@ -391,7 +407,10 @@ static void on_data(void *context, const char *bytes, size_t size)
 	}
 	arm(dialogue);
 	loop_timer_disarm(dialogue->quiet);
-	look(dialogue, false);
+	/* Whoever goes on talking puts the timer off each time before it can run. */
+	if (look(dialogue, false) && dialogue->fn && dialogue->stage != STAGE_READY &&
+	    clock_monotonic_ms() >= dialogue->deadline_ms)
+		fail_late(dialogue);
 }
 
 static void on_ended(void *context, int rc, const struct problem *problem)
@@ -425,28 +444,15 @@ static void begin(struct cli_dialogue *dialogue)
 static void on_timer(void *context)
 {
 	struct cli_dialogue *dialogue = context;
-	char detail[200];
 
 	if (!dialogue->fn)
 		return;
-	if (dialogue->stage == STAGE_CLOSED) {
+	if (dialogue->stage == STAGE_CLOSED)
 		begin(dialogue);
-		return;
-	}
-	if (dialogue->stage == STAGE_READY) {
+	else if (dialogue->stage == STAGE_READY)
 		send_command(dialogue);
-		return;
-	}
-	if (dialogue->stage == STAGE_OPENING)
-		text_format(detail, sizeof(detail), "no SSH session with %s in time",
-			    dialogue->endpoint->address);
-	else if (dialogue->stage == STAGE_COMMAND)
-		text_format(detail, sizeof(detail), "\"%.80s\": no prompt came after it",
-			    dialogue->command);
 	else
-		text_format(detail, sizeof(detail), "no prompt came after logging in");
-	fail_text(dialogue, E_TIMEOUT, "did not answer by its command line", detail,
-		  "it is slow or hangs; or its prompt is an unusual one");
+		fail_late(dialogue);
 }
 
 /* --- the face ---------------------------------------------------------------------------- */

@@ -295,11 +295,25 @@ static void on_opened(void *context)
 	say_hello(session);
 }
 
+/* For the switch: not for our own next turn, which the timer is then armed for. */
+static bool is_waiting(const struct netconf_session *session)
+{
+	return session->fn && !session->is_ended && session->stage != STAGE_CLOSED &&
+	       session->stage != STAGE_READY;
+}
+
+static void fail_late(struct netconf_session *session)
+{
+	fail_text(session, E_TIMEOUT, "does not answer by NETCONF",
+		  session->stage == STAGE_RUNNING ? session->ask.what : "no hello",
+		  "it may be busy; is its NETCONF server well?");
+}
+
 static void on_data(void *context, const char *bytes, size_t size)
 {
 	struct netconf_session *session = context;
 
-	if (session->fn)
+	if (is_waiting(session))
 		arm(session);
 	while (size > 0 && session->stage != STAGE_CLOSED) {
 		struct text message = {0};
@@ -324,6 +338,9 @@ static void on_data(void *context, const char *bytes, size_t size)
 		hear(session, &message);
 		text_done(&message);
 	}
+	/* Whoever goes on talking puts the timer off each time before it can run. */
+	if (is_waiting(session) && clock_monotonic_ms() >= session->ask.deadline_ms)
+		fail_late(session);
 }
 
 static void on_ended(void *context, int rc, const struct problem *problem)
@@ -360,9 +377,7 @@ static void on_timer(void *context)
 	else if (session->stage == STAGE_READY)
 		send_operation(session);
 	else
-		fail_text(session, E_TIMEOUT, "does not answer by NETCONF",
-			  session->stage == STAGE_RUNNING ? session->ask.what : "no hello",
-			  "it may be busy; is its NETCONF server well?");
+		fail_late(session);
 }
 
 /* --- outside ------------------------------------------------------------------------ */

@@ -88,4 +88,4 @@ int snmp_sampling_start(struct snmp_switch *one);
 void snmp_sampling_cancel(struct snmp_sampling *sampling);
 /* snmp_health.c: SWITCH_HEALTH. */
 int snmp_health_start(struct snmp_switch *one);
-void snmp_health_cancel(struct snmp_health *health);
+void snmp_health_cancel(struct snmp_health *state);
