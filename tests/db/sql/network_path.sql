@@ -85,3 +85,31 @@ insert into attachment (switch_id, port, network_id, mode) select v.s, v.p, n.id
 set role portald;
 select network_path('acme', 'n1', 'n3', null);
 select network_path('acme', 'n1', 'n3', 'many7') #>> '{paths,0,problem}';
+reset role;
+\echo a large fabric: of its 1,000 links those near the two ends are looked at; a detour is found all the same, and a cut that few links show needs no other
+delete from link;
+delete from port_observed where switch_id = 3;
+update network_vlan set vlan = 101 where network_id = 1 and fabric_id = 1;
+insert into switch (name) select 'l' || i from generate_series(100, 1099) i;
+insert into switch_endpoint (switch_id, fabric_id, role, address) select id, 1, 'leaf', ('10.1.0.0'::inet + id)::inet from switch where name ~ '^l[0-9]';
+insert into port_observed (switch_id, name, if_index, admin_up, up, speed_bps, trunk, tagged_vlans, seen_at)
+select case e when 'dn' then 3 else s.id end, case e when 'dn' then e || s.id else e end, 1, true, true, 1000, true, '101', now() from switch s, unnest('{dn,up1}'::text[]) e where s.name ~ '^l(eaf)?[0-9]' on conflict do nothing;
+insert into link (a_switch, a_port, b_switch, b_port, state, certainty, since, seen_at) select id, 'up1', 3, 'dn' || id, 'confirmed', 100, now(), now() from switch where name ~ '^l(eaf)?[0-9]';
+update port_observed set up = true, tagged_vlans = '101' where switch_id in (1, 2, 3);
+update port_intent set applied_version = wanted_version, problem = null;
+update switch_observed set reachable = true;
+set role portald;
+select cardinality(near_links('{1,2}', 1)) as near, near_links('{1,2}', 2) is null as too_many;
+select drawn(network_path('acme', 'n1', 'n3', 'red'));
+reset role;
+update port_observed set tagged_vlans = '' where switch_id = 3 and name = 'dn1';
+insert into port_observed (switch_id, name, if_index, admin_up, up, speed_bps, trunk, tagged_vlans, seen_at) select s, p, 1, true, true, 1000, true, '101', now() from (values (1, 'x'), (10, 'x'), (11, 'x'), (10, 'y'), (11, 'y'), (12, 'y')) v (s, p);
+set role portald;
+select vlan_cut_off(1, 101, 1, 2), vlan_cut_off(1, 101, 2, 1), vlan_cut_off(1, 101, 1, 3);
+select drawn(network_path('acme', 'n1', 'n3', 'red'));
+reset role;
+insert into link (a_switch, a_port, b_switch, b_port, state, certainty, since, seen_at) values (1, 'x', 10, 'x', 'confirmed', 100, now(), now()), (10, 'y', 11, 'x', 'confirmed', 100, now(), now());
+set role portald;
+select vlan_cut_off(1, 101, 1, 2);
+select drawn(network_path('acme', 'n1', 'n3', 'red'));
+reset role;
