@@ -1,6 +1,7 @@
 /* Aruba AOS-CX: "AOS-CX 10 Layer 2 Bridging Guide" and "CLI Guide". Ports are routed until told `no
  * routing`; a list on a trunk is added to what is there; VLANs must exist first. */
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_lag.h"
 #include "tests/sim/switch_cli_mirror.h"
 
 #define ALL (CF | VL | PT | MI)
@@ -54,8 +55,10 @@ static void no_routing(struct cli_call *call)
 			struct cli_port *port = cli_port_at(call->session, number);
 
 			if (port->mode == CLI_OFF)
-				*port = (struct cli_port){
-					.mode = CLI_ACCESS, .access = 1, .native = 1};
+				*port = (struct cli_port){.mode = CLI_ACCESS,
+							  .access = 1,
+							  .native = 1,
+							  .is_there = port->is_there};
 		}
 }
 
@@ -69,12 +72,13 @@ static void access_vlan(struct cli_call *call)
 	for
 		EACH_PORT(number, &call->session->ports)
 		{
+			struct cli_port *port = cli_port_at(call->session, number);
 			unsigned vid = call->values[0].number;
 
-			*cli_port_at(call->session, number) =
-				(struct cli_port){.mode = CLI_ACCESS,
+			*port = (struct cli_port){.mode = CLI_ACCESS,
 						  .access = (uint16_t)(vid ? vid : 1),
-						  .native = 1};
+						  .native = 1,
+						  .is_there = port->is_there};
 		}
 }
 
@@ -83,8 +87,11 @@ static void make_trunk(struct cli_port *port)
 {
 	if (port->mode == CLI_TRUNK)
 		return;
-	*port = (struct cli_port){
-		.mode = CLI_TRUNK, .access = 1, .native = 1, .is_allowed_all = true};
+	*port = (struct cli_port){.mode = CLI_TRUNK,
+				  .access = 1,
+				  .native = 1,
+				  .is_allowed_all = true,
+				  .is_there = port->is_there};
 	*port = cli_port_new(port);
 }
 
@@ -132,6 +139,8 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 	if (port->description[0] != '\0')
 		text_addf(out, "    description %s\n", port->description);
 	text_add(out, port->is_shut ? "    shutdown\n" : "    no shutdown\n");
+	if (port->lag)
+		text_addf(out, "    lag %u\n", port->lag);
 	if (port->mode == CLI_OFF)
 		return;
 	text_add(out, "    no routing\n");
@@ -171,6 +180,9 @@ static void running(const struct cli_session *session, const struct cli_config *
 						  config->names[vid]);
 			}
 	}
+	for (unsigned lag = cli_lag_next(config, ports, 0); lag;
+	     lag = cli_lag_next(config, ports, lag))
+		write_port(session, &config->ports[lag], lag, out);
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
 			write_port(session, &config->ports[number], number, out);
@@ -322,7 +334,8 @@ static void show_brief(struct cli_call *call)
 		"Speed   Description\n          VLAN                                              "
 		"          (Mb/s)\n%s",
 		line, line);
-	for (unsigned number = 1; number <= store->port_count; number++) {
+	for (unsigned number = cli_port_next(store, 0); number;
+	     number = cli_port_next(store, number)) {
 		const struct cli_port *port = &store->running->ports[number];
 		char name[CLI_NAME_SIZE];
 		char native[16] = "--";
@@ -385,6 +398,11 @@ static const struct cli_command commands[] = {
 	{PT, "no description", cli_describe, 0, SWITCH_NAME},
 	{PT, "shutdown", cli_shut, 1, SWITCH_FILTER},
 	{PT, "no shutdown", cli_shut, 0, SWITCH_FILTER},
+	{CF, "no interface <port>", cli_lag_delete, 0, SWITCH_BUNDLE},
+	{PT, "lag <number>", cli_lag_join, 0, SWITCH_BUNDLE},
+	{PT, "no lag [<number>]", cli_lag_leave, 0, SWITCH_BUNDLE},
+	{PT, "lacp mode active|passive", cli_nothing, 0, LOOK},
+	{PT, "lacp fallback", cli_nothing, 0, LOOK},
 	{PT, "no routing", no_routing, 0, SWITCH_FRAMES},
 	{PT, "routing", cli_port_mode, CLI_OFF, SWITCH_FRAMES},
 	{PT, "vlan access <vid>", access_vlan, 0, SWITCH_PVID},
@@ -402,7 +420,7 @@ const struct cli_family cli_aoscx = {
 	.title = "Aruba AOS-CX",
 	.commands = commands,
 	.command_count = COUNT_OF(commands),
-	.naming = {"", "", "1/1/", 1, 1, "%s", "%s"},
+	.naming = {"", "", "1/1/", 1, 1, "%s", "%s", "lag", "lag", "lag%s", "lag %s"},
 	.port = {.mode = CLI_OFF, .access = 1, .native = 1},
 	.vid_high = 4094,
 	.hostname = "switch",

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/sim/switch_cli_lag.h"
+
 struct cli_port *cli_port_at(const struct cli_session *session, unsigned number)
 {
 	return &session->device->store->running->ports[number];
@@ -224,6 +226,7 @@ void cli_enter_ports(struct cli_call *call)
 	unsigned first = cli_ports_next(&value->ports, 1);
 	char name[CLI_NAME_SIZE];
 
+	cli_lag_make(call, &value->ports);
 	cli_leave(session, CLI_PORT);
 	session->ports = value->ports;
 	(void)text_copy(session->level_name, sizeof(session->level_name),

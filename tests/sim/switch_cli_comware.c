@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_lag.h"
 #include "tests/sim/switch_cli_mirror.h"
 
 #define ALL (CF | VL | PT)
@@ -116,7 +117,11 @@ static void link_type(struct cli_call *call)
 
 			if (port->mode == mode)
 				continue;
-			*port = (struct cli_port){.mode = mode, .access = 1, .native = 1};
+			*port = (struct cli_port){.mode = mode,
+						  .access = 1,
+						  .native = 1,
+						  .lag = port->lag,
+						  .is_there = port->is_there};
 			vlan_set_add(mode == CLI_GENERAL ? &port->untagged : &port->allowed, 1);
 		}
 }
@@ -305,6 +310,10 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 	}
 	if (port->is_shut)
 		text_add(out, " shutdown\n");
+	if (cli_lag_number(number))
+		text_add(out, " link-aggregation mode dynamic\n");
+	if (port->lag)
+		text_addf(out, " port link-aggregation group %u\n", port->lag);
 }
 
 static void running(const struct cli_session *session, const struct cli_config *config,
@@ -321,6 +330,9 @@ static void running(const struct cli_session *session, const struct cli_config *
 					text_addf(out, " name %s\n", config->names[vid]);
 			}
 	}
+	for (unsigned lag = cli_lag_next(config, ports, 0); lag;
+	     lag = cli_lag_next(config, ports, lag))
+		write_port(session, &config->ports[lag], lag, out);
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
 			write_port(session, &config->ports[number], number, out);
@@ -507,6 +519,11 @@ static const struct cli_command commands[] = {
 	{PT, "undo description", cli_describe, 0, SWITCH_NAME},
 	{PT, "shutdown", cli_shut, 1, SWITCH_FILTER},
 	{PT, "undo shutdown", cli_shut, 0, SWITCH_FILTER},
+	{CF, "undo interface <port>", cli_lag_delete, 0, SWITCH_BUNDLE},
+	{PT, "port link-aggregation group <number>", cli_lag_join, 0, SWITCH_BUNDLE},
+	{PT, "undo port link-aggregation group", cli_lag_leave, 0, SWITCH_BUNDLE},
+	{PT, "link-aggregation mode dynamic", cli_nothing, 0, LOOK},
+	{PT, "lacp edge-port", cli_nothing, 0, LOOK},
 	{PT, "port link-type access", link_type, CLI_ACCESS, SWITCH_FRAMES},
 	{PT, "port link-type trunk", link_type, CLI_TRUNK, SWITCH_FRAMES},
 	{PT, "port link-type hybrid", link_type, CLI_GENERAL, SWITCH_FRAMES},
@@ -530,7 +547,8 @@ const struct cli_family cli_comware = {
 	.title = "HPE Comware, H3C",
 	.commands = commands,
 	.command_count = COUNT_OF(commands),
-	.naming = {"Ten-GigabitEthernet", "XGE", "1/0/", 1, 1, "XGE%s", "Ten-GigabitEthernet%s"},
+	.naming = {"Ten-GigabitEthernet", "XGE", "1/0/", 1, 1, "XGE%s", "Ten-GigabitEthernet%s",
+		   "Bridge-Aggregation", "BAGG", "BAGG%s", "Bridge-Aggregation%s"},
 	.port = {.mode = CLI_ACCESS, .access = 1, .native = 1},
 	.vid_high = 4094,
 	.hostname = "HPE",

@@ -410,7 +410,7 @@ const struct cli_family cli_delln = {
 	.title = "Dell Networking N-series, DNOS 6",
 	.commands = commands,
 	.command_count = COUNT_OF(commands),
-	.naming = {"gigabitethernet", "Gi", "1/0/", 1, 1, "Gi%s", "Gi%s"},
+	.naming = {"gigabitethernet", "Gi", "1/0/", 1, 1, "Gi%s", "Gi%s", NULL, NULL, NULL, NULL},
 	.port = {.mode = CLI_ACCESS, .access = 1, .native = 1, .is_allowed_all = true},
 	.vid_high = 4093,
 	.hostname = "console",

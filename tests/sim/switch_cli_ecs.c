@@ -550,7 +550,7 @@ const struct cli_family cli_ecs = {
 	.title = "Edgecore ECS",
 	.commands = commands,
 	.command_count = COUNT_OF(commands),
-	.naming = {"ethernet", NULL, "1/", 1, 1, "Eth %s", "ethernet %s"},
+	.naming = {"ethernet", NULL, "1/", 1, 1, "Eth %s", "ethernet %s", NULL, NULL, NULL, NULL},
 	.port =
 		{
 			.mode = CLI_GENERAL,

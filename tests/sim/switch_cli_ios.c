@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_lag.h"
 #include "tests/sim/switch_cli_mirror.h"
 
 #define ALL (CF | VL | PT | SV)
@@ -137,6 +138,8 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 		text_add(out, " switchport mode access\n");
 	if (port->is_shut)
 		text_add(out, " shutdown\n");
+	if (port->lag)
+		text_addf(out, " channel-group %u mode active\n", port->lag);
 	text_add(out, "!\n");
 }
 
@@ -171,6 +174,9 @@ static void running(const struct cli_session *session, const struct cli_config *
 			  session->device->hostname);
 		write_vlans(config, &body);
 	}
+	for (unsigned lag = cli_lag_next(config, ports, 0); lag;
+	     lag = cli_lag_next(config, ports, lag))
+		write_port(session, &config->ports[lag], lag, &body);
 	for (unsigned number = 1; number <= store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
 			write_port(session, &config->ports[number], number, &body);
@@ -535,6 +541,9 @@ static const struct cli_command commands[] = {
 	{PT | SV, "no description", cli_describe, 0, SWITCH_NAME},
 	{PT | SV, "shutdown", cli_shut, 1, SWITCH_FILTER},
 	{PT | SV, "no shutdown", cli_shut, 0, SWITCH_FILTER},
+	{CF, "no interface <port>", cli_lag_delete, 0, SWITCH_BUNDLE},
+	{PT, "channel-group <number> mode active|passive", cli_lag_join, 0, SWITCH_BUNDLE},
+	{PT, "no channel-group", cli_lag_leave, 0, SWITCH_BUNDLE},
 	{PT, "switchport", cli_port_mode, CLI_ACCESS, SWITCH_FRAMES},
 	{PT, "no switchport", cli_port_mode, CLI_OFF, SWITCH_FRAMES},
 	{PT, "switchport mode access", cli_port_mode, CLI_ACCESS, SWITCH_FRAMES},
@@ -563,7 +572,8 @@ const struct cli_family cli_ios = {
 	.title = "Cisco IOS, IOS-XE",
 	.commands = commands,
 	.command_count = COUNT_OF(commands),
-	.naming = {"GigabitEthernet", "Gi", "1/0/", 1, 1, "Gi%s", "GigabitEthernet%s"},
+	.naming = {"GigabitEthernet", "Gi", "1/0/", 1, 1, "Gi%s", "GigabitEthernet%s",
+		   "Port-channel", "Po", "Po%s", "Port-channel%s"},
 	.port = {.mode = CLI_ACCESS, .access = 1, .native = 1, .is_allowed_all = true},
 	.vid_high = 4094,
 	.reserved_low = 1002,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_lag.h"
 #include "tests/sim/switch_cli_mirror.h"
 
 #define ALL (CF | VL | PT | MI | SV)
@@ -39,6 +40,8 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 		text_add(out, "  switchport monitor\n");
 	if (port->is_shut)
 		text_add(out, "  shutdown\n");
+	if (port->lag)
+		text_addf(out, "  channel-group %u mode active\n", port->lag);
 }
 
 static void running(const struct cli_session *session, const struct cli_config *config,
@@ -62,6 +65,9 @@ static void running(const struct cli_session *session, const struct cli_config *
 						  config->names[vid]);
 			}
 	}
+	for (unsigned lag = cli_lag_next(config, ports, 0); lag;
+	     lag = cli_lag_next(config, ports, lag))
+		write_port(session, &config->ports[lag], lag, out);
 	for (unsigned number = 1; number <= store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
 			write_port(session, &config->ports[number], number, out);
@@ -206,7 +212,8 @@ static void show_status(struct cli_call *call)
 		  "%smgmt0         --                 connected routed    full    1000    "
 		  "--         \n%s",
 		  head, head);
-	for (unsigned number = 1; number <= store->port_count; number++) {
+	for (unsigned number = cli_port_next(store, 0); number;
+	     number = cli_port_next(store, number)) {
 		const struct cli_port *port = &store->running->ports[number];
 		char name[CLI_NAME_SIZE];
 		char vlan[16];
@@ -304,6 +311,19 @@ static void sflow(struct cli_call *call)
 	cli_keep_line(call);
 }
 
+/* Of an aggregate that is down. */
+static void suspend(struct cli_call *call)
+{
+	for
+		EACH_PORT(port, &call->session->ports)
+		{
+			if (!cli_port_at(call->session, port)->is_shut)
+				text_add(call->out, "ERROR: Cannot set/reset lacp "
+						    "suspend-individual for a port-channel that is "
+						    "admin up\n");
+		}
+}
+
 static void port_monitor(struct cli_call *call)
 {
 	for
@@ -368,7 +388,12 @@ static const struct cli_command commands[] = {
 	{CF, "sflow counter-poll-interval <number>", sflow, 0, SWITCH_FILTER},
 	{CF, "sflow data-source interface <port>", sflow, 1, SWITCH_FILTER},
 	{CF, "no sflow data-source interface <port>", cli_drop_line, 0, SWITCH_FILTER},
+	{CF, "feature lacp", cli_keep_line, 0, SWITCH_FILTER},
 	{CF, "feature <word>", cli_nothing, 0, LOOK},
+	{CF, "no interface <port>", cli_lag_delete, 0, SWITCH_BUNDLE},
+	{PT, "channel-group <number> mode active|passive", cli_lag_join, 0, SWITCH_BUNDLE},
+	{PT, "no channel-group [<number>]", cli_lag_leave, 0, SWITCH_BUNDLE},
+	{PT, "no lacp suspend-individual", suspend, 0, SWITCH_BUNDLE},
 	{CF, "vlan <vids>", cli_enter_vlan, 0, SWITCH_CREATE},
 	{CF, "no vlan <vids>", cli_delete_vlan, 0, SWITCH_DELETE},
 	{CF, "interface vlan <vid>", cli_enter_svi, 0, LOOK},
@@ -406,7 +431,8 @@ const struct cli_family cli_nxos = {
 	.title = "Cisco NX-OS",
 	.commands = commands,
 	.command_count = COUNT_OF(commands),
-	.naming = {"Ethernet", "Eth", "1/", 1, 1, "Eth%s", "Ethernet%s"},
+	.naming = {"Ethernet", "Eth", "1/", 1, 1, "Eth%s", "Ethernet%s", "port-channel", "Po",
+		   "Po%s", "port-channel%s"},
 	.port = {.mode = CLI_ACCESS, .access = 1, .native = 1, .is_allowed_all = true},
 	.vid_high = 4094,
 	.reserved_low = 3968,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_lag.h"
 #include "tests/sim/switch_cli_mirror.h"
 
 #define ALL (CF | VL | PT | MI)
@@ -120,6 +121,8 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 	if (port->description[0] != '\0')
 		text_addf(out, " description \"%s\"\n", port->description);
 	text_add(out, port->is_shut ? " shutdown\n" : " no shutdown\n");
+	if (port->lag)
+		text_addf(out, " channel-group %u mode active\n", port->lag);
 	if (port->mode == CLI_OFF) {
 		text_add(out, " no switchport\n");
 		return;
@@ -154,6 +157,9 @@ static void running(const struct cli_session *session, const struct cli_config *
 		cli_write_lines(config, out);
 		write_vlans(config, out);
 	}
+	for (unsigned lag = cli_lag_next(config, ports, 0); lag;
+	     lag = cli_lag_next(config, ports, lag))
+		write_port(session, &config->ports[lag], lag, out);
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
 			write_port(session, &config->ports[number], number, out);
@@ -308,12 +314,16 @@ static void show_status(struct cli_call *call)
 		  "%sPort            Description     Status   Speed    Duplex   Mode Vlan "
 		  "Tagged-Vlans\n%s",
 		  line, line);
-	for (unsigned number = 1; number <= store->port_count; number++) {
+	for (unsigned number = cli_port_next(store, 0); number;
+	     number = cli_port_next(store, number)) {
 		const struct cli_port *port = &store->running->ports[number];
 		char name[CLI_NAME_SIZE];
 		struct text tagged = {0};
 
-		(void)text_format(name, sizeof(name), "Eth 1/1/%u", number);
+		if (cli_lag_number(number))
+			(void)text_format(name, sizeof(name), "Po %u", cli_lag_number(number));
+		else
+			(void)text_format(name, sizeof(name), "Eth 1/1/%u", number);
 		text_addf(call->out, "%-15s %-15.15s %-8s %-8s %-8s ", name, port->description,
 			  port->is_shut ? "down" : "up", port->is_shut ? "0" : "10G", "full");
 		vlan_set_text(&port->allowed, &tagged);
@@ -382,6 +392,10 @@ static const struct cli_command commands[] = {
 	{VL | PT, "no shutdown", cli_shut, 0, SWITCH_FILTER},
 	{PT, "description <text>", cli_describe, 0, SWITCH_NAME},
 	{PT, "no description", cli_describe, 0, SWITCH_NAME},
+	{CF, "no interface <port>", cli_lag_delete, 0, SWITCH_BUNDLE},
+	{PT, "channel-group <number> mode active|passive", cli_lag_join, 0, SWITCH_BUNDLE},
+	{PT, "no channel-group [<number>]", cli_lag_leave, 0, SWITCH_BUNDLE},
+	{PT, "lacp fallback enable", cli_nothing, 0, LOOK},
 	{PT, "no switchport", set_mode, CLI_OFF, SWITCH_FRAMES},
 	{PT, "switchport mode access", set_mode, CLI_ACCESS, SWITCH_FRAMES},
 	{PT, "switchport mode trunk", set_mode, CLI_MEMBER, SWITCH_FRAMES},
@@ -399,7 +413,8 @@ const struct cli_family cli_os10 = {
 	.title = "Dell SmartFabric OS10",
 	.commands = commands,
 	.command_count = COUNT_OF(commands),
-	.naming = {"ethernet", "eth", "1/1/", 1, 1, "Eth%s", "ethernet%s"},
+	.naming = {"ethernet", "eth", "1/1/", 1, 1, "Eth%s", "ethernet%s", "port-channel", "po",
+		   "Po%s", "port-channel%s"},
 	.port = {.mode = CLI_ACCESS, .access = 1, .native = 1},
 	.vid_high = 4093,
 	.hostname = "OS10",

@@ -35,6 +35,15 @@ unsigned cli_port_parse(const struct cli_port_naming *naming, unsigned count, co
 	while (isalpha((unsigned char)text[letters]) ||
 	       (letters > 0 && text[letters] == '-' && isalpha((unsigned char)text[letters + 1])))
 		letters++;
+	if (letters > 1 && (begins_name(naming->lag, text, letters) ||
+			    begins_name(naming->lag_alias, text, letters))) {
+		at += letters + strspn(at + letters, " ");
+		number = strtoul(at, &end, 10);
+		*ret_used = (size_t)(end - text);
+		return isdigit((unsigned char)*at) && number <= CLI_LAGS
+			       ? cli_lag_port((unsigned)number)
+			       : 0;
+	}
 	if (letters > 0 && !begins_name(naming->name, text, letters) &&
 	    !begins_name(naming->alias, text, letters))
 		return 0;
@@ -111,10 +120,20 @@ const char *cli_port_print(const struct cli_port_naming *naming, unsigned number
 {
 	const char *format = is_long ? naming->format_long : naming->format;
 	const char *hole = strstr(format, "%s");
-	size_t before = hole ? (size_t)(hole - format) : strlen(format);
+	size_t before;
 
-	(void)text_format(ret, CLI_NAME_SIZE, "%.*s%s%u%s", (int)before, format, naming->stem,
-			  naming->first + (number - 1) * naming->step, hole ? hole + 2 : "");
+	if (cli_lag_number(number) && naming->lag) {
+		format = is_long ? naming->lag_format_long : naming->lag_format;
+		hole = strstr(format, "%s");
+	}
+	before = hole ? (size_t)(hole - format) : strlen(format);
+	if (cli_lag_number(number) && naming->lag)
+		(void)text_format(ret, CLI_NAME_SIZE, "%.*s%u%s", (int)before, format,
+				  cli_lag_number(number), hole ? hole + 2 : "");
+	else
+		(void)text_format(ret, CLI_NAME_SIZE, "%.*s%s%u%s", (int)before, format,
+				  naming->stem, naming->first + (number - 1) * naming->step,
+				  hole ? hole + 2 : "");
 	return ret;
 }
 

@@ -20,6 +20,8 @@ struct cli_port_naming {
 	unsigned first, step;
 	const char *format; /* how it is printed: "%s" for stem and number, as "Gi%s" */
 	const char *format_long;
+	/* Aggregates: names, and how they are printed; NULL: there are none. */
+	const char *lag, *lag_alias, *lag_format, *lag_format_long;
 };
 
 /* A row's pattern: words, of which `a|b` is either, `[x]` may be left out at the end; and

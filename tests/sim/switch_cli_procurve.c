@@ -421,7 +421,7 @@ const struct cli_family cli_procurve = {
 	.title = "HP ProCurve, Aruba AOS-S",
 	.commands = commands,
 	.command_count = COUNT_OF(commands),
-	.naming = {"", "", "", 1, 1, "%s", "%s"},
+	.naming = {"", "", "", 1, 1, "%s", "%s", NULL, NULL, NULL, NULL},
 	.port = {.mode = CLI_MEMBER, .access = 1, .native = 1},
 	.vid_high = 4094,
 	.hostname = "HP-2530-24G",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/switch_cli_lag.h"
 #include "tests/sim/switch_cli_shell.h"
 
 enum { OUT_ENOUGH = 1 << 16, ENDLESS_LINES = 40 };
@@ -152,6 +153,7 @@ void cli_changed(struct cli_session *session, struct text *out)
 	}
 	if (partial > 0 && session->changes >= partial)
 		session->is_over = true;
+	cli_lags_settle(session);
 	if (cli_store_push(session->device->store) != 0)
 		text_add(out, "% the emulator cannot reach its data plane\n");
 }

@@ -645,8 +645,9 @@ static void running(const struct cli_session *session, const struct cli_config *
 }
 
 #define SONIC(word, words)                                                                               \
-	.name = (word), .title = (words),                                                                \
-	.naming = {"Ethernet", NULL, "", 0, 4, "Ethernet%s", "Ethernet%s"},                              \
+	.name = (word),                                                                                  \
+	.title = (words), .naming = {"Ethernet",   NULL, "",   0,    4,   "Ethernet%s",                  \
+				     "Ethernet%s", NULL, NULL, NULL, NULL},                              \
 	.port = {.mode = CLI_MEMBER}, .vid_high = 4094, .hostname = "sonic",                             \
 	.is_unprivileged = true,                                                                         \
 	.login_text =                                                                                    \

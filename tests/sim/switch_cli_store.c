@@ -31,6 +31,27 @@ unsigned cli_ports_next(const struct cli_ports *ports, unsigned from)
 	return 0;
 }
 
+unsigned cli_lag_port(unsigned number)
+{
+	return number >= 1 && number <= CLI_LAGS ? CLI_LAG_FIRST + number - 1 : 0;
+}
+
+unsigned cli_lag_number(unsigned port)
+{
+	return port >= CLI_LAG_FIRST ? port - CLI_LAG_FIRST + 1 : 0;
+}
+
+struct cli_ports cli_lag_members(const struct cli_config *config, unsigned number)
+{
+	struct cli_ports members = {{0}};
+
+	for (unsigned port = 1; port < CLI_LAG_FIRST; port++) {
+		if (number && config->ports[port].lag == number)
+			cli_ports_add(&members, port);
+	}
+	return members;
+}
+
 struct cli_port cli_port_new(const struct cli_port *model)
 {
 	struct cli_port port = *model;
@@ -44,7 +65,7 @@ int cli_store_new(unsigned port_count, const struct cli_port *port, struct cli_s
 {
 	struct cli_store *store = calloc(1, sizeof(*store));
 
-	if (port_count < 1 || port_count > CLI_PORTS_MAX) {
+	if (port_count < 1 || port_count >= CLI_LAG_FIRST) {
 		free(store);
 		return E_INVALID;
 	}
@@ -257,28 +278,93 @@ static int push_vlans(struct cli_store *store)
 	return rc;
 }
 
-int cli_store_push(struct cli_store *store)
+/* One that has a single member is that port; a bond has two at least. */
+static struct cli_ports bond_of(const struct cli_store *store, unsigned number)
+{
+	struct cli_ports members = cli_lag_members(store->running, number);
+	unsigned first = cli_ports_next(&members, 1);
+
+	return first && cli_ports_next(&members, first + 1) ? members : (struct cli_ports){{0}};
+}
+
+static int push_bond(struct cli_store *store, unsigned number, const struct cli_ports *ports,
+		     bool make)
+{
+	struct switch_ovs_member members[SWITCH_BOND_MAX];
+	size_t count = 0;
+
+	for (unsigned port = cli_ports_next(ports, 1); port && count < SWITCH_BOND_MAX;
+	     port = cli_ports_next(ports, port + 1))
+		members[count++] = (struct switch_ovs_member){store->plane_names[port], port};
+	return switch_ovs_bond(store->ovs, number, members, count, make);
+}
+
+/* Those that are other than they were go first: a port is in one bond at a time. */
+static int push_bonds(struct cli_store *store)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < store->plane.port_count; i++) {
+		const struct switch_plane_port *at = &store->plane.ports[i];
+
+		if (at->number <= store->port_count && !at->bond)
+			(void)text_copy(store->plane_names[at->number], SWITCH_PORT_NAME, at->name);
+	}
+	for (int make = 0; make < 2; make++) {
+		for (unsigned number = 1; number <= CLI_LAGS && rc == 0; number++) {
+			struct cli_ports *is = &store->bonds[number];
+			struct cli_ports wanted = bond_of(store, number);
+
+			if (memcmp(is, &wanted, sizeof(wanted)) == 0 ||
+			    cli_ports_next(make ? &wanted : is, 1) == 0)
+				continue;
+			rc = push_bond(store, number, make ? &wanted : is, make);
+			*is = make ? wanted : (struct cli_ports){{0}};
+		}
+	}
+	return rc;
+}
+
+static int push_tagging(struct cli_store *store)
 {
 	struct switch_ovs_change changes[CLI_PORTS_MAX];
 	size_t count = 0;
+
+	for (size_t i = 0; i < store->plane.port_count; i++) {
+		const struct switch_plane_port *at = &store->plane.ports[i];
+		unsigned number = at->number;
+		struct switch_tagging wanted;
+
+		if (number < 1 || number > store->port_count || count == CLI_PORTS_MAX)
+			continue;
+		if (store->running->ports[number].lag)
+			number = cli_lag_port(store->running->ports[number].lag);
+		wanted = tagging_of(store, &store->running->ports[number]);
+		if (!switch_tagging_equal(&wanted, &at->tagging))
+			changes[count++] = (struct switch_ovs_change){at->name, wanted};
+	}
+	return switch_ovs_write(store->ovs, changes, count);
+}
+
+static int look(struct cli_store *store)
+{
+	switch_plane_done(&store->plane);
+	return switch_ovs_read(store->ovs, &store->plane);
+}
+
+int cli_store_push(struct cli_store *store)
+{
 	int rc;
 
 	if (!store->ovs)
 		return 0;
-	switch_plane_done(&store->plane);
-	rc = switch_ovs_read(store->ovs, &store->plane);
-	for (size_t i = 0; rc == 0 && i < store->plane.port_count; i++) {
-		const struct switch_plane_port *at = &store->plane.ports[i];
-		struct switch_tagging wanted;
-
-		if (at->number < 1 || at->number > store->port_count || count == CLI_PORTS_MAX)
-			continue;
-		wanted = tagging_of(store, &store->running->ports[at->number]);
-		if (!switch_tagging_equal(&wanted, &at->tagging))
-			changes[count++] = (struct switch_ovs_change){at->name, wanted};
-	}
+	rc = look(store);
 	if (rc == 0)
-		rc = switch_ovs_write(store->ovs, changes, count);
+		rc = push_bonds(store);
+	if (rc == 0)
+		rc = look(store);
+	if (rc == 0)
+		rc = push_tagging(store);
 	return rc != 0 ? rc : push_vlans(store);
 }
 
@@ -291,9 +377,13 @@ void cli_store_learn(struct cli_store *store)
 		return;
 	store->learned_count = 0;
 	for (size_t i = 0; i < count && store->learned_count < CLI_FACTS_MAX; i++) {
-		if (rows[i].port >= 1 && rows[i].port <= store->port_count)
+		if (rows[i].port >= 1 && rows[i].port <= store->port_count) {
+			unsigned lag = store->running->ports[rows[i].port].lag;
+			unsigned port = lag ? cli_lag_port(lag) : rows[i].port;
+
 			store->learned[store->learned_count++] = (struct cli_learned){
-				rows[i].mac, (uint16_t)rows[i].vid, (uint16_t)rows[i].port};
+				rows[i].mac, (uint16_t)rows[i].vid, (uint16_t)port};
+		}
 	}
 	free(rows);
 }

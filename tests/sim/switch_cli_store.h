@@ -17,6 +17,8 @@
 
 enum {
 	CLI_PORTS_MAX = 128,
+	CLI_LAGS = 16, /* aggregates that somebody can make: the last of the ports, no sockets */
+	CLI_LAG_FIRST = CLI_PORTS_MAX - CLI_LAGS + 1,
 	CLI_NAME_SIZE = 65,
 	CLI_FACTS_MAX = 4096,
 	CLI_KEPT_MAX = 48,
@@ -51,6 +53,8 @@ struct cli_port {
 	bool is_shut;
 	bool is_sampled; /* Dell OS9: sflow ingress-enable */
 	bool is_monitor; /* NX-OS: switchport monitor */
+	uint8_t lag;     /* number of the aggregate that it is a member of; 0: none */
+	bool is_there;   /* an aggregate: it was made */
 	char description[CLI_NAME_SIZE];
 };
 
@@ -105,6 +109,9 @@ struct cli_store {
 	bool is_aggregate[CLI_PORTS_MAX + 1];
 	struct cli_file files[16];
 	struct switch_ovs *ovs; /* NULL: in memory. Owned. */
+	/* The data plane's bonds, as they were made, and what it calls its ports. */
+	struct cli_ports bonds[CLI_LAGS + 1];
+	char plane_names[CLI_PORTS_MAX + 1][SWITCH_PORT_NAME];
 	struct switch_plane plane;
 };
 
@@ -118,6 +125,12 @@ void cli_store_freep(struct cli_store **store);
  * MEMBER MEMBER` (port PORT is no socket but an aggregate by LACP; shown by NETCONF alone): what is
  * there before anybody logs in, also after a reboot. E_MALFORMED with the line in `wrong`. */
 MUST_USE int cli_store_seed(struct cli_store *store, const char *text, char wrong[128]);
+
+/* The port that is aggregate `number`; 0: there can be none of that number. */
+unsigned cli_lag_port(unsigned number);
+/* The number of the aggregate that port is; 0: it is a socket. */
+unsigned cli_lag_number(unsigned port);
+struct cli_ports cli_lag_members(const struct cli_config *config, unsigned number);
 
 /* Which VLANs a port is in now: only those that exist count. */
 void cli_store_membership(const struct cli_store *store, const struct cli_port *port,

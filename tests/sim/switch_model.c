@@ -14,7 +14,7 @@ const char *const switch_verb_words[SWITCH_VERBS] = {
 	[SWITCH_UNTAGGED] = "untagged", [SWITCH_PVID] = "pvid",
 	[SWITCH_FRAMES] = "frames",     [SWITCH_FILTER] = "filter",
 	[SWITCH_DELETE] = "delete",     [SWITCH_SAVE] = "save",
-	[SWITCH_SPAN] = "mirror",
+	[SWITCH_SPAN] = "mirror",       [SWITCH_BUNDLE] = "lag",
 };
 const char *const switch_mode_words[4] = {
 	[SWITCH_ACCESS] = "access",

@@ -87,7 +87,8 @@ enum switch_verb {
 	SWITCH_FILTER,
 	SWITCH_DELETE,
 	SWITCH_SAVE,
-	SWITCH_SPAN, /* a mirror session; command lines only */
+	SWITCH_SPAN,   /* a mirror session; command lines only */
+	SWITCH_BUNDLE, /* an aggregate of ports; command lines only */
 	SWITCH_VERBS
 };
 extern const char *const switch_verb_words[SWITCH_VERBS];

@@ -190,6 +190,7 @@ static void plane_add(const struct switch_ovs *ovs, struct switch_plane *plane, 
 		.enabled = strcmp(string_of(interface, "admin_state"), "up") == 0,
 		.linked = strcmp(string_of(interface, "link_state"), "up") == 0,
 		.tagging = tagging_of(port),
+		.bond = element(json_object_get(port, "interfaces"), 1) != NULL,
 	};
 	at->stp_state = stp_state_of(port, at->linked);
 	if (text_copy(at->name, sizeof(at->name), string_of(port, "name")))

@@ -24,6 +24,7 @@ struct switch_plane_port {
 	bool enabled, linked; /* admin and oper state */
 	uint8_t stp_state;    /* dot1dStpPortState */
 	struct switch_tagging tagging;
+	bool bond; /* of several; `number` is the first's */
 };
 
 struct switch_plane {
@@ -77,6 +78,16 @@ MUST_USE int switch_ovs_keep_vlans(struct switch_ovs *ovs, const struct switch_o
 /* All of them in one transaction; returns when the data plane has them. */
 MUST_USE int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *changes,
 			      size_t count);
+/* Bond "lagNUMBER" of these ports, with LACP and its fallback, in no VLAN yet; or they are ports of
+ * their own again, in none either. Returns when the data plane has it. */
+enum { SWITCH_BOND_MAX = 8 };
+struct switch_ovs_member {
+	const char *name;
+	unsigned number; /* OpenFlow port */
+};
+MUST_USE int switch_ovs_bond(struct switch_ovs *ovs, unsigned number,
+			     const struct switch_ovs_member *members, size_t member_count,
+			     bool make);
 /* The bridge's sFlow: one for all of its ports. `interval` 0: no counters. */
 struct switch_ovs_sflow {
 	char target[80]; /* "10.0.0.1:6343" */

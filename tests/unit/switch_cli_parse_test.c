@@ -24,8 +24,17 @@ static const struct cli_command rows[] = {
 	{2, "exit-all", run, 12, SWITCH_VERBS},
 	{2, "number <number>", run, 13, SWITCH_VERBS},
 };
-static const struct cli_port_naming naming = {"TenGigabitEthernet",  "Te", "1/0/", 1, 1, "Te%s",
-					      "TenGigabitEthernet%s"};
+static const struct cli_port_naming naming = {"TenGigabitEthernet",
+					      "Te",
+					      "1/0/",
+					      1,
+					      1,
+					      "Te%s",
+					      "TenGigabitEthernet%s",
+					      "port-channel",
+					      "Po",
+					      "Po%s",
+					      "port-channel%s"};
 static const struct cli_grammar grammar = {rows, COUNT_OF(rows), &naming, 48, 1, 4093};
 
 static void lines_are_read(void **state)
@@ -109,11 +118,18 @@ static void names_of_ports_round_trip(void **state)
 		struct cli_port_naming naming;
 		const char *first, *seventh;
 	} families[] = {
-		{{"TenGigabitEthernet", "Te", "1/0/", 1, 1, "Te%s", "%s"}, "Te1/0/1", "Te1/0/7"},
-		{{"ethernet", "eth", "1/1/", 1, 1, "Eth %s", "%s"}, "Eth 1/1/1", "Eth 1/1/7"},
-		{{"", "", "", 1, 1, "%s", "%s"}, "1", "7"},
-		{{"Ethernet", "", "", 0, 4, "Ethernet%s", "%s"}, "Ethernet0", "Ethernet24"},
-		{{"Ten-GigabitEthernet", "XGE", "1/0/", 1, 1, "Ten-GigabitEthernet%s", "%s"},
+		{{"TenGigabitEthernet", "Te", "1/0/", 1, 1, "Te%s", "%s", NULL, NULL, NULL, NULL},
+		 "Te1/0/1",
+		 "Te1/0/7"},
+		{{"ethernet", "eth", "1/1/", 1, 1, "Eth %s", "%s", NULL, NULL, NULL, NULL},
+		 "Eth 1/1/1",
+		 "Eth 1/1/7"},
+		{{"", "", "", 1, 1, "%s", "%s", NULL, NULL, NULL, NULL}, "1", "7"},
+		{{"Ethernet", "", "", 0, 4, "Ethernet%s", "%s", NULL, NULL, NULL, NULL},
+		 "Ethernet0",
+		 "Ethernet24"},
+		{{"Ten-GigabitEthernet", "XGE", "1/0/", 1, 1, "Ten-GigabitEthernet%s", "%s", NULL,
+		  NULL, NULL, NULL},
 		 "Ten-GigabitEthernet1/0/1",
 		 "Ten-GigabitEthernet1/0/7"},
 	};

@@ -428,8 +428,7 @@ bool switch_queue_lag_name(const struct switch_queue *queue, int64_t switch_id, 
 			   char ret[64])
 {
 	const struct line *line = line_find(queue, switch_id);
-	const struct switch_driver *writer =
-		line ? queue->options.catalog.find_driver(line->family->write_driver) : NULL;
+	const struct switch_driver *driver = line ? line_lag_driver(line) : NULL;
 
-	return writer && writer->lag_name && writer->lag_name(line->family, number, ret);
+	return driver && driver->lag_name && driver->lag_name(line->family, number, ret);
 }

@@ -52,9 +52,9 @@ struct way {
 	struct breaker breaker;
 };
 
-/* WAY_HEALTH: by SNMP, of families that are read in another way. WAY_MIRROR: the command line of a
- * switch whose changes go another way, that has no mirrors. */
-enum way_kind { WAY_READ, WAY_WRITE, WAY_HEALTH, WAY_MIRROR, WAY_COUNT };
+/* WAY_HEALTH: by SNMP, of families that are read in another way. WAY_CLI: the command line of a
+ * switch whose changes go another way, that has no mirrors, or no aggregates. */
+enum way_kind { WAY_READ, WAY_WRITE, WAY_HEALTH, WAY_CLI, WAY_COUNT };
 
 struct line {
 	struct switch_queue *queue;
@@ -86,6 +86,8 @@ struct switch_queue {
 };
 
 /* switch_queue_run.c */
+/* The driver that makes aggregates there, or refuses to; NULL: there is none. */
+const struct switch_driver *line_lag_driver(const struct line *line);
 /* Looks what this switch should do now; a timer's function. */
 void line_pump(void *context);
 /* Takes the call out of its line; it is answered in the next turn. `problem` may be the call's own,

@@ -225,6 +225,24 @@ static bool is_mirrored_by_cli(const struct line *line)
 	return writer && !writer->mirrors && line->family->cli && line->endpoint.ssh_user[0];
 }
 
+/* Aggregates likewise. */
+const struct switch_driver *line_lag_driver(const struct line *line)
+{
+	const struct switch_catalog *catalog = &line->queue->options.catalog;
+	const struct switch_driver *writer = catalog->find_driver(line->family->write_driver);
+	bool by_cli =
+		writer && !writer->lag_name && line->family->cli && line->endpoint.ssh_user[0];
+
+	return by_cli ? catalog->find_driver("cli") : writer;
+}
+
+static bool is_bonded_by_cli(const struct line *line)
+{
+	const struct switch_driver *driver = line_lag_driver(line);
+
+	return driver && strcmp(driver->name, line->family->write_driver) != 0;
+}
+
 static enum way_kind way_of(const struct line *line, enum switch_op op)
 {
 	bool one = strcmp(line->family->read_driver, line->family->write_driver) == 0;
@@ -234,8 +252,9 @@ static enum way_kind way_of(const struct line *line, enum switch_op op)
 	if (op == SWITCH_HEALTH)
 		return strcmp(line->family->read_driver, HEALTH_DRIVER) == 0 ? WAY_READ
 									     : WAY_HEALTH;
-	if (op == SWITCH_MIRROR && is_mirrored_by_cli(line))
-		return WAY_MIRROR;
+	if ((op == SWITCH_MIRROR && is_mirrored_by_cli(line)) ||
+	    (op == SWITCH_LAG && is_bonded_by_cli(line)))
+		return WAY_CLI;
 	return reads || one ? WAY_READ : WAY_WRITE;
 }
 
@@ -349,7 +368,7 @@ static int way_open(struct line *line, struct way *way, enum way_kind kind, stru
 	const char *const names[WAY_COUNT] = {[WAY_READ] = family->read_driver,
 					      [WAY_WRITE] = family->write_driver,
 					      [WAY_HEALTH] = HEALTH_DRIVER,
-					      [WAY_MIRROR] = "cli"};
+					      [WAY_CLI] = "cli"};
 	const char *name = names[kind];
 
 	if (way->session)
@@ -362,17 +381,21 @@ static int way_open(struct line *line, struct way *way, enum way_kind kind, stru
 				 problem);
 }
 
-/* Some say so of all their families, some of a few. */
+/* Some say so of all their families, some of a few. The command line says itself why not. */
 static int lag_check(const struct line *line, const struct way *way, struct problem *problem)
 {
 	char name[64];
 
-	if (way->driver->lag_name && way->driver->lag_name(line->family, 1, name))
+	if (way->driver->lag_name &&
+	    (strcmp(way->driver->name, "cli") == 0 || way->driver->lag_name(line->family, 1, name)))
 		return 0;
 	(void)problem_set(problem, E_UNSUPPORTED, "switch %s: no aggregate can be made by %s",
 			  line->endpoint.name, way->driver->name);
 	problem_detail(problem, "family %s", line->family->name);
-	problem_hint(problem, "the operator makes it: docs/switches.md, Bonds of nodes");
+	problem_hint(problem, "%s",
+		     line->family->cli
+			     ? "its command line may: haasctl switch add gives it SSH credentials"
+			     : "the operator makes it: docs/switches.md, Bonds of nodes");
 	return E_UNSUPPORTED;
 }
 

@@ -408,7 +408,7 @@ static void read_line(struct reader *reader, const char *line)
 		else if (rule->section == SECTION_VLAN)
 			fine = say_vlan(reader, rule->fact, &match);
 		else
-			fine = say_port(reader, rule->fact, &match);
+			fine = reader->config->port_count && say_port(reader, rule->fact, &match);
 		if (!fine)
 			odd(reader, line);
 		return;

@@ -307,6 +307,8 @@ const struct cli_dialect cli_dialect_os9 = {
 		  {SECTION_VLAN, "untagged %p", FACT_PORTS_UNTAGGED},
 		  {SECTION_VLAN, "!untagged %p", FACT_PORTS_UNTAGGED},
 		  {SECTION_VLAN, "tagged %p", FACT_PORTS_TAGGED},
+		  /* Behind a "!" inside of the port's section. */
+		  {SECTION_NONE, "port-channel %n mode %*", FACT_LAG},
 		  RULES_SWITCHPORT},
 	.sampling = &cli_sampling_os9,
 	.show_ports = "show interfaces status",

@@ -26,6 +26,8 @@ static void call_forget(struct cli_switch *one)
 	one->round = NULL;
 	cli_mirroring_free(one->mirroring);
 	one->mirroring = NULL;
+	cli_lagging_free(one->lagging);
+	one->lagging = NULL;
 	cli_config_free(one->config);
 	one->config = NULL;
 	loop_timer_disarm(one->timer);
@@ -239,6 +241,7 @@ static int (*const starts[SWITCH_OP_COUNT])(struct cli_switch *one) = {
 	[SWITCH_READ] = cli_read_start,         [SWITCH_CHANGE] = cli_change_start,
 	[SWITCH_SAVE] = cli_save_start,         [SWITCH_LOCATE] = cli_locate_start,
 	[SWITCH_SAMPLING] = cli_sampling_start, [SWITCH_MIRROR] = cli_mirror_start,
+	[SWITCH_LAG] = cli_lag_start,
 };
 
 static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,
@@ -280,4 +283,5 @@ const struct switch_driver cli_switch_driver = {
 	.close = one_close,
 	.locates = cli_locates,
 	.mirrors = true,
+	.lag_name = cli_lag_names,
 };

@@ -90,24 +90,10 @@ static void add_word(const struct values *values, const char *word, size_t lengt
 		text_addf(ret, "%u", values->native);
 }
 
-static int add_line(struct cli_plan *plan, const struct values *values, const char *text,
-		    size_t length, bool changes, bool optional)
+int cli_plan_add(struct cli_plan *plan, const char *text, bool changes, bool optional)
 {
-	CLEANUP(text_done) struct text line = {0};
 	struct cli_line *lines;
 
-	for (size_t i = 0; i < length; i++) {
-		size_t word = text[i] == '{' ? strcspn(text + i, "}") : 0;
-
-		if (word) {
-			add_word(values, text + i + 1, word - 1, &line);
-			i += word;
-		} else {
-			text_add_bytes(&line, text + i, 1);
-		}
-	}
-	if (line.failed)
-		return -ENOMEM;
 	if (plan->count == plan->room) {
 		size_t room = plan->room ? plan->room * 2 : 16;
 
@@ -120,10 +106,28 @@ static int add_line(struct cli_plan *plan, const struct values *values, const ch
 		plan->room = room;
 	}
 	plan->lines[plan->count] = (struct cli_line){.changes = changes, .optional = optional};
-	if (!text_copy(plan->lines[plan->count].text, sizeof(plan->lines[0].text), text_get(&line)))
+	if (!text_copy(plan->lines[plan->count].text, sizeof(plan->lines[0].text), text))
 		return E_LIMIT;
 	plan->count++;
 	return 0;
+}
+
+static int add_line(struct cli_plan *plan, const struct values *values, const char *text,
+		    size_t length, bool changes, bool optional)
+{
+	CLEANUP(text_done) struct text line = {0};
+
+	for (size_t i = 0; i < length; i++) {
+		size_t word = text[i] == '{' ? strcspn(text + i, "}") : 0;
+
+		if (word) {
+			add_word(values, text + i + 1, word - 1, &line);
+			i += word;
+		} else {
+			text_add_bytes(&line, text + i, 1);
+		}
+	}
+	return line.failed ? -ENOMEM : cli_plan_add(plan, text_get(&line), changes, optional);
 }
 
 /* All lines of a step's text. Lines that only lead to another place change nothing. */

@@ -25,6 +25,8 @@ struct cli_plan {
 };
 
 void cli_plan_done(struct cli_plan *plan);
+/* One more line. -ENOMEM, E_LIMIT. */
+MUST_USE int cli_plan_add(struct cli_plan *plan, const char *text, bool changes, bool optional);
 
 /* Appends to `ret`. E_UNSUPPORTED, E_NOT_FOUND or E_INVALID with a problem: nothing can be sent;
  * -ENOMEM. */

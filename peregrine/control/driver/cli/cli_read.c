@@ -253,14 +253,12 @@ static void aggregates(struct cli_read *read)
 	const struct cli_config *config = read->one->config;
 
 	for (size_t i = 0; i < config->port_count; i++) {
-		char number[16];
-
-		text_format(number, sizeof(number), "%u", config->ports[i].lag);
 		for (size_t j = 0; config->ports[i].lag && j < read->reading.port_count; j++) {
 			const struct switch_port *port = &read->reading.ports[j];
 			size_t head = strcspn(port->name, "0123456789");
 
-			if (port->is_lag && strcmp(port->name + head, number) == 0)
+			if (port->is_lag &&
+			    strtoul(port->name + head, NULL, 10) == config->ports[i].lag)
 				read->reading.ports[i].lag = port->if_index;
 		}
 	}

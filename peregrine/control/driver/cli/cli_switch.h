@@ -25,6 +25,7 @@ struct cli_look {
 	cli_config_fn done;
 };
 struct cli_mirroring;
+struct cli_lagging;
 
 struct cli_switch {
 	struct switch_endpoint endpoint;
@@ -48,6 +49,7 @@ struct cli_switch {
 	struct cli_round *round;
 	char collector[46]; /* of sFlow, that stands there for us; kept between calls */
 	struct cli_mirroring *mirroring;
+	struct cli_lagging *lagging;
 };
 
 /* Runs one command of the call under way. */
@@ -78,6 +80,10 @@ void cli_round_free(struct cli_round *round);
 /* cli_mirror.c */
 int cli_mirror_start(struct cli_switch *one);
 void cli_mirroring_free(struct cli_mirroring *mirroring);
+/* cli_lag.c */
+int cli_lag_start(struct cli_switch *one);
+void cli_lagging_free(struct cli_lagging *lagging);
+bool cli_lag_names(const struct switch_family *family, unsigned number, char ret[64]);
 /* cli_locate.c */
 int cli_locate_start(struct cli_switch *one);
 bool cli_locates(const struct switch_family *family, uint16_t seconds, struct switch_located *ret);
