@@ -247,6 +247,7 @@ switch_config() { # NAME: what its daemons read
 			switch_neighbors "$name" >"$d/seed"
 			sed 's/^\([^ ]*\) \(.*\)/configure ports \1 lldp portidsubtype local "\2"/' "$d/names" >>"$d/run/lldpd.conf"
 			;;
+		netconf=*) echo "${word#netconf=}" >"$d/netconf" ;; # what that port speaks, when it is not the family's own
 		cisco=*) cisco=${word#cisco=} ;; # the VLANs that have a BRIDGE-MIB of their own
 		*) fail "switch $name: '$word' is no option" ;;
 		esac
@@ -351,13 +352,14 @@ switch_agent() { # NAME: returns when it is known to snmpd
 }
 
 switch_cli() { # NAME: the command line of the same bridge, on port 22; it has the configuration from here on
-	local name=$1 d=$dir/switch/$1 count
+	local name=$1 d=$dir/switch/$1 count more=()
 	[ -e "$d/cli" ] || return 0
+	[ ! -e "$d/netconf" ] || more=(--netconf "$(cat "$d/netconf")")
 	# shellcheck disable=SC2086
 	count=$(printf '%s\n' ${ports[$name]} | wc -l)
 	: >"$d/cli.out"
 	setsid "${agent%/*}/switch_cli" --family "$(cat "$d/cli")" --hostname "$name" --listen "${address[$name]}" --port 22 --ports "$count" --host-key "$d/ssh_key" --seed "$d/seed" \
-		--password-file "$d/password" --faults "$d/cli_faults" --database "$d/db.sock" --control "$d/vswitchd.ctl" >"$d/cli.out" 2>"$d/cli.log" </dev/null &
+		--password-file "$d/password" --faults "$d/cli_faults" --database "$d/db.sock" --control "$d/vswitchd.ctl" "${more[@]}" >"$d/cli.out" 2>"$d/cli.log" </dev/null &
 	echo $! >"$d/cli.pid"
 	wait_for 60 grep -q ready "$d/cli.out" || {
 		tail -n 5 "$d/cli.log" >&2
