@@ -11,7 +11,7 @@
 
 #include "tests/support/sim_access.h"
 
-enum { LEAVES = 48, SPINES = 2, PORTS = 48, EDGES = PORTS - SPINES, PARKING = 99 };
+enum { LEAVES = 48, SPINES = 2, PORTS = 48, EDGES = PORTS - SPINES, PARKING = 2000 };
 
 struct bench {
 	struct loop *loop;
@@ -36,10 +36,10 @@ static void on_notify(void *context, const char *channel)
 		reconcile_wake(bench->reconcile);
 }
 
-/* Parked, as after a first pass. Switch ids as the script's: pod by pod, leaves first. */
+/* Parked, each port in a VLAN of its own, as after a first pass. Switch ids as the script's: pod by
+ * pod, leaves first. */
 static void make_pod(struct sim_fabric *fabric, uint32_t pod)
 {
-	const struct port_vlans parked = {.native = PARKING};
 	uint32_t first = sim_fabric_count(fabric);
 
 	for (uint32_t i = 0; i < LEAVES + SPINES; i++) {
@@ -49,9 +49,12 @@ static void make_pod(struct sim_fabric *fabric, uint32_t pod)
 		(void)text_format(name, sizeof(name), "%s%u-%u", i < LEAVES ? "leaf" : "spine", pod,
 				  i);
 		at = sim_fabric_add(fabric, (int64_t)first + i + 1, name, PORTS);
-		vlan_set_add(&sim_fabric_switch(fabric, at)->vlans, PARKING);
-		for (uint32_t p = 0; i < LEAVES && p < EDGES; p++)
+		for (uint32_t p = 0; i < LEAVES && p < EDGES; p++) {
+			const struct port_vlans parked = {.native = (uint16_t)(PARKING + p)};
+
+			vlan_set_add(&sim_fabric_switch(fabric, at)->vlans, parked.native);
 			sim_fabric_set(fabric, at, p, &parked);
+		}
 	}
 	for (uint32_t l = 0; l < LEAVES; l++) {
 		for (uint32_t s = 0; s < SPINES; s++)

@@ -138,7 +138,7 @@ static const struct fault_row fault_rows[] = {
 	{"native mismatch", break_native, FAULT_JOINED, "s0 VLAN 10, p0 - p3, s1 VLAN 11"},
 	{"native of ours", break_to_foreign, FAULT_FOREIGN_VLAN,
 	 "s0 VLAN 10, p0 - p3, s1 VLAN 10, p3 - p0, s0 VLAN 1"},
-	{"parking", break_parking, FAULT_PARKING, "s0:p0 carries VLAN 9"},
+	{"parking", break_parking, FAULT_PARKING, "s0:p0 carries VLAN 20"},
 	{"circle", break_circle, FAULT_LOOP, "VLAN 10 over s1:p6 - s1:p7 and another way"},
 };
 

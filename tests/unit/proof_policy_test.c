@@ -86,7 +86,7 @@ static void world_make(struct world *world, uint64_t seed)
 	world->number = seed;
 	rf_make(&world->f, seed);
 	world->f.model.parking = PARKING_LOW;
-	world->f.model.parking_high = RF_PARKING - 1;
+	world->f.model.parking_high = RF_LOW - 2;
 	for (uint32_t s = 0; s < world->f.model.switch_count; s++)
 		world->f.switches[s].enters_first = (seed + s) % 3 == 0;
 	for (uint32_t p = 0; p < world->f.model.port_count; p++) {
@@ -472,28 +472,30 @@ static void changes_side_by_side_keep_tenants_apart(void **unused)
 		    undone > SEEDS / 5 && ways > SEEDS / 3);
 }
 
-/* Two nodes of two tenants change places, and there is one number for free ports: they go one after
- * the other, so that they do not meet in it. */
-static void one_at_a_time_by_a_number_that_is_shared(void **unused)
+/* Two nodes of two tenants change places. While a free port has the only number they stay, so that
+ * they do not meet it; with another one they go one after the other. */
+static void one_at_a_time_by_the_number_that_is_left(void **unused)
 {
 	struct fabric_switch at = {.name = "s", .port_count = 3, .enters_first = true};
 	struct fabric_port ports[3];
 	struct fabric_network networks[] = {{1, 1, "a", 10}, {2, 2, "b", 11}};
 	struct fabric_member members[] = {{1, MEMBER_ACCESS}, {0, MEMBER_ACCESS}};
-	const struct fabric_model model = {.vlan_low = 10,
-					   .vlan_high = 19,
-					   .parking = 2,
-					   .parking_high = 2,
-					   .switches = &at,
-					   .switch_count = 1,
-					   .ports = ports,
-					   .port_count = 3,
-					   .members = members,
-					   .member_count = 2,
-					   .networks = networks,
-					   .network_count = 2};
+	struct fabric_model model = {.vlan_low = 10,
+				     .vlan_high = 19,
+				     .parking = 2,
+				     .parking_high = 2,
+				     .switches = &at,
+				     .switch_count = 1,
+				     .ports = ports,
+				     .port_count = 3,
+				     .members = members,
+				     .member_count = 2,
+				     .networks = networks,
+				     .network_count = 2};
 	struct port_vlans room[] = {{.native = 10}, {.native = 11}, {.native = 2}};
 	port_state observed[] = {&room[0], &room[1], &room[2]};
+	struct wanted wanted;
+	struct plan plan;
 
 	(void)unused;
 	for (uint32_t p = 0; p < 3; p++)
@@ -505,16 +507,21 @@ static void one_at_a_time_by_a_number_that_is_shared(void **unused)
 						.member_count = p < 2};
 	vlan_set_add(&at.vlans, 2);
 	vlan_set_add_range(&at.vlans, 10, 11);
+	assert_int_equal(wanted_compute(&model, observed, &wanted), 0);
+	assert_int_equal(plan_make(&model, observed, &wanted, observed, &plan), 0);
+	assert_int_equal(plan.count, 0);
+	assert_true(plan.stuck[0] && plan.stuck[1]);
+	plan_done(&plan);
+	wanted_done(&wanted);
+	model.parking_high = 3;
+	vlan_set_add(&at.vlans, 3);
 	for (uint32_t p = 0; p < 2; p++) {
-		struct wanted wanted;
-		struct plan plan;
-
 		assert_int_equal(wanted_compute(&model, observed, &wanted), 0);
 		assert_int_equal(plan_make(&model, observed, &wanted, observed, &plan), 0);
 		assert_int_equal(plan.count, 2);
 		assert_int_equal(plan.edits[0].stage, STAGE_CUT);
 		assert_int_equal(plan.edits[0].port, p);
-		assert_int_equal(plan.edits[0].edit.after.native, 2);
+		assert_int_equal(plan.edits[0].edit.after.native, 3);
 		assert_int_equal(plan.edits[1].port, p);
 		room[p] = plan.edits[1].edit.after;
 		plan_done(&plan);
@@ -523,11 +530,45 @@ static void one_at_a_time_by_a_number_that_is_shared(void **unused)
 	assert_true(room[0].native == 11 && room[1].native == 10);
 }
 
+/* Three nodes whose tenants have left, and two numbers: the third stays among its own, unless
+ * somebody else may be behind it. */
+static void free_ports_share_no_number(void **unused)
+{
+	struct fabric_switch at = {.name = "s", .port_count = 3};
+	struct fabric_port ports[3];
+	const struct fabric_model model = {.vlan_low = 10,
+					   .vlan_high = 19,
+					   .parking = 2,
+					   .parking_high = 3,
+					   .switches = &at,
+					   .switch_count = 1,
+					   .ports = ports,
+					   .port_count = 3};
+	const struct port_vlans room[] = {{.native = 10}, {.native = 11}, {.native = 12}};
+	const port_state observed[] = {&room[0], &room[1], &room[2]};
+	struct wanted wanted;
+
+	(void)unused;
+	for (uint32_t p = 0; p < 3; p++)
+		ports[p] = (struct fabric_port){
+			.name = "p", .role = PORT_EDGE, .carrier = p, .peer = MODEL_NONE};
+	assert_int_equal(wanted_compute(&model, observed, &wanted), 0);
+	assert_true(wanted.ports[0]->native == 2 && wanted.ports[1]->native == 3);
+	assert_true(wanted.ports[2] == observed[2] && wanted.faults[2] == WANTED_NO_PARKING);
+	wanted_done(&wanted);
+	ports[2].blocked = true;
+	assert_int_equal(wanted_compute(&model, observed, &wanted), 0);
+	assert_int_equal(wanted.ports[2]->native, 2);
+	assert_true(wanted.ports[0]->native == 3 && wanted.faults[1] == WANTED_NO_PARKING);
+	wanted_done(&wanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changes_side_by_side_keep_tenants_apart),
-		cmocka_unit_test(one_at_a_time_by_a_number_that_is_shared),
+		cmocka_unit_test(one_at_a_time_by_the_number_that_is_left),
+		cmocka_unit_test(free_ports_share_no_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

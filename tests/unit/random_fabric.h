@@ -15,8 +15,9 @@ enum {
 	RF_MEMBERS = 128,
 	RF_NETWORKS = 6,
 	RF_LOW = 10,
-	RF_PARKING = 9,
-	RF_VLANS = 32, /* the flooding model looks at 1..31 */
+	RF_PARKING = 20,
+	RF_PARKING_HIGH = 25, /* more than a switch has edge ports */
+	RF_VLANS = 32,        /* the flooding model looks at 1..31 */
 };
 
 struct random_fabric {
@@ -67,6 +68,7 @@ static inline void rf_make(struct random_fabric *f, uint64_t seed)
 					 .vlan_low = RF_LOW,
 					 .vlan_high = RF_LOW + 9,
 					 .parking = RF_PARKING,
+					 .parking_high = RF_PARKING_HIGH,
 					 .switches = f->switches,
 					 .ports = f->ports,
 					 .members = f->members,
@@ -250,7 +252,8 @@ static inline unsigned rf_leaks(const struct random_fabric *f, const port_state 
 			struct rf_flood flood = {.f = f, .state = state};
 			unsigned vlan = state[p] ? rf_classify(state[p], tag) : 0;
 
-			if (vlan == 0 || vlan == RF_PARKING || vlan >= RF_VLANS)
+			if (vlan == 0 || (vlan >= RF_PARKING && vlan <= RF_PARKING_HIGH) ||
+			    vlan >= RF_VLANS)
 				continue;
 			rf_arrive(&flood, (struct rf_frame){p, tag});
 			*copies += flood.copies;

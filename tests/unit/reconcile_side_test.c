@@ -101,7 +101,7 @@ static void nor_does_reading_it_or_what_they_share(void **state)
 			     "select count(*) from alert where kind = 'switch.drift' and "
 			     "cleared_at is null",
 			     0));
-	assert_int_equal(leaf(site, 1)->ports[7].vlans.native, 99);
+	assert_true(is_parked(&leaf(site, 1)->ports[7].vlans));
 	assert_no_leak(site);
 }
 
@@ -130,10 +130,10 @@ static void others_pass_a_new_network(struct site *site, bool has_got)
 			     2));
 	for (unsigned network = 1; network < 3; network++)
 		assert_true(reaches(site, 0, 4 + network, 2, 4 + network));
-	assert_true((leaf(site, 0)->ports[4].vlans.native != 99) == has_got);
+	assert_true(is_parked(&leaf(site, 0)->ports[4].vlans) != has_got);
 	/* It was asked, and has not answered yet. */
 	assert_int_equal(leaf(site, 1)->edits, edits);
-	assert_int_equal(leaf(site, 1)->ports[5].vlans.native, 99);
+	assert_true(is_parked(&leaf(site, 1)->ports[5].vlans));
 }
 
 static void nor_does_a_new_network_of_another_tenant(void **state)

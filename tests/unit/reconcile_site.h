@@ -173,16 +173,15 @@ static inline int case_start(void **state)
 	struct site *site = *state;
 	CLEANUP(text_done) struct text rows = {0};
 
-	text_add(
-		&rows,
-		/* Cases refer to alerts, and let nothing be taken out of them. */
-		"alter table case_entry disable trigger case_entry_is_kept;"
-		"truncate tenant, fabric, switch, network, attachment, port_intent, change_batch, "
-		"network_vlan, vlan_history, alert, event, fabric_claim restart identity cascade;"
-		"alter table case_entry enable trigger case_entry_is_kept;"
-		"insert into tenant (name) values ('acme'), ('globex'), ('initech');"
-		"insert into fabric (name, vlan_low, vlan_high, parking_vlan, quarantine_s) values "
-		"('f1', 100, 104, 99, 1);");
+	text_add(&rows,
+		 /* Cases refer to alerts, and let nothing be taken out of them. */
+		 "alter table case_entry disable trigger case_entry_is_kept;"
+		 "truncate tenant, fabric, switch, network, attachment, port_intent, change_batch, "
+		 "network_vlan, vlan_history, alert, event, fabric_claim restart identity cascade;"
+		 "alter table case_entry enable trigger case_entry_is_kept;"
+		 "insert into tenant (name) values ('acme'), ('globex'), ('initech');"
+		 "insert into fabric (name, vlan_low, vlan_high, parking_vlan, "
+		 "parking_count, quarantine_s) values ('f1', 100, 104, 30, 20, 1);");
 	for (int i = 0; i < SWITCHES; i++)
 		text_addf(&rows,
 			  "insert into switch (name) values ('%s%d');"
@@ -250,6 +249,11 @@ static inline void on_arrived(void *context, uint32_t at, uint32_t port, unsigne
 	 * is parked: free ports of one switch are nobody's. */
 	if (tag != 0 || (to != from && to != from_also && to_also != from && to_also != from_also))
 		site->leaks++;
+}
+
+static inline bool is_parked(const struct port_vlans *vlans)
+{
+	return !vlans->trunk && vlans->native >= 30 && vlans->native <= 49;
 }
 
 /* Every edge port sends, untagged and with every tag of our range. */

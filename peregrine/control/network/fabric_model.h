@@ -65,8 +65,7 @@ struct fabric_network {
 struct fabric_model {
 	const char *name;
 	uint16_t vlan_low, vlan_high;
-	uint16_t parking, parking_high; /* of free ports, each its own while they last; 0 = only
-					   `parking` */
+	uint16_t parking, parking_high; /* of free ports, each its own; high 0 = only `parking` */
 	struct fabric_switch *switches;
 	uint32_t switch_count;
 	struct fabric_port *ports; /* those of one switch side by side */

@@ -15,6 +15,7 @@ static const char *const fault_texts[] = {
 	[WANTED_NOT_ON_SWITCH] = "the switch cannot carry the VLAN of its network",
 	[WANTED_NOT_SHOWN] = "the switch does not show the port, or no VLANs of it",
 	[WANTED_FORMING] = "its aggregate is made or unmade first",
+	[WANTED_NO_PARKING] = "its switch has no parking VLAN left for it",
 	[WANTED_UNEQUAL] = "ports of one aggregate are meant for different networks",
 };
 
@@ -30,7 +31,7 @@ static bool switch_takes(const struct fabric_switch *at, unsigned vlan)
 	return !vlan_set_has(&at->reserved, vlan);
 }
 
-/* `parking`: what it gets when it is meant for nothing. */
+/* `parking`: what it gets when it is meant for nothing; 0 = no number is left for it. */
 static enum wanted_fault edge_vlans(const struct fabric_model *model, uint32_t port,
 				    uint16_t parking, struct port_vlans *ret)
 {
@@ -39,6 +40,8 @@ static enum wanted_fault edge_vlans(const struct fabric_model *model, uint32_t p
 
 	if (p->member_count > 0)
 		vlans.native = 0;
+	else if (!parking)
+		return WANTED_NO_PARKING;
 	for (uint32_t i = 0; i < p->member_count; i++) {
 		const struct fabric_member *member = &model->members[p->first_member + i];
 		uint16_t vlan = model->networks[member->network].vlan;
@@ -62,45 +65,68 @@ struct edges {
 	uint16_t *parking; /* per carrier: its number when it is free */
 };
 
-/* A free port keeps the parking number that it has, else gets the first that no other free port of
- * its switch has; when they are used up, all others share the first. */
-static int choose_parking(const struct fabric_model *model, const port_state observed[],
-			  uint16_t parking[])
+static bool is_carrier(const struct fabric_port *ports, uint32_t i)
 {
-	struct vlan_set *taken = calloc(model->switch_count + 1, sizeof(*taken));
+	return ports[i].role == PORT_EDGE && ports[i].carrier == i;
+}
 
-	/* Also what a port may have until its change under way has ended. */
-	for (uint32_t s = 0; taken && s < model->switch_count; s++)
+/* What ports have already stays theirs; also what one may have until its change has ended. */
+static void keep_parking(const struct fabric_model *model, const port_state observed[],
+			 struct vlan_set taken[], uint16_t parking[])
+{
+	for (uint32_t s = 0; s < model->switch_count; s++)
 		taken[s] = model->switches[s].moving;
-	for (uint32_t i = 0; taken && i < model->port_count; i++) {
+	for (uint32_t i = 0; i < model->port_count; i++) {
 		struct vlan_set *used = &taken[model->ports[i].at];
 		unsigned native = observed[i] ? observed[i]->native : 0;
 
 		/* One whose change is under way has its number in `moving` itself. */
-		if (model->ports[i].role != PORT_EDGE || model->ports[i].carrier != i ||
-		    !model_vlan_is_parking(model, native) ||
+		if (!is_carrier(model->ports, i) || !model_vlan_is_parking(model, native) ||
 		    (vlan_set_has(used, native) && !model->ports[i].busy))
 			continue;
 		parking[i] = (uint16_t)native;
 		vlan_set_add(used, native);
 	}
-	for (uint32_t i = 0; taken && i < model->port_count; i++) {
-		struct vlan_set *used = &taken[model->ports[i].at];
+}
 
-		if (parking[i] || model->ports[i].role != PORT_EDGE ||
-		    model->ports[i].carrier != i || model->ports[i].member_count > 0)
+static void take_parking(const struct fabric_model *model, bool blocked, struct vlan_set taken[],
+			 uint16_t parking[])
+{
+	for (uint32_t i = 0; i < model->port_count; i++) {
+		const struct fabric_port *port = &model->ports[i];
+		struct vlan_set *used = &taken[port->at];
+
+		if (parking[i] || !is_carrier(model->ports, i) || port->member_count > 0 ||
+		    port->blocked != blocked)
 			continue;
-		parking[i] = model->parking;
-		for (unsigned v = model->parking; v <= model->parking_high; v++) {
-			if (vlan_set_has(used, v))
+		for (unsigned v = model->parking; model_vlan_is_parking(model, v); v++) {
+			if (vlan_set_has(used, v) || !switch_takes(&model->switches[port->at], v))
 				continue;
 			parking[i] = (uint16_t)v;
 			vlan_set_add(used, v);
 			break;
 		}
+		if (!parking[i] && blocked)
+			parking[i] = model->parking;
 	}
-	free(taken);
-	return taken ? 0 : -ENOMEM;
+}
+
+/* A free port keeps the parking number that it has, else gets the first that no other free port of
+ * its switch has: nodes that their tenants have left may still run, and must not meet. When the
+ * numbers are used up, a port stays where it is, among its own; but one that somebody else may be
+ * behind has to leave there, and shares the first. */
+static int choose_parking(const struct fabric_model *model, const port_state observed[],
+			  uint16_t parking[])
+{
+	CLEANUP(freep)
+	struct vlan_set *taken = calloc(model->switch_count + 1, sizeof(*taken));
+
+	if (!taken)
+		return -ENOMEM;
+	keep_parking(model, observed, taken, parking);
+	take_parking(model, true, taken, parking);
+	take_parking(model, false, taken, parking);
+	return 0;
 }
 
 /* Ports of ours and the members of an aggregate alike: the membership is set where it lives. */

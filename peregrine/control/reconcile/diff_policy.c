@@ -251,9 +251,7 @@ static bool crosses(const struct differ *differ, uint32_t port)
 static uint16_t first_parking(const struct differ *differ, const struct fabric_switch *at,
 			      const struct vlan_set *taken)
 {
-	unsigned high = differ->model->parking_high;
-
-	for (unsigned v = differ->model->parking; v && (v <= high || v == differ->model->parking);
+	for (unsigned v = differ->model->parking; v && model_vlan_is_parking(differ->model, v);
 	     v++) {
 		if (!vlan_set_has(taken, v) && !vlan_set_has(&at->reserved, v))
 			return (uint16_t)v;
@@ -261,8 +259,8 @@ static uint16_t first_parking(const struct differ *differ, const struct fabric_s
 	return 0;
 }
 
-/* Two on their way at once never share a number. With free ports they share one when no number is
- * left; a port for which there is none at all waits for the next plan. */
+/* One on its way never shares a number, with another one or with a free port. It waits for the next
+ * plan while others have them; it is stuck when free ports have them all. */
 static void choose_ways_of(struct differ *differ, uint32_t s)
 {
 	const struct fabric_switch *at = &differ->model->switches[s];
@@ -287,12 +285,10 @@ static void choose_ways_of(struct differ *differ, uint32_t s)
 		    !crosses(differ, p))
 			continue;
 		differ->ways[p] = first_parking(differ, at, &taken);
-		if (!differ->ways[p])
-			differ->ways[p] = first_parking(differ, at, &moving);
 		if (differ->ways[p])
 			vlan_set_add(&differ->way_vlans[s], differ->ways[p]);
 		else
-			differ->plan.stuck[p] = !first_parking(differ, at, &(struct vlan_set){0});
+			differ->plan.stuck[p] = !first_parking(differ, at, &resting);
 	}
 }
 

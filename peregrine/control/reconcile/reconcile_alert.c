@@ -277,35 +277,71 @@ static void say_unproven_of(const struct pass *pass, uint32_t at, struct known_s
 		  said);
 }
 
-#define NO_PARKING_HINT \
-	"give its fabric parking VLANs that the switch does not keep for itself (docs/switches.md)"
+#define NO_PARKING_HINT                                                                             \
+	"give its fabric a parking VLAN for each port, of those that the switch does not keep for " \
+	"itself: haasctl fabric create NAME --parking LOW-HIGH (docs/switches.md)"
 
-/* Ports that go by way of a parking VLAN wait for ever where the switch takes none of them. */
-static void say_stuck(const struct pass *pass, uint32_t at, struct known_switch *known,
-		      struct said *said)
+/* Of a switch: what it has to park its ports. */
+struct parking {
+	unsigned numbers, ports, waiting;
+};
+
+static struct parking count_parking(const struct pass *pass, uint32_t at, struct text *names)
 {
 	const struct fabric_model *model = &pass->scene.model;
 	const struct fabric_switch *sw = &model->switches[at];
+	struct parking parking = {0};
+
+	for (unsigned v = model->parking; v && model_vlan_is_parking(model, v); v++)
+		parking.numbers += !vlan_set_has(&sw->reserved, v);
+	for (uint32_t p = sw->first_port; p < sw->first_port + sw->port_count; p++) {
+		const struct fabric_port *port = &model->ports[p];
+
+		parking.ports += port->role == PORT_EDGE && port->carrier == p;
+		if (!pass->plan.stuck[p] && pass->wanted.faults[p] != WANTED_NO_PARKING)
+			continue;
+		json_string(names, NULL, port->name);
+		parking.waiting++;
+	}
+	return parking;
+}
+
+static void parking_message(const struct parking *parking, char message[static 128])
+{
+	if (parking->waiting == 0)
+		(void)text_format(
+			message, 128,
+			"it has %u ports and %u parking VLANs: not all can be parked at once",
+			parking->ports, parking->numbers);
+	else if (parking->numbers == 0)
+		(void)text_format(message, 128,
+				  "it keeps all parking VLANs for itself: %u ports cannot move",
+				  parking->waiting);
+	else
+		(void)text_format(
+			message, 128,
+			"its %u parking VLANs are used up: %u ports cannot leave their networks",
+			parking->numbers, parking->waiting);
+}
+
+/* Ports that need a parking VLAN of their own wait where there is none; told before that, too. */
+static void say_parking(const struct pass *pass, uint32_t at, struct known_switch *known,
+			struct said *said)
+{
 	CLEANUP(text_done) struct text detail = {0};
+	struct parking parking;
 	char message[128];
 	char key[96];
-	unsigned count = 0;
 
 	json_begin_object(&detail, NULL);
 	json_begin_array(&detail, "ports");
-	for (uint32_t p = sw->first_port; p < sw->first_port + sw->port_count; p++) {
-		if (!pass->plan.stuck[p])
-			continue;
-		json_string(&detail, NULL, model->ports[p].name);
-		count++;
-	}
+	parking = count_parking(pass, at, &detail);
 	json_end_array(&detail);
 	json_string(&detail, "hint", NO_PARKING_HINT);
 	json_end_object(&detail);
 	(void)text_format(key, sizeof(key), "switch.no_parking:%s", known->name);
-	(void)text_format(message, sizeof(message),
-			  "it keeps all parking VLANs for itself: %u ports cannot move", count);
-	say_while(count > 0, &known->stuck_told,
+	parking_message(&parking, message);
+	say_while(parking.waiting > 0 || parking.ports > parking.numbers, &known->stuck_told,
 		  &(struct alert){.key = key,
 				  .kind = "switch.no_parking",
 				  .severity = "warning",
@@ -327,7 +363,7 @@ static void say_of_switches(const struct engine_fabric *fabric, const struct pas
 			continue;
 		say_unsaved(known, said);
 		say_unproven_of(pass, s, known, said);
-		say_stuck(pass, s, known, said);
+		say_parking(pass, s, known, said);
 	}
 }
 

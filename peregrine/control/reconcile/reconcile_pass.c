@@ -130,6 +130,8 @@ static struct scene_change *changes_under_way(const struct engine_fabric *fabric
 
 /* --- one pass, thought through ---------------------------------------- */
 
+#define MORE_PARKING "its fabric needs a parking VLAN for each port of a switch: docs/switches.md"
+
 static void say_fault(struct pass *pass, uint32_t i, int code, const char *message)
 {
 	if (pass->faults[i].code == 0)
@@ -178,11 +180,10 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 	} else if (intent->port != MODEL_NONE &&
 		   pass->plan.stuck[scene->model.ports[intent->port].carrier]) {
 		(void)problem_set(&pass->faults[i], E_CONFLICT,
-				  "switch %s keeps all parking VLANs for itself, and the port goes "
-				  "by way of one",
+				  "the port goes by way of a parking VLAN, and switch %s has none "
+				  "that is free",
 				  intent->switch_name);
-		problem_hint(&pass->faults[i], "give its fabric other parking VLANs: "
-					       "docs/switches.md, known limits");
+		problem_hint(&pass->faults[i], MORE_PARKING);
 	} else if (is_unsaved(known, scene, intent)) {
 		(void)problem_set(&pass->faults[i], known->save_problem.code,
 				  "switch %s does not save its configuration: %s",
@@ -201,6 +202,8 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 		   pass->wanted.faults[intent->port] != WANTED_FORMING) {
 		say_fault(pass, i, E_CONFLICT,
 			  wanted_fault_text(pass->wanted.faults[intent->port]));
+		if (pass->wanted.faults[intent->port] == WANTED_NO_PARKING)
+			problem_hint(&pass->faults[i], MORE_PARKING);
 	}
 }
 
