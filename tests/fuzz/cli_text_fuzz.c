@@ -14,6 +14,7 @@
 #include "peregrine/control/driver/cli/cli_plan_policy.h"
 #include "peregrine/control/driver/cli/cli_port.h"
 #include "peregrine/control/driver/cli/cli_sampling_policy.h"
+#include "peregrine/control/driver/cli/cli_sampling_wire.h"
 #include "peregrine/control/driver/cli/cli_show_wire.h"
 #include "peregrine/control/driver/cli/cli_wire.h"
 #include "tests/support/fuzz_text.h"
@@ -61,7 +62,9 @@ static void plan(const struct cli_config *config, const char *port, bool trunk)
 /* What agrees needs nothing, and nothing is sent where another one's collector stands. */
 static void sampling(const struct cli_config *config, const char *text, bool enabled)
 {
-	const struct cli_sampling_about about = {config, text, "10.0.0.20", "10.0.0.2"};
+	const struct cli_sampling_about about = {
+		config->dialect->sampling && config->dialect->sampling->typed ? NULL : config, text,
+		"10.0.0.20", "10.0.0.2"};
 	const struct sampling_wanted wanted = {.enabled = enabled,
 					       .change = true,
 					       .collector = "10.0.0.1",
@@ -79,6 +82,20 @@ static void sampling(const struct cli_config *config, const char *text, bool ena
 	for (size_t i = 0; i < lines.count; i++)
 		one_line(lines.lines[i].text, 319);
 	cli_plan_done(&lines);
+}
+
+/* What is not shown as it is typed. */
+static void typed(const struct cli_dialect *dialect, const char *shown)
+{
+	const struct cli_sampling *way = dialect->sampling;
+	struct text text = {0};
+	struct cli_config none = {.dialect = dialect};
+
+	if (way && way->typed && way->typed(shown, &text) == 0) {
+		sampling(&none, text_get(&text), true);
+		sampling(&none, text_get(&text), false);
+	}
+	text_done(&text);
 }
 
 static void configuration(const struct cli_dialect *dialect, const char *text)
@@ -107,6 +124,7 @@ static void configuration(const struct cli_dialect *dialect, const char *text)
 	}
 	sampling(config, text, true);
 	sampling(config, text, false);
+	typed(dialect, text);
 	cli_config_free(config);
 }
 

@@ -25,6 +25,7 @@ enum cli_mode {
 	CLI_DATABASE,  /* `vlan database` */
 	CLI_MIRROR,    /* in a mirror session */
 	CLI_MIRROR_TO, /* in its destination */
+	CLI_FLOW_MODE, /* in a part of Flexible NetFlow */
 	CLI_SVI,       /* a VLAN's own interface, where that is another thing than the VLAN */
 	CLI_MODES
 };
@@ -115,6 +116,7 @@ struct cli_session {
 	struct vlan_set vids;   /* of CLI_VLAN */
 	struct cli_ports ports; /* of CLI_PORT */
 	unsigned mirror;        /* of CLI_MIRROR */
+	unsigned flow;          /* of CLI_FLOW_MODE */
 	char pending_name[CLI_NAME_SIZE];
 	char level_name[CLI_NAME_SIZE]; /* what the prompt says of it */
 	unsigned pager, generation, changes;

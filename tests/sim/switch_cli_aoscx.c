@@ -1,5 +1,7 @@
 /* Aruba AOS-CX: "AOS-CX 10 Layer 2 Bridging Guide" and "CLI Guide". Ports are routed until told `no
  * routing`; a list on a trunk is added to what is there; VLANs must exist first. */
+#include <string.h>
+
 #include "tests/sim/switch_cli_common.h"
 #include "tests/sim/switch_cli_lag.h"
 #include "tests/sim/switch_cli_mirror.h"
@@ -171,6 +173,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 				if (config->names[vid][0] != '\0')
 					vlan_set_remove(&nameless, vid);
 			}
+		cli_write_lines(config, out);
 		cli_write_list(out, "vlan ", &nameless, "\n");
 		for
 			EACH_VLAN(vid, &config->vlans)
@@ -355,6 +358,28 @@ static void show_brief(struct cli_call *call)
 	}
 }
 
+/* The default port is not shown. */
+static void sflow_collector(struct cli_call *call)
+{
+	struct cli_config *config = call->session->device->store->running;
+	char line[CLI_KEPT_SIZE];
+
+	cli_keep_line(call);
+	(void)text_format(line, sizeof(line), "sflow collector %s port 6343", call->values[0].text);
+	for (size_t i = 0; i < CLI_KEPT_MAX; i++) {
+		if (strcmp(config->kept[i], line) == 0)
+			config->kept[i][strlen(line) - strlen(" port 6343")] = '\0';
+	}
+}
+
+static void sflow_polling(struct cli_call *call)
+{
+	if (call->values[0].number < 10 || call->values[0].number > 3600)
+		text_add(call->out, "Invalid input: polling interval\n");
+	else
+		cli_keep_line(call);
+}
+
 static const struct cli_command commands[] = {
 	{EX | EN, "exit|logout|quit", cli_logout, 0, LOOK},
 	{EX | EN | ALL, "no page", cli_pager_fixed, 0, LOOK},
@@ -385,6 +410,15 @@ static const struct cli_command commands[] = {
 	 SWITCH_SPAN},
 	{MI, "destination interface <port>", cli_mirror_target, 0, SWITCH_SPAN},
 	{MI, "enable", cli_nothing, 0, SWITCH_SPAN},
+	{CF, "sflow", cli_keep_line, 1, SWITCH_FILTER},
+	{CF, "no sflow", cli_drop_line, 1, SWITCH_FILTER},
+	{CF, "sflow agent-ip <word>", cli_keep_line, 0, SWITCH_FILTER},
+	{CF, "sflow collector <word> port <number>", sflow_collector, 1, SWITCH_FILTER},
+	{CF, "sflow collector <word>", cli_keep_line, 1, SWITCH_FILTER},
+	{CF, "no sflow collector <word>", cli_drop_line, 0, SWITCH_FILTER},
+	{CF, "sflow sampling <number>", cli_keep_line, 0, SWITCH_FILTER},
+	{CF, "sflow header-size <number>", cli_keep_line, 0, SWITCH_FILTER},
+	{CF, "sflow polling <number>", sflow_polling, 0, SWITCH_FILTER},
 	{ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "vlan <vids>", enter_vlan, 0, SWITCH_CREATE},

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/sim/switch_cli_common.h"
+#include "tests/sim/switch_cli_flow.h"
 #include "tests/sim/switch_cli_lag.h"
 #include "tests/sim/switch_cli_mirror.h"
 
@@ -132,6 +133,8 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 	if (port->native != 1)
 		text_addf(out, " switchport trunk native vlan %u\n", port->native);
 	write_allowed(port, out);
+	if (port->flow[0] != '\0')
+		text_addf(out, " ip flow monitor %s input\n", port->flow);
 	if (port->mode == CLI_TRUNK)
 		text_add(out, " switchport mode trunk\n");
 	if (port->mode == CLI_ACCESS)
@@ -173,6 +176,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 		text_addf(&body, "!\nversion 15.2\n!\nhostname %s\n!\nvtp mode transparent\n!\n",
 			  session->device->hostname);
 		write_vlans(config, &body);
+		cli_flow_write(config, &body);
 	}
 	for (unsigned lag = cli_lag_next(config, ports, 0); lag;
 	     lag = cli_lag_next(config, ports, lag))
@@ -523,6 +527,30 @@ static const struct cli_command commands[] = {
 	{MI, "exit", cli_exit, 0, LOOK},
 	{MT, "exit", cli_erspan_above, 0, LOOK},
 	{MI | MT, "end", cli_end, 0, LOOK},
+	{CF | FL, "flow record <word>", cli_flow_enter, CLI_FLOW_RECORD, SWITCH_FILTER},
+	{CF | FL, "flow exporter <word>", cli_flow_enter, CLI_FLOW_EXPORTER, SWITCH_FILTER},
+	{CF | FL, "flow monitor <word>", cli_flow_enter, CLI_FLOW_MONITOR, SWITCH_FILTER},
+	{CF, "sampler <word>", cli_flow_enter, CLI_FLOW_SAMPLER, SWITCH_FILTER},
+	{CF, "no flow record <word>", cli_flow_drop, CLI_FLOW_RECORD, SWITCH_FILTER},
+	{CF, "no flow exporter <word>", cli_flow_drop, CLI_FLOW_EXPORTER, SWITCH_FILTER},
+	{CF, "no flow monitor <word>", cli_flow_drop, CLI_FLOW_MONITOR, SWITCH_FILTER},
+	{CF, "no sampler <word>", cli_flow_drop, CLI_FLOW_SAMPLER, SWITCH_FILTER},
+	{FL, "match <text>", cli_flow_line, CLI_FLOW_RECORD | CLI_FLOW_MANY, SWITCH_FILTER},
+	{FL, "collect <text>", cli_flow_line, CLI_FLOW_RECORD | CLI_FLOW_MANY, SWITCH_FILTER},
+	{FL, "destination <word>", cli_flow_line, CLI_FLOW_EXPORTER, SWITCH_FILTER},
+	{FL, "transport udp <number>", cli_flow_line, CLI_FLOW_EXPORTER, SWITCH_FILTER},
+	{FL, "export-protocol ipfix", cli_flow_line, CLI_FLOW_EXPORTER, SWITCH_FILTER},
+	{FL, "template data timeout <number>", cli_flow_line, CLI_FLOW_EXPORTER, SWITCH_FILTER},
+	{FL, "option sampler-table timeout <number>", cli_flow_line, CLI_FLOW_EXPORTER,
+	 SWITCH_FILTER},
+	{FL, "exporter <word>", cli_flow_line, CLI_FLOW_MONITOR, SWITCH_FILTER},
+	{FL, "cache timeout active <number>", cli_flow_line, CLI_FLOW_MONITOR, SWITCH_FILTER},
+	{FL, "record <word>", cli_flow_line, CLI_FLOW_MONITOR, SWITCH_FILTER},
+	{FL, "mode random 1 out-of <number>", cli_flow_line, CLI_FLOW_SAMPLER, SWITCH_FILTER},
+	{FL, "exit", cli_exit, 0, LOOK},
+	{FL, "end", cli_end, 0, LOOK},
+	{PT, "ip flow monitor <word> sampler <word> input", cli_flow_port, 1, SWITCH_FILTER},
+	{PT, "no ip flow monitor <word> sampler <word> input", cli_flow_port, 0, SWITCH_FILTER},
 	{ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "vtp mode transparent|server|off", cli_nothing, 0, LOOK},
@@ -605,6 +633,7 @@ const struct cli_family cli_ios = {
 			[CLI_EXEC] = "{h}>",
 			[CLI_ENABLE] = "{h}#",
 			[CLI_CONFIG] = "{h}(config)#",
+			[CLI_FLOW_MODE] = "{h}(config-flow)#",
 			[CLI_MIRROR] = "{h}(config-mon-erspan-src)#",
 			[CLI_MIRROR_TO] = "{h}(config-mon-erspan-src-dst)#",
 			[CLI_VLAN] = "{h}(config-vlan)#",

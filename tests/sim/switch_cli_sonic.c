@@ -443,6 +443,22 @@ static const struct sonic_command commands[] = {
 	{"config mirror_session remove", "<session_name>", "", 1, 1, sonic_mirror_remove,
 	 SWITCH_SPAN, true},
 	{"show mirror_session", "", "", 0, 0, sonic_mirror_sessions, LOOK, true},
+	{"config sflow enable", "", "", 0, 0, sonic_sflow_state, SWITCH_FILTER, true},
+	{"config sflow disable", "", "", 0, 0, sonic_sflow_state, SWITCH_FILTER, true},
+	{"config sflow collector add", "<collector_name> <ip_addr> [--port port] [--vrf vrf]", "PV",
+	 2, 4, sonic_sflow_collector, SWITCH_FILTER, true},
+	{"config sflow collector del", "<collector_name>", "", 1, 1, sonic_sflow_collector,
+	 SWITCH_FILTER, true},
+	{"config sflow polling-interval", "<polling_interval>", "", 1, 1, sonic_sflow_polling,
+	 SWITCH_FILTER, true},
+	{"config sflow interface enable", "<interface_name>", "", 1, 1, sonic_sflow_port,
+	 SWITCH_FILTER, true},
+	{"config sflow interface disable", "<interface_name>", "", 1, 1, sonic_sflow_port,
+	 SWITCH_FILTER, true},
+	{"config sflow interface sample-rate", "<interface_name> <sample_rate>", "", 2, 2,
+	 sonic_sflow_port, SWITCH_FILTER, true},
+	{"show sflow interface", "", "", 0, 0, sonic_sflow_show_ports, LOOK, true},
+	{"show sflow", "", "", 0, 0, sonic_sflow_show, LOOK, true},
 	{"config save", "[FILENAME]", "y", 0, 1, save, SWITCH_SAVE, false},
 	{"config apply-patch", "PATCH_FILE_PATH", "dvn", 1, 1, apply_patch, LOOK, true},
 	{"config replace", "TARGET_FILE_PATH", "dvn", 1, 1, replace, LOOK, true},
@@ -496,7 +512,8 @@ static bool take_options(struct sonic_call *call, int argc, char **argv)
 		const char *name;
 		char letter;
 	} names[] = {{"--untagged", 'u'}, {"--multiple", 'm'}, {"--yes", 'y'},
-		     {"--dry-run", 'd'},  {"--verbose", 'v'},  {"--ignore-non-yang-tables", 'n'}};
+		     {"--dry-run", 'd'},  {"--verbose", 'v'},  {"--ignore-non-yang-tables", 'n'},
+		     {"--port", 'P'},     {"--vrf", 'V'}}; /* their values are words */
 	size_t size = 0;
 
 	for (int i = 0; i < argc; i++) {

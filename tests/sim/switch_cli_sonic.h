@@ -54,6 +54,13 @@ int sonic_vlan_brief(struct sonic_call *call);
 int sonic_vlan_config(struct sonic_call *call);
 int sonic_mirror_sessions(struct sonic_call *call);
 int sonic_span_add(struct sonic_call *call);
+/* switch_cli_sonic_sflow.c */
+int sonic_sflow_state(struct sonic_call *call);
+int sonic_sflow_collector(struct sonic_call *call);
+int sonic_sflow_polling(struct sonic_call *call);
+int sonic_sflow_port(struct sonic_call *call);
+int sonic_sflow_show(struct sonic_call *call);
+int sonic_sflow_show_ports(struct sonic_call *call);
 int sonic_erspan_add(struct sonic_call *call);
 int sonic_mirror_remove(struct sonic_call *call);
 /* The usage and why; returns the exit status. */

@@ -51,10 +51,11 @@ struct cli_port {
 	bool is_hybrid;           /* Dell OS9: portmode hybrid */
 	bool is_tagged_only;      /* frames without a tag are dropped */
 	bool is_shut;
-	bool is_sampled; /* Dell OS9: sflow ingress-enable */
-	bool is_monitor; /* NX-OS: switchport monitor */
-	uint8_t lag;     /* number of the aggregate that it is a member of; 0: none */
-	bool is_there;   /* an aggregate: it was made */
+	bool is_sampled;          /* Dell OS9: sflow ingress-enable */
+	bool is_monitor;          /* NX-OS: switchport monitor */
+	uint8_t lag;              /* number of the aggregate that it is a member of; 0: none */
+	bool is_there;            /* an aggregate: it was made */
+	char flow[CLI_NAME_SIZE]; /* IOS: "MONITOR sampler SAMPLER" */
 	char description[CLI_NAME_SIZE];
 };
 
@@ -72,12 +73,33 @@ struct cli_mirror_row {
 	char from[16], to[16];
 };
 
+/* IOS: a record, exporter, monitor or sampler of Flexible NetFlow; no name: none. */
+enum { CLI_FLOWS = 8 };
+struct cli_flow {
+	char name[24], lines[16][80];
+	unsigned kind;
+	size_t count;
+};
+
+/* SONiC: no name: no collector; of ports [0] is unused, rate 0 as the speed says. */
+struct cli_sflow {
+	bool is_up;
+	unsigned poll;
+	struct {
+		char name[20], address[48], udp[8], vrf[16];
+	} collectors[2];
+	bool is_off[CLI_PORTS_MAX + 1];
+	unsigned rates[CLI_PORTS_MAX + 1];
+};
+
 struct cli_config {
 	struct vlan_set vlans;
 	char names[VLAN_LIMIT][CLI_NAME_SIZE];
 	struct cli_port ports[CLI_PORTS_MAX + 1]; /* [0] is unused */
 	char kept[CLI_KEPT_MAX][CLI_KEPT_SIZE];   /* lines that are shown as they are: sFlow */
 	struct cli_mirror_row mirrors[CLI_MIRRORS];
+	struct cli_flow flows[CLI_FLOWS];
+	struct cli_sflow sflow; /* SONiC */
 };
 
 struct cli_learned {

@@ -1,5 +1,5 @@
 // links: peregrine_driver sim_switch_cli
-/* sFlow by command line: the lines that a driver sends, typed at the emulators of the families,
+/* Sampling by command line: the lines that a driver sends, typed at the emulators of the families,
  * until their running configuration says what is wanted. */
 #include <string.h>
 
@@ -13,28 +13,61 @@
 static const struct {
 	const char *emulator;
 	const struct cli_dialect *dialect;
-	uint32_t rate;      /* for 5000 that was asked for */
-	const char *has[4]; /* lines of the configuration then */
-	const char *anothers;
+	uint32_t rate;        /* for 5000 that was asked for */
+	const char *has[4];   /* lines of the configuration then */
+	const char *anothers; /* NULL: is beside ours */
+	size_t poll_lines;    /* that another interval needs */
+	bool is_named;        /* ours has a name */
 } ways[] = {
 	{"nxos",
 	 &cli_dialect_nxos,
 	 5000,
 	 {"sflow collector-ip 10.0.0.1 vrf management", "sflow sampling-rate 5000",
 	  "sflow data-source interface Ethernet1/8", "sflow counter-poll-interval 30"},
-	 "feature sflow\nsflow collector-ip 10.9.9.9 vrf default"},
+	 "feature sflow\nsflow collector-ip 10.9.9.9 vrf default",
+	 1,
+	 false},
 	{"os10",
 	 &cli_dialect_os10,
 	 5000,
 	 {"sflow collector 10.0.0.1 agent-addr 10.0.0.20 6343", "sflow sample-rate 5000",
 	  "sflow max-header-size 96", "sflow enable all-interfaces"},
-	 "sflow collector 10.9.9.9 agent-addr 10.0.0.20 6343"},
+	 "sflow collector 10.9.9.9 agent-addr 10.0.0.20 6343",
+	 1,
+	 false},
 	{"os9",
 	 &cli_dialect_os9,
 	 8192,
 	 {"sflow collector 10.0.0.1 agent-addr 10.0.0.20 6343", "sflow sample-rate 8192",
 	  " sflow ingress-enable", "sflow enable"},
-	 "sflow collector 10.9.9.9 agent-addr 10.0.0.20 6343"},
+	 "sflow collector 10.9.9.9 agent-addr 10.0.0.20 6343",
+	 1,
+	 false},
+	{"aoscx",
+	 &cli_dialect_aoscx,
+	 5000,
+	 {"sflow\n", "sflow collector 10.0.0.1\n", "sflow sampling 5000", "sflow header-size 96"},
+	 "sflow\nsflow collector 10.9.9.9",
+	 1,
+	 false},
+	{"ios",
+	 &cli_dialect_ios,
+	 1024,
+	 {"flow exporter haas\n destination 10.0.0.1\n transport udp 4739\n",
+	  "sampler haas\n mode random 1 out-of 1024\n", " option sampler-table timeout 60",
+	  " ip flow monitor haas sampler haas input"},
+	 NULL,
+	 0,
+	 true},
+	{"sonic",
+	 &cli_dialect_sonic,
+	 5000,
+	 {"sudo config sflow collector add haas 10.0.0.1 --port 6343\n",
+	  "sudo config sflow enable\n", "sudo config sflow interface sample-rate Ethernet28 5000",
+	  "sudo config sflow polling-interval 30\n"},
+	 "sudo config sflow collector add prod 10.9.9.9",
+	 1,
+	 true},
 };
 
 struct site {
@@ -55,29 +88,54 @@ static void say(struct site *site, const char *line)
 		fail_msg("%s: \"%s\": %s", site->dialect->name, line, said);
 }
 
+static void into_mode(struct site *site, bool in)
+{
+	if (site->dialect->config_enter)
+		say(site, in ? site->dialect->config_enter : site->dialect->config_leave);
+}
+
+/* What several commands show, as lines that are typed. */
+static void look_typed(struct site *site)
+{
+	const struct cli_sampling *sampling = site->dialect->sampling;
+	CLEANUP(text_done) struct text shown = {0};
+
+	for (size_t i = 0; sampling->shows[i]; i++) {
+		const char *answer = switch_player_say(site->player, sampling->shows[i]);
+
+		cli_text_clean(answer, strlen(answer), &shown);
+	}
+	assert_int_equal(sampling->typed(text_get(&shown), &site->shown), 0);
+}
+
 /* How it stands, and how many lines would be sent; sent with `change`. */
 static size_t go(struct site *site, const struct sampling_wanted *wanted,
 		 struct sampling_found *found)
 {
-	const char *answer = switch_player_say(site->player, site->dialect->show_config);
 	struct cli_sampling_about about = {.agent = "10.0.0.20", .ours = site->ours};
-	struct cli_config *config;
+	struct cli_config *config = NULL;
 	struct cli_plan plan = {0};
 	size_t count;
 
 	text_clear(&site->shown);
-	cli_text_clean(answer, strlen(answer), &site->shown);
-	assert_int_equal(cli_config_new(site->dialect, &config), 0);
-	assert_int_equal(cli_config_read(config, text_get(&site->shown)), 0);
+	if (site->dialect->sampling->typed) {
+		look_typed(site);
+	} else {
+		const char *answer = switch_player_say(site->player, site->dialect->show_config);
+
+		cli_text_clean(answer, strlen(answer), &site->shown);
+		assert_int_equal(cli_config_new(site->dialect, &config), 0);
+		assert_int_equal(cli_config_read(config, text_get(&site->shown)), 0);
+	}
 	about.config = config;
 	about.text = text_get(&site->shown);
 	assert_int_equal(cli_sampling_plan(site->dialect, &about, wanted, found, &plan), 0);
 	count = plan.count;
 	if (count && wanted->change) {
-		say(site, site->dialect->config_enter);
+		into_mode(site, true);
 		for (size_t i = 0; i < count; i++)
 			say(site, plan.lines[i].text);
-		say(site, site->dialect->config_leave);
+		into_mode(site, false);
 	}
 	cli_plan_done(&plan);
 	cli_config_free(config);
@@ -86,7 +144,7 @@ static size_t go(struct site *site, const struct sampling_wanted *wanted,
 
 static void type(struct site *site, const char *lines)
 {
-	say(site, site->dialect->config_enter);
+	into_mode(site, true);
 	while (*lines) {
 		char line[128];
 		size_t size = strcspn(lines, "\n");
@@ -95,7 +153,7 @@ static void type(struct site *site, const char *lines)
 		say(site, line);
 		lines += size + (lines[size] == '\n');
 	}
-	say(site, site->dialect->config_leave);
+	into_mode(site, false);
 }
 
 static struct site site_of(size_t i)
@@ -130,6 +188,7 @@ static void it_is_set_up_and_taken_away(void **state)
 		assert_true(go(&site, &wanted, &found) > 0);
 		assert_false(found.agrees || found.foreign);
 		assert_null(strstr(text_get(&site.shown), "sflow"));
+		assert_null(strstr(text_get(&site.shown), "flow exporter"));
 		wanted.change = true;
 		assert_true(go(&site, &wanted, &found) > 0);
 		assert_int_equal(go(&site, &wanted, &found), 0);
@@ -144,14 +203,16 @@ static void it_is_set_up_and_taken_away(void **state)
 		/* What the switch does not print is as it begins; what differs is sent, and no
 		 * more. */
 		wanted.poll_s = 20;
-		assert_int_equal(go(&site, &wanted, &found), 1);
-		assert_false(found.agrees);
+		assert_int_equal(go(&site, &wanted, &found), ways[i].poll_lines);
+		assert_int_equal(found.agrees, ways[i].poll_lines == 0);
 		assert_int_equal(go(&site, &wanted, &found), 0);
 		/* Off: with a name for it, and without one. */
 		wanted = (struct sampling_wanted){.change = true};
-		assert_int_equal(go(&site, &wanted, &found), 0);
-		assert_false(found.agrees);
-		site.ours = "10.0.0.1";
+		if (!ways[i].is_named) {
+			assert_int_equal(go(&site, &wanted, &found), 0);
+			assert_false(found.agrees);
+			site.ours = "10.0.0.1";
+		}
 		assert_true(go(&site, &wanted, &found) > 0);
 		assert_int_equal(go(&site, &wanted, &found), 0);
 		assert_true(found.agrees);
@@ -169,6 +230,10 @@ static void another_ones_collector_stays(void **state)
 		struct sampling_wanted wanted = wants;
 		struct sampling_found found;
 
+		if (ways[i].is_named) {
+			switch_player_free(site.player);
+			continue;
+		}
 		type(&site, ways[i].anothers);
 		assert_int_equal(go(&site, &wanted, &found), 0);
 		assert_true(found.foreign && !found.agrees);
@@ -194,10 +259,51 @@ static void another_ones_collector_stays(void **state)
 	}
 }
 
+/* What has our name: set up anew where the switch changes nothing in its place, and found again by
+ * whoever did not set it up. */
+static void ours_is_known_by_its_name(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ways); i++) {
+		struct site site = site_of(i);
+		struct sampling_wanted wanted = wants;
+		struct sampling_found found;
+
+		if (ways[i].is_named) {
+			assert_true(go(&site, &wanted, &found) > 0);
+			(void)text_copy(wanted.collector, sizeof(wanted.collector), "10.0.0.2");
+			wanted.rate = 512;
+			assert_true(go(&site, &wanted, &found) > 0);
+			assert_false(found.agrees);
+			assert_true(go(&site, &wanted, &found) > 0);
+			assert_int_equal(go(&site, &wanted, &found), 0);
+			assert_true(found.agrees);
+			assert_int_equal(found.rate_high, 512);
+			assert_int_equal(found.sources, 8);
+			assert_null(strstr(text_get(&site.shown), "10.0.0.1"));
+		}
+		/* Somebody else's beside it: the switch has one rate for both. */
+		if (ways[i].is_named && ways[i].anothers) {
+			type(&site, ways[i].anothers);
+			assert_int_equal(go(&site, &wanted, &found), 0);
+			assert_true(found.foreign && strstr(found.text, "10.9.9.9"));
+			wanted = (struct sampling_wanted){.change = true};
+			assert_int_equal(go(&site, &wanted, &found), 1);
+			assert_int_equal(go(&site, &wanted, &found), 0);
+			assert_true(found.agrees);
+			assert_non_null(strstr(text_get(&site.shown), "sflow enable\n"));
+			assert_null(strstr(text_get(&site.shown), "10.0.0.2"));
+		}
+		switch_player_free(site.player);
+		text_done(&site.shown);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(it_is_set_up_and_taken_away),
-					   cmocka_unit_test(another_ones_collector_stays)};
+					   cmocka_unit_test(another_ones_collector_stays),
+					   cmocka_unit_test(ours_is_known_by_its_name)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

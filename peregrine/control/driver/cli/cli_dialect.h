@@ -190,7 +190,8 @@ struct cli_dialect {
 	bool table_space; /* ... not of the name, but tables have one: "Eth 1/1/1" */
 };
 
-extern const struct cli_sampling cli_sampling_nxos, cli_sampling_os9, cli_sampling_os10;
+extern const struct cli_sampling cli_sampling_ios, cli_sampling_nxos, cli_sampling_os9,
+	cli_sampling_os10, cli_sampling_aoscx, cli_sampling_sonic;
 extern const struct cli_dialect *const cli_dialects[];
 extern const size_t cli_dialect_count;
 

@@ -106,6 +106,7 @@ const struct cli_dialect cli_dialect_ios = {
 		  {SECTION_NONE, "%n %q act/unsup %*", FACT_VLAN_NAMED}},
 	/* Catalyst 9000, from 16.9 on; of a stack the first. */
 	.locate = {.on = "hw-module beacon slot 1 on", .off = "hw-module beacon slot 1 off"},
+	.sampling = &cli_sampling_ios,
 	.show_ports = "show interfaces status",
 	.show_fdb = "show mac address-table",
 	.lldp = {"show lldp neighbors detail", "Local Intf", "Chassis id", "Port id",

@@ -25,6 +25,7 @@ struct planner {
 	uint32_t rate;
 	struct sampling_found *found;
 	struct cli_plan *plan;
+	bool anew; /* something of ours differs that cannot be changed in its place */
 	int rc;
 };
 
@@ -34,14 +35,22 @@ static void add_hole(const struct planner *planner, const char *hole, const char
 		     struct text *ret)
 {
 	const struct sampling_wanted *wanted = planner->wanted;
+	const struct cli_sampling *sampling = planner->dialect->sampling;
+	unsigned poll = wanted->poll_s < sampling->poll_low ? sampling->poll_low
+			: sampling->poll_high && wanted->poll_s > sampling->poll_high
+				? sampling->poll_high
+				: wanted->poll_s;
 	const struct {
 		const char *name, *text;
 		unsigned number;
 	} values[] = {
-		{"{collector}", wanted->collector, 0}, {"{agent}", planner->about->agent, 0},
-		{"{port}", port ? port : "", 0},       {"{udp}", NULL, wanted->port},
-		{"{rate}", NULL, planner->rate},       {"{header}", NULL, wanted->header},
-		{"{poll}", NULL, wanted->poll_s},
+		{"{collector}", wanted->collector, 0},
+		{"{agent}", planner->about->agent, 0},
+		{"{port}", port ? port : "", 0},
+		{"{udp}", NULL, sampling->udp ? sampling->udp : wanted->port},
+		{"{rate}", NULL, planner->rate},
+		{"{header}", NULL, wanted->header},
+		{"{poll}", NULL, poll},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(values); i++) {
@@ -85,8 +94,15 @@ struct cursor {
 	const char *next;
 	const char *at;
 	size_t size;
-	bool is_inside; /* of a section */
-	char port[64];  /* the section is this port's; "" = none */
+	bool is_inside;   /* of a section */
+	char port[64];    /* the section is this port's; "" = none */
+	const char *head; /* the line that begins the section */
+	size_t head_size;
+};
+
+/* Where a line is looked for: at the top, or in one of these. */
+struct place {
+	const char *port, *section;
 };
 
 static bool next_line(const struct cli_dialect *dialect, struct cursor *cursor)
@@ -107,6 +123,8 @@ static bool next_line(const struct cli_dialect *dialect, struct cursor *cursor)
 	cursor->size = (size_t)(end - cursor->at);
 	if (cursor->is_inside)
 		return true;
+	cursor->head = cursor->at;
+	cursor->head_size = cursor->size;
 	cursor->port[0] = '\0';
 	if (begins(cursor->at, cursor->size, head, sizeof(head) - 1)) {
 		char name[64];
@@ -119,19 +137,35 @@ static bool next_line(const struct cli_dialect *dialect, struct cursor *cursor)
 	return true;
 }
 
-/* The first line of the configuration that begins as `line` does before its first hole, or is it;
- * with `port`, in that port's section. */
-static bool find(const struct planner *planner, const char *line, size_t length, const char *port,
+static bool is_at(const struct planner *planner, const struct cursor *cursor, struct place place)
+{
+	if (cursor->is_inside != (place.port || place.section))
+		return false;
+	if (place.port)
+		return cli_port_same(planner->dialect, cursor->port, place.port);
+	return !place.section || (cursor->head_size == strlen(place.section) &&
+				  strncasecmp(cursor->head, place.section, cursor->head_size) == 0);
+}
+
+/* The first line of the configuration that begins as `line` does in its first `length` bytes. */
+static bool find(const struct planner *planner, const char *line, size_t length, struct place place,
 		 struct cursor *ret)
 {
 	*ret = (struct cursor){.next = planner->about->text};
 	while (next_line(planner->dialect, ret)) {
-		if (ret->is_inside == (port != NULL) &&
-		    (!port || cli_port_same(planner->dialect, ret->port, port)) &&
-		    begins(ret->at, ret->size, line, length))
+		if (is_at(planner, ret, place) && begins(ret->at, ret->size, line, length))
 			return true;
 	}
 	return false;
+}
+
+static const struct place top;
+
+static bool is_there(const struct planner *planner, const char *line, size_t length)
+{
+	struct cursor cursor;
+
+	return find(planner, line, length, top, &cursor);
 }
 
 static void put(struct planner *planner, const char *text)
@@ -176,66 +210,171 @@ static void differs(struct planner *planner, const char *line)
 	planner->found->agrees = false;
 }
 
+/* Is the line there, as the switch may show it? */
+static bool stands(const struct planner *planner, const struct cli_sampling_line *row,
+		   const char *line)
+{
+	static const char udp[] = " port 6343";
+	size_t length = strlen(line);
+	struct cursor cursor = {.next = planner->about->text};
+
+	while (next_line(planner->dialect, &cursor)) {
+		if (!cursor.is_inside && begins(cursor.at, cursor.size, line, length) &&
+		    (!(row->flags & SAMPLING_WHOLE) || cursor.size == length))
+			return true;
+	}
+	if (row->assumed && strcmp(line, row->assumed) == 0)
+		return !is_there(planner, row->line, strcspn(row->line, "{"));
+	if (!(row->flags & SAMPLING_PORT_6343) || length < sizeof(udp) ||
+	    strcmp(line + length - strlen(udp), udp) != 0)
+		return false;
+	length -= strlen(udp);
+	return find(planner, line, length, top, &cursor) &&
+	       (cursor.size == length || strncmp(cursor.at + length, " vrf ", 5) == 0);
+}
+
 static void want_line(struct planner *planner, const struct cli_sampling_line *row)
 {
+	const char *named = planner->dialect->sampling->named;
 	char line[LINE_SIZE];
-	struct cursor cursor;
 
 	if (!fill_in(planner, row->line, NULL, line)) {
 		planner->rc = E_LIMIT;
 		return;
 	}
-	if (find(planner, line, strlen(line), NULL, &cursor))
-		return;
-	if (row->assumed && strcmp(line, row->assumed) == 0 &&
-	    !find(planner, row->line, strcspn(row->line, "{"), NULL, &cursor))
+	if (stands(planner, row, line))
 		return;
 	differs(planner, line);
-	put(planner, line);
+	if (row->flags & SAMPLING_FIXED && is_there(planner, named, strlen(named)))
+		planner->anew = true;
+	else
+		put(planner, line);
+}
+
+/* A section and all that is in it: `row` begins it. Returns the row after it. */
+static const struct cli_sampling_line *want_section(struct planner *planner,
+						    const struct cli_sampling_line *row)
+{
+	const char *head = row->line;
+	bool is_new = !is_there(planner, head, strlen(head));
+
+	if (is_new) {
+		differs(planner, head);
+		put(planner, head);
+	}
+	for (row++; row->line && row->flags & SAMPLING_INSIDE; row++) {
+		char line[LINE_SIZE];
+		struct cursor cursor;
+
+		if (!fill_in(planner, row->line, NULL, line)) {
+			planner->rc = E_LIMIT;
+			return row;
+		}
+		if (find(planner, line, strlen(line), (struct place){NULL, head}, &cursor))
+			continue;
+		differs(planner, line);
+		if (is_new)
+			put(planner, line);
+		else
+			planner->anew = true;
+	}
+	if (is_new)
+		put(planner, "exit");
+	return row;
 }
 
 /* Aggregates are sampled at their members. */
-static bool is_sampled(const struct cli_port *port)
+static bool is_sampled(const char *port)
 {
 	static const char *const aggregates[] = {"port-channel", "po", "lag"};
 
 	for (size_t i = 0; i < COUNT_OF(aggregates); i++) {
-		if (strncasecmp(port->name, aggregates[i], strlen(aggregates[i])) == 0)
+		if (strncasecmp(port, aggregates[i], strlen(aggregates[i])) == 0)
 			return false;
 	}
 	return true;
 }
 
-static void want_ports(struct planner *planner, const struct cli_sampling_line *row)
+/* What is done to one of the switch's ports; false: no more of them. */
+typedef bool (*port_fn)(struct planner *planner, const struct cli_sampling_line *row,
+			const char *port);
+
+static void each_port(struct planner *planner, const struct cli_sampling_line *row, port_fn fn)
 {
 	const struct cli_config *config = planner->about->config;
+	struct cursor cursor = {.next = planner->about->text};
+	bool more = true;
 
-	for (size_t i = 0; i < config->port_count && !planner->rc; i++) {
-		const char *port = config->ports[i].name;
-		bool inside = (row->flags & SAMPLING_IN_PORT) != 0;
-		char line[LINE_SIZE];
-		struct cursor cursor;
-
-		if (!is_sampled(&config->ports[i]) || !cli_port_name_ok(port))
-			continue;
-		if (!fill_in(planner, row->line, port, line)) {
-			planner->rc = E_LIMIT;
-		} else if (find(planner, line, strlen(line), inside ? port : NULL, &cursor)) {
-			planner->found->sources++;
-		} else {
-			differs(planner, line);
-			if (inside)
-				put_in_port(planner, port, line);
-			else
-				put(planner, line);
-		}
+	for (size_t i = 0; config && i < config->port_count && more; i++)
+		more = !is_sampled(config->ports[i].name) ||
+		       !cli_port_name_ok(config->ports[i].name) ||
+		       fn(planner, row, config->ports[i].name);
+	while (!config && more && next_line(planner->dialect, &cursor)) {
+		if (!cursor.is_inside && cursor.port[0])
+			more = !is_sampled(cursor.port) || !cli_port_name_ok(cursor.port) ||
+			       fn(planner, row, cursor.port);
 	}
+}
+
+static bool want_port(struct planner *planner, const struct cli_sampling_line *row,
+		      const char *port)
+{
+	bool inside = (row->flags & SAMPLING_IN_PORT) != 0;
+	char line[LINE_SIZE];
+	struct cursor cursor;
+
+	if (!fill_in(planner, row->line, port, line)) {
+		planner->rc = E_LIMIT;
+	} else if (find(planner, line, strlen(line), (struct place){inside ? port : NULL, NULL},
+			&cursor)) {
+		planner->found->sources++;
+	} else {
+		differs(planner, line);
+		if (inside)
+			put_in_port(planner, port, line);
+		else
+			put(planner, line);
+	}
+	return planner->rc == 0;
+}
+
+static bool free_port(struct planner *planner, const struct cli_sampling_line *row,
+		      const char *port)
+{
+	struct cursor cursor;
+
+	if (find(planner, row->line, strlen(row->line), (struct place){port, NULL}, &cursor))
+		put_in_port(planner, port, row->off);
+	return planner->rc == 0;
 }
 
 /* --- whose it is --------------------------------------------------------------------------------
  */
 
 enum whose { NOBODYS, OURS, ANOTHERS };
+
+/* By its name. */
+static enum whose whose_named(struct planner *planner)
+{
+	const struct cli_sampling *sampling = planner->dialect->sampling;
+	size_t named = strlen(sampling->named);
+	struct cursor cursor = {.next = planner->about->text};
+	enum whose whose = NOBODYS;
+
+	while (next_line(planner->dialect, &cursor)) {
+		if (cursor.is_inside)
+			continue;
+		if (begins(cursor.at, cursor.size, sampling->named, named)) {
+			whose = OURS;
+		} else if (sampling->others && begins(cursor.at, cursor.size, sampling->others,
+						      strlen(sampling->others))) {
+			(void)text_format(planner->found->text, sizeof(planner->found->text),
+					  "%.*s", (int)cursor.size, cursor.at);
+			planner->found->foreign = true;
+		}
+	}
+	return whose;
+}
 
 static enum whose whose_collector(struct planner *planner, const char *ours)
 {
@@ -269,7 +408,7 @@ static void take_off_line(struct planner *planner, const struct cli_sampling_lin
 	struct cursor cursor;
 	char line[LINE_SIZE];
 
-	if (!find(planner, row->line, strcspn(row->line, "{"), NULL, &cursor))
+	if (!find(planner, row->line, strcspn(row->line, "{"), top, &cursor))
 		return;
 	if (text_format(line, sizeof(line), "no %.*s", (int)cursor.size, cursor.at))
 		put(planner, line);
@@ -286,10 +425,16 @@ static void take_off(struct planner *planner)
 	for (size_t i = COUNT_OF(sampling->lines); i-- > 0;) {
 		const struct cli_sampling_line *row = &sampling->lines[i];
 
-		if (!row->line || !row->off ||
-		    (row->flags & (SAMPLING_EACH_PORT | SAMPLING_IN_PORT)))
+		if (!row->line || !row->off || row->flags & SAMPLING_EACH_PORT)
 			continue;
-		if (strcmp(row->off, "no") == 0)
+		if (row->flags & SAMPLING_IN_PORT)
+			each_port(planner, row, free_port);
+		/* What serves somebody else as well stays. */
+		else if (planner->found->foreign && !(row->flags & SAMPLING_COLLECTOR))
+			continue;
+		else if (sampling->named && !is_there(planner, row->line, strcspn(row->line, "{")))
+			continue;
+		else if (strcmp(row->off, "no") == 0)
 			take_off_line(planner, row);
 		else if (fill_in(planner, row->off, NULL, line))
 			put(planner, line);
@@ -316,18 +461,46 @@ static uint32_t rate_of(const struct cli_sampling *sampling, const struct sampli
 static void plan_wanted(struct planner *planner)
 {
 	const struct cli_sampling *sampling = planner->dialect->sampling;
+	const struct cli_sampling_line *row = sampling->lines;
 
-	for (size_t i = 0; i < COUNT_OF(sampling->lines) && sampling->lines[i].line && !planner->rc;
-	     i++) {
-		if (sampling->lines[i].flags & (SAMPLING_EACH_PORT | SAMPLING_IN_PORT))
-			want_ports(planner, &sampling->lines[i]);
-		else
-			want_line(planner, &sampling->lines[i]);
+	while (row->line && !planner->rc) {
+		if (row->flags & (SAMPLING_EACH_PORT | SAMPLING_IN_PORT)) {
+			planner->found->sources = 0; /* of the last kind of line */
+			each_port(planner, row++, want_port);
+		} else if (row[1].line && row[1].flags & SAMPLING_INSIDE) {
+			row = want_section(planner, row);
+		} else {
+			want_line(planner, row++);
+		}
 	}
 	planner->found->rate_low = planner->found->rate_high = planner->rate;
+	if (planner->anew && !planner->rc) {
+		planner->plan->count = 0;
+		take_off(planner);
+	}
 	/* All ports at once, by one line. */
-	if (planner->found->agrees && !planner->found->sources)
+	if (planner->found->agrees && !planner->found->sources && planner->about->config)
 		planner->found->sources = (uint32_t)planner->about->config->port_count;
+}
+
+/* Things that have our name: no need to remember what was set up. */
+static int plan_named(struct planner *planner)
+{
+	enum whose whose = whose_named(planner);
+
+	if (planner->wanted->enabled) {
+		if (planner->found->foreign)
+			planner->found->agrees = false;
+		else
+			plan_wanted(planner);
+		return planner->rc;
+	}
+	if (whose == OURS) {
+		planner->found->agrees = false;
+		take_off(planner);
+	}
+	planner->found->foreign = false;
+	return planner->rc;
 }
 
 int cli_sampling_plan(const struct cli_dialect *dialect, const struct cli_sampling_about *about,
@@ -347,6 +520,8 @@ int cli_sampling_plan(const struct cli_dialect *dialect, const struct cli_sampli
 	if (!wanted->enabled)
 		(void)text_copy(named.collector, sizeof(named.collector), about->ours);
 	*ret_found = (struct sampling_found){.agrees = true};
+	if (dialect->sampling->named)
+		return plan_named(&planner);
 	whose = whose_collector(&planner, named.collector);
 	if (whose == ANOTHERS && wanted->enabled && *about->ours &&
 	    whose_collector(&planner, about->ours) == OURS) {
