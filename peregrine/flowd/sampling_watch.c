@@ -22,6 +22,7 @@ static const struct db_query told_query = {"sampling_told", "select haas.samplin
 /* One agent since the last look. */
 struct window {
 	uint32_t told_low, told_high;
+	uint32_t flows_low, flows_high; /* the same, of what exports flows; 0 = none was said */
 	uint64_t pool, samples, missing;
 	enum backoff last; /* of the look before */
 };
@@ -33,20 +34,28 @@ struct sampling_watch {
 	struct window *windows; /* AGENT_LIMIT + 1 */
 };
 
+static void note(uint32_t rate, uint32_t *low, uint32_t *high)
+{
+	if (!*high || rate < *low)
+		*low = rate;
+	if (rate > *high)
+		*high = rate;
+}
+
 void sampling_watch_note(struct sampling_watch *watch, const struct harvest *harvest)
 {
 	for (size_t i = 0; i < harvest->source_count; i++) {
 		const struct source_sums *sums = &harvest->sources[i];
 		struct window *window = &watch->windows[sums->agent];
 
-		/* Exporters of records have rates of their own kind. */
-		if (sums->datagrams || !sums->rate || sums->exporter)
+		if (sums->datagrams || !sums->rate)
 			continue;
-		if (!window->told_high || sums->rate < window->told_low)
-			window->told_low = sums->rate;
-		if (sums->rate > window->told_high)
-			window->told_high = sums->rate;
-		if (sums->restarted)
+		/* Of flows it is said apart from them, and 1 until then. */
+		if (sums->exporter && sums->rate > 1)
+			note(sums->rate, &window->flows_low, &window->flows_high);
+		else if (!sums->exporter)
+			note(sums->rate, &window->told_low, &window->told_high);
+		if (sums->restarted || sums->exporter)
 			continue;
 		window->pool += sums->pool;
 		window->samples += sums->samples;
@@ -88,8 +97,9 @@ static void on_set(void *context, int rc, const PGresult *result, const struct p
 		const struct backoff_facts facts = {
 			.wanted_low = (uint64_t)db_int(result, i, 1, 0),
 			.wanted_high = (uint64_t)db_int(result, i, 2, 0),
-			.told_low = window->told_low,
-			.told_high = window->told_high,
+			/* A switch with both is told to sample by sFlow. */
+			.told_low = window->told_high ? window->told_low : window->flows_low,
+			.told_high = window->told_high ? window->told_high : window->flows_high,
 			.pool = window->pool,
 			.samples = window->samples,
 			.missing = window->missing,
