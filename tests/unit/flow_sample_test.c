@@ -457,7 +457,38 @@ static void loss_and_new_beginnings_are_seen(void **state)
 	}
 }
 
-/* --- the threads ---------------------------------------------------------------------- */
+/* Clocks of agents say how long an interval of counters was (port_counters_test), and nothing of
+ * samples: however they jump, none is lost and nobody began anew. */
+static void an_agents_clock_may_jump(void **state)
+{
+	static const uint32_t uptimes_ms[] = {1000, 5, UINT32_MAX, 0, 4000000000, 1, 1, 2000};
+	const struct agent_row row = agent_at(0x0a000001, 0x0a000001, 1);
+	const struct source_sums *sums;
+	struct bench bench;
+	size_t count;
+
+	(void)state;
+	bench_make(&bench, &row, 1, 8);
+	for (uint32_t i = 0; i < COUNT_OF(uptimes_ms); i++) {
+		uint8_t packet[512];
+		size_t size = build(packet, 0x0a000001, i + 1);
+		struct wire_writer uptime = wire_writer(packet + 20, 4);
+
+		wire_put_u32(&uptime, uptimes_ms[i]);
+		sample_reader_take(&bench.reader, packet, size, row.source);
+		if (i == 0) /* whose first sample it is begins anew */
+			(void)source_book_harvest(bench.book, &count);
+	}
+	sample_reader_flush(&bench.reader);
+	assert_int_equal(bench.harvest.counts.samples, COUNT_OF(uptimes_ms));
+	sums = source_book_harvest(bench.book, &count);
+	assert_int_equal(count, 2); /* its datagrams, and the source of its samples */
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(sums[i].missing, 0);
+		assert_false(sums[i].restarted);
+	}
+	bench_end(&bench);
+}
 
 /* Wherever it is cut: counted, and nothing is made of it. */
 static void what_is_cut_is_counted(void **state)
@@ -490,6 +521,7 @@ int main(void)
 		cmocka_unit_test(what_is_cut_is_counted),
 		cmocka_unit_test(a_full_table_folds),
 		cmocka_unit_test(loss_and_new_beginnings_are_seen),
+		cmocka_unit_test(an_agents_clock_may_jump),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
