@@ -170,6 +170,8 @@ static int start_rollup(struct flowd *flowd)
 
 	if (!rc)
 		rc = discard_book_new(&flowd->discards);
+	if (!rc)
+		rc = vlan_book_new(&flowd->vlans);
 	return rc ? rc : port_counters_new(&flowd->counters);
 }
 
@@ -370,6 +372,7 @@ void flowd_stop(void *state)
 	rollup_free(flowd->rollup);
 	port_counters_free(flowd->counters);
 	discard_book_free(flowd->discards);
+	vlan_book_free(flowd->vlans);
 	attribution_index_free(flowd->index);
 	worker_free(flowd->worker);
 	worker_free(flowd->export_worker);

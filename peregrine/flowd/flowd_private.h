@@ -10,6 +10,7 @@
 #include "peregrine/flowd/flow/discard_book.h"
 #include "peregrine/flowd/flow/port_counters.h"
 #include "peregrine/flowd/flow/rollup.h"
+#include "peregrine/flowd/flow/vlan_book.h"
 #include "peregrine/flowd/flowd.h"
 #include "peregrine/flowd/flowd_alert.h"
 #include "peregrine/flowd/sample/receiver.h"
@@ -32,7 +33,7 @@ struct agent_state {
 struct flowd_totals {
 	uint64_t binding_reads, binding_failures, bindings_odd;
 	uint64_t counter_readings, counter_gaps, snmp_rates, snmp_sums;
-	uint64_t discards;
+	uint64_t discards, vlan_readings;
 };
 
 /* A way in: sFlow's port, IPFIX's, NetFlow's. */
@@ -59,6 +60,7 @@ struct flowd {
 	struct rollup *rollup;
 	struct port_counters *counters;
 	struct discard_book *discards;
+	struct vlan_book *vlans;
 	struct sampling_watch *sampling;
 	struct snmp_counters *snmp;
 	struct http_server *server;

@@ -50,6 +50,7 @@ static const struct metric_row metric_rows[] = {
 	{"haas_flow_records_twice_total",        METRIC_COUNTER, NULL, AT(rollup.records_ignored),   "and those of switches that send sFlow as well, which is counted instead"},
 	{"haas_flow_no_template_total",          METRIC_COUNTER, NULL, AT(received.no_template),     "sets of records that came before their template: not read"},
 	{"haas_flow_discards_total",             METRIC_COUNTER, NULL, AT(totals.discards),        "packets that switches say they threw away"},
+	{"haas_flow_vlan_readings_total",        METRIC_COUNTER, NULL, AT(totals.vlan_readings),   "readings of counters of VLANs"},
 	{"haas_flow_snmp_rates_total",           METRIC_COUNTER, NULL, AT(totals.snmp_rates), "intervals of interface counters by SNMP, of ports without readings of their own"},
 	{"haas_flow_snmp_sums_total",            METRIC_COUNTER, NULL, AT(totals.snmp_sums), "of these summed up beside what samples said of the same seconds"},
 	{"haas_flow_counter_readings_total",     METRIC_COUNTER, NULL, AT(totals.counter_readings), "readings of interface counters"},
@@ -161,6 +162,26 @@ static void write_discards(struct text *body, const struct flowd *flowd, uint32_
 	json_end_array(body);
 }
 
+/* What the switch counted on its VLANs, whatever the port. */
+static void write_vlans(struct text *body, const struct flowd *flowd, uint16_t agent)
+{
+	const struct vlan_row *row;
+	size_t at = 0;
+
+	json_begin_array(body, "vlans");
+	while ((row = vlan_book_next(flowd->vlans, agent, &at))) {
+		json_begin_object(body, NULL);
+		json_int(body, "vlan", row->vlan);
+		json_int(body, "bytes", (int64_t)row->bytes);
+		json_int(body, "packets", (int64_t)row->packets);
+		json_int(body, "discards", (int64_t)row->discards);
+		json_double(body, "seconds", row->seconds);
+		json_int(body, "bits_per_second", (int64_t)row->bits_per_second);
+		json_end_object(body);
+	}
+	json_end_array(body);
+}
+
 /* Which switches sample, how densely, what of it was lost, and what they threw away. */
 static void get_agents(void *context, struct http_request *request)
 {
@@ -188,6 +209,7 @@ static void get_agents(void *context, struct http_request *request)
 		json_double(&body, "factor", agent->factor);
 		json_int(&body, "restarts", agent->restarts);
 		write_discards(&body, flowd, (uint32_t)i);
+		write_vlans(&body, flowd, (uint16_t)owner->id);
 		json_end_object(&body);
 	}
 	json_end_array(&body);

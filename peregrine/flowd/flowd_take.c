@@ -96,6 +96,14 @@ static void note_discards(struct flowd *flowd, const struct harvest *harvest)
 	flowd->totals.discards += harvest->discard_count;
 }
 
+static void note_vlans(struct flowd *flowd, const struct harvest *harvest)
+{
+	for (size_t i = 0; i < harvest->vlan_count; i++)
+		vlan_book_note(flowd->vlans, harvest->vlans[i].agent, harvest->until_us,
+			       &harvest->vlans[i].counters);
+	flowd->totals.vlan_readings += harvest->vlan_count;
+}
+
 void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 {
 	struct flowd_inlet *inlet = context;
@@ -110,6 +118,7 @@ void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 		note_thin(flowd, receiver, harvest);
 	rollup_take(flowd->rollup, harvest);
 	note_discards(flowd, harvest);
+	note_vlans(flowd, harvest);
 	flowd->received[inlet->first + receiver] = harvest->counts;
 	receiver_return(inlet->receivers, receiver, harvest);
 }

@@ -31,6 +31,7 @@ static void prepare(void)
 	assert(!flow_table_init(&harvest.flows, 8));
 	harvest.counters = calloc(HARVEST_COUNTERS, sizeof(*harvest.counters));
 	harvest.discards = calloc(HARVEST_DISCARDS, sizeof(*harvest.discards));
+	harvest.vlans = calloc(HARVEST_VLANS, sizeof(*harvest.vlans));
 	assert(harvest.counters && harvest.discards);
 	assert(!source_book_new(64, &book));
 	assert(!agent_directory_new(rows, 1, &directory));
@@ -62,7 +63,7 @@ static uint64_t read_once(const uint8_t *data, size_t size)
 	}
 	assert(samples + harvest.flows.lost == harvest.counts.samples);
 	assert(harvest.counter_count <= HARVEST_COUNTERS &&
-	       harvest.discard_count <= HARVEST_DISCARDS);
+	       harvest.discard_count <= HARVEST_DISCARDS && harvest.vlan_count <= HARVEST_VLANS);
 	return sum;
 }
 

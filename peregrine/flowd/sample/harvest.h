@@ -9,12 +9,17 @@
 #include "peregrine/flowd/sample/sflow_wire.h"
 #include "peregrine/flowd/sample/source_book.h"
 
-enum { HARVEST_COUNTERS = 16384, HARVEST_DISCARDS = 4096 };
+enum { HARVEST_COUNTERS = 16384, HARVEST_DISCARDS = 4096, HARVEST_VLANS = 4096 };
 
 struct counter_record {
 	uint16_t agent;
 	uint32_t uptime_ms;             /* of the agent, when it sent them */
 	struct sflow_counters counters; /* has_generic */
+};
+
+struct vlan_record {
+	uint16_t agent;
+	struct sflow_vlan_counters counters; /* vlan is not 0 */
 };
 
 /* Packets that a switch says it threw away (sFlow drop notifications), one by one. */
@@ -59,5 +64,7 @@ struct harvest {
 	size_t counter_count;
 	struct discard_record *discards; /* room for HARVEST_DISCARDS */
 	size_t discard_count;
+	struct vlan_record *vlans; /* room for HARVEST_VLANS; NULL = they are not wanted */
+	size_t vlan_count;
 	struct receive_counts counts;
 };

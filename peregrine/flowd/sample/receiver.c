@@ -233,6 +233,7 @@ void receiver_return(struct receivers *receivers, unsigned receiver, struct harv
 	flow_table_clear(&harvest->flows);
 	harvest->sources = NULL;
 	harvest->source_count = harvest->counter_count = harvest->discard_count = 0;
+	harvest->vlan_count = 0;
 	atomic_store(&receivers->receivers[receiver].spare, harvest);
 }
 
@@ -344,7 +345,8 @@ static int harvest_init(struct harvest *harvest, unsigned table_bits)
 {
 	harvest->counters = calloc(HARVEST_COUNTERS, sizeof(*harvest->counters));
 	harvest->discards = calloc(HARVEST_DISCARDS, sizeof(*harvest->discards));
-	if (!harvest->counters || !harvest->discards)
+	harvest->vlans = calloc(HARVEST_VLANS, sizeof(*harvest->vlans));
+	if (!harvest->counters || !harvest->discards || !harvest->vlans)
 		return -ENOMEM;
 	return flow_table_init(&harvest->flows, table_bits);
 }
@@ -353,6 +355,7 @@ static void harvest_done(struct harvest *harvest)
 {
 	free(harvest->counters);
 	free(harvest->discards);
+	free(harvest->vlans);
 	if (harvest->flows.entries)
 		flow_table_done(&harvest->flows);
 }

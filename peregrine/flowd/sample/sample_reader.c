@@ -85,6 +85,13 @@ static void take_flow(struct sample_reader *reader, const struct sflow_datagram 
 static void take_counters(struct harvest *harvest, const struct sflow_datagram *datagram,
 			  const struct sflow_sample *sample, uint16_t agent)
 {
+	if (sample->vlan.vlan && harvest->vlans) {
+		if (harvest->vlan_count < HARVEST_VLANS)
+			harvest->vlans[harvest->vlan_count++] =
+				(struct vlan_record){.agent = agent, .counters = sample->vlan};
+		else
+			harvest->counts.records_lost++;
+	}
 	if (!sample->counters.has_generic)
 		return;
 	if (harvest->counter_count == HARVEST_COUNTERS) {

@@ -37,9 +37,7 @@ struct sflow_counters {
 	bool has_generic, has_ethernet;
 };
 
-/* Of record 5, per VLAN of the whole switch. Nothing is summed from them: they know neither port
- * nor direction, a frame that crosses three switches is in three of them, and so they are the total
- * of no link, tenant or pair that is shown anywhere. */
+/* Of record 5, per VLAN of the whole switch (flow/vlan_book). */
 struct sflow_vlan_counters {
 	uint32_t vlan;
 	uint64_t octets;
