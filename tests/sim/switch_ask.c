@@ -132,6 +132,7 @@ static void put_identity(struct text *json, const struct switch_identity *identi
 	json_int(json, "vlan_changes", (int64_t)identity->vlan_changes);
 	json_int(json, "neighbor_changes", (int64_t)identity->neighbor_changes);
 	json_int(json, "link_changes", (int64_t)identity->link_changes);
+	json_int(json, "member_changes", (int64_t)identity->member_changes);
 	json_end_object(json);
 }
 

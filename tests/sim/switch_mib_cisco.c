@@ -156,6 +156,7 @@ void mib_put_vlan_bridge(struct switch_mib *mib, const struct switch_device *dev
 void mib_put_cisco(struct switch_mib *mib, const struct switch_device *device)
 {
 	struct place serial = AT(mib, VTP, 6);
+	struct place history = AT(mib, 1, 3, 6, 1, 4, 1, 9, 9, 43, 1, 1);
 	struct place write_mem = AT(mib, 1, 3, 6, 1, 4, 1, 9, 2, 1);
 
 	mib_put_vlan_bridge(mib, device, 1); /* without a VLAN it is the first one's */
@@ -166,5 +167,7 @@ void mib_put_cisco(struct switch_mib *mib, const struct switch_device *device)
 	mib_put_scalar(&serial, 2, ASN_INTEGER, device->cisco->serial);
 	if (!device->faults.no_config_copy)
 		put_copies(mib, device->cisco);
+	/* ccmHistoryRunningLastChanged, sysUpTime then: here, so many changes. */
+	mib_put_scalar(&history, 1, ASN_TIMETICKS, device->configurations);
 	mib_put_scalar(&write_mem, 54, ASN_INTEGER, 0);
 }

@@ -473,6 +473,38 @@ static void a_digest_tells_of_links_that_went_and_came(void **state)
 		    digests[1] != digests[2]);
 }
 
+/* Somebody at the console moves a port between two VLANs that are there, or tags one more on it. */
+static void a_digest_tells_of_ports_that_were_moved(void **state)
+{
+	static const struct {
+		uint32_t pvid;
+		const char *red, *blue;
+		bool members;
+	} rows[] = {
+		{100, "80", "40", true}, {100, "8000", "40", true}, /* as before */
+		{101, "", "c0", true},   {101, "80", "40", true},
+		{100, "80", "c0", true}, {100, "80", "40", false},
+	};
+	uint64_t digests[COUNT_OF(rows)];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		CLEANUP(world_done) struct world world = world_of(&snmp_dialect_qbridge);
+
+		fact_port(&world.facts, 1, 1, "p1");
+		fact_pvid(&world.facts, 1, rows[i].pvid);
+		fact_vlan(&world.facts, 100, "red", rows[i].red, "");
+		fact_vlan(&world.facts, 101, "blue", rows[i].blue, "");
+		world.facts.members = rows[i].members;
+		read_world(&world);
+		digests[i] = world.reading.identity.member_changes;
+	}
+	assert_true(digests[0] && digests[0] == digests[1] && !digests[5]);
+	for (size_t i = 2; i < 5; i++)
+		assert_true(digests[i] && digests[i] != digests[0]);
+	assert_true(digests[2] != digests[3] && digests[2] != digests[4]);
+}
+
 static void values_of_a_wrong_type_are_odd(void **state)
 {
 	CLEANUP(world_done) struct world world = world_of(&snmp_dialect_qbridge);
@@ -524,7 +556,13 @@ static void scalars_tell_what_changed(void **state)
 	assert_true(snmp_facts_scalar(&facts, 8, &ticks));
 	assert_int_equal(facts.identity.neighbor_changes, (uint64_t)UINT32_MAX + 1);
 	assert_int_equal(facts.identity.vlan_changes, 0);
-	assert_false(snmp_facts_scalar(&facts, FACT_SCALARS, &ticks));
+	/* The dialect's own mark of a change comes behind them. */
+	assert_true(snmp_facts_scalar(&facts, FACT_SCALARS, &none));
+	assert_int_equal(facts.identity.member_changes, 0);
+	ticks.number = 41;
+	assert_true(snmp_facts_scalar(&facts, FACT_SCALARS, &ticks));
+	assert_int_equal(facts.identity.member_changes, 42);
+	assert_false(snmp_facts_scalar(&facts, FACT_SCALARS + 1, &ticks));
 }
 
 int main(void)
@@ -549,6 +587,7 @@ int main(void)
 		cmocka_unit_test(members_of_an_aggregate_are_found_two_ways),
 		cmocka_unit_test(members_without_lacp_belong_to_their_aggregate),
 		cmocka_unit_test(a_digest_tells_of_links_that_went_and_came),
+		cmocka_unit_test(a_digest_tells_of_ports_that_were_moved),
 		cmocka_unit_test(values_of_a_wrong_type_are_odd),
 		cmocka_unit_test(only_what_was_asked_for_is_told),
 	};

@@ -62,6 +62,7 @@ static void complete_identity(struct switch_identity *ret, const struct switch_i
 	fill_text(ret->chassis, sizeof(ret->chassis), first.chassis);
 	ret->vlan_changes = first.vlan_changes;
 	ret->link_changes = first.link_changes;
+	ret->member_changes = first.member_changes;
 }
 
 static void finish(struct joined *joined)

@@ -132,6 +132,9 @@ struct switch_identity {
 	uint64_t uptime_ms; /* sysUpTime: went back = it rebooted */
 	uint64_t vlan_changes; /* dot1qVlanNumDeletes and dot1qNumVlans mixed, or the family's own
 				  counter: differs = somebody changed something; 0 = it has none */
+	/* A digest of which port is in which VLAN, or the family's mark of its last change of
+	 * configuration: differs = somebody moved a port, perhaps we; 0 = not told this time */
+	uint64_t member_changes;
 	uint64_t neighbor_changes; /* lldpStatsRemTablesLastChangeTime and one: differs = LLDP saw a
 				      neighbour come, go or change; 0 = it has none */
 	uint64_t link_changes; /* a digest of all ports' links: differs = one of them went or came,

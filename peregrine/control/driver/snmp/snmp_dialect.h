@@ -67,7 +67,9 @@ struct snmp_dialect {
 	struct snmp_save save[SNMP_SAVE_SETS];      /* ended by an empty name */
 	struct snmp_save_end save_end;              /* empty: the answer is the end */
 	struct snmp_save save_else[SNMP_SAVE_SETS]; /* where `save` is refused */
-	struct snmp_oid changes; /* a counter that moves with each change of configuration */
+	/* Moves with each change of configuration, whoever made it; empty: what ports are in is
+	 * looked at itself (GROUP_MEMBERS). */
+	struct snmp_oid changes;
 };
 
 extern const struct snmp_dialect snmp_dialect_qbridge, snmp_dialect_lab, snmp_dialect_procurve,

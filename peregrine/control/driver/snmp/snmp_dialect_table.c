@@ -1,5 +1,6 @@
 /* Sources: RFC 4363; HP-ICF (hpSwitchConfig), HH3C-CONFIG-MAN-MIB, DNOS-SWITCHING-MIB,
- * F10's use of Q-BRIDGE, ECS*-MIB, CISCO-CONFIG-COPY-MIB, OLD-CISCO-SYS-MIB. */
+ * F10's use of Q-BRIDGE, ECS*-MIB, CISCO-CONFIG-COPY-MIB, CISCO-CONFIG-MAN-MIB, OLD-CISCO-SYS-MIB.
+ */
 #include "peregrine/control/driver/snmp/snmp_dialect.h"
 
 #define CC_COPY 1, 3, 6, 1, 4, 1, 9, 9, 96, 1, 1, 1, 1
@@ -89,6 +90,7 @@ const struct snmp_dialect snmp_dialect_ecs = {
 const struct snmp_dialect snmp_dialect_ios = {
 	.name = "ios",
 	.writer = SNMP_WRITER_VTP,
+	.changes = OID(1, 3, 6, 1, 4, 1, 9, 9, 43, 1, 1, 1, 0), /* ccmHistoryRunningLastChanged */
 	.fdb = SNMP_FDB_PER_VLAN,
 	.save = {{.name = OID(CC_COPY, 3), .value = 4, .row = true},
 		 {.name = OID(CC_COPY, 4), .value = 3, .row = true},

@@ -148,6 +148,23 @@ static uint32_t groups_of(const struct snmp_dialect *dialect, unsigned parts)
 	return groups;
 }
 
+/* Who has no mark of its last change shows what its ports are in: two columns beside those of the
+ * links, as a rule in the same answers. Trunks of CISCO-VTP-MIB would be many. */
+static bool shows_members(const struct snmp_dialect *dialect)
+{
+	return dialect->writer == SNMP_WRITER_QBRIDGE && !dialect->changes.count;
+}
+
+/* What a look at the whole switch is for, beside its scalars. */
+static uint32_t look_groups(const struct snmp_dialect *dialect, uint32_t others)
+{
+	const uint32_t hold_members = GROUP_BIT(GROUP_BRIDGE) | GROUP_BIT(GROUP_VLANS);
+
+	return shows_members(dialect) && (others & hold_members) != hold_members
+		       ? GROUP_BIT(GROUP_MEMBERS)
+		       : GROUP_BIT(GROUP_LINKS);
+}
+
 /* What is complete when the agent refused some groups. */
 static unsigned parts_left(const struct snmp_dialect *dialect, unsigned parts, uint32_t refused)
 {
@@ -232,6 +249,7 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 	struct snmp_switch *one = context;
 	struct switch_reading reading = {0};
 	unsigned parts = one->request->parts;
+	uint32_t look;
 
 	one->reader = NULL;
 	if (one->facts.model)
@@ -241,8 +259,10 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 		if (!rc)
 			return;
 	}
-	one->facts.links = !one->target_count && (parts & PART_IDENTITY) &&
-			   !(refused & GROUP_BIT(GROUP_LINKS));
+	look = look_groups(one->dialect, groups_of(one->dialect, parts));
+	one->facts.links = !one->target_count && (parts & PART_IDENTITY) && !(refused & look);
+	one->facts.members = one->facts.links && shows_members(one->dialect) &&
+			     !(refused & groups_of(one->dialect, PART_VLANS));
 	if (!rc)
 		rc = snmp_reading_make(&one->facts, parts, one->request->only_ports, &reading);
 	if (rc) {
@@ -279,10 +299,10 @@ static int start_read(struct snmp_switch *one)
 		snmp_switch_narrow(one, &plan);
 	else
 		one->target_count = 0;
-	/* Two columns: most switches tell them in one more answer. Who does not have them is known
+	/* Few columns: most switches tell them in one more answer. Who does not have them is known
 	 * all the same. */
 	if (!one->target_count && (parts & PART_IDENTITY))
-		plan.groups |= GROUP_BIT(GROUP_LINKS);
+		plan.groups |= look_groups(one->dialect, plan.groups);
 	/* The model's arc is in sysObjectID; and a dead switch costs one request. */
 	plan.scalars = !plan.target_count || (parts & PART_IDENTITY) || one->dialect->mode.model_at;
 	return snmp_reader_start(&plan, &one->reader);

@@ -42,6 +42,10 @@ const struct fact_column fact_columns[] = {
 	{OID(1, 2, 840, 10006, 300, 43, 1, 2, 1, 1, 12), GROUP_INTERFACES, INTERFACE_IF(NEED_WHOLE), NUMBER(fact_interface, lag_selected)},
 	{OID(IF, 8), GROUP_LINKS, INTERFACE, NUMBER(fact_interface, oper)},
 	{OID(IF, 9), GROUP_LINKS, INTERFACE, NUMBER(fact_interface, last_change)},
+	{OID(IF, 8), GROUP_MEMBERS, INTERFACE, NUMBER(fact_interface, oper)},
+	{OID(IF, 9), GROUP_MEMBERS, INTERFACE, NUMBER(fact_interface, last_change)},
+	{OID(DOT1Q, 4, 5, 1, 1), GROUP_MEMBERS, BRIDGE, NUMBER(fact_bridge_port, pvid)},
+	{OID(DOT1Q, 4, 3, 1, 2), GROUP_MEMBERS, VLAN, OCTETS(fact_vlan, egress)},
 	{OID(1, 3, 6, 1, 2, 1, 31, 1, 2, 1, 3), GROUP_STACK, FACT_STACK, FACT_PLAIN, 2, NEED_ALWAYS, NUMBER(fact_pair, status)},
 
 	{OID(DOT1D, 1, 4, 1, 2), GROUP_BRIDGE, BRIDGE, NUMBER(fact_bridge_port, if_index)},

@@ -330,8 +330,10 @@ bool snmp_facts_scalar(struct snmp_facts *facts, size_t number, const struct snm
 	struct switch_identity *identity = &facts->identity;
 	bool octets = value->type == SNMP_OCTETS;
 
+	if (number == FACT_SCALARS && is_number(value))
+		identity->member_changes = (uint64_t)value->number + 1;
 	if (number >= FACT_SCALARS)
-		return false;
+		return number == FACT_SCALARS;
 	if (octets && number == 0)
 		snmp_text(value->bytes, value->size, identity->text, sizeof(identity->text));
 	else if (value->type == SNMP_OBJECT_ID && number == 1)

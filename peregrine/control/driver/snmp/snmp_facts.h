@@ -31,8 +31,9 @@ enum fact_table {
 /* Columns that are walked together, as their rows have one index. */
 enum fact_group {
 	GROUP_INTERFACES,
-	GROUP_NAMES, /* of GROUP_INTERFACES, what tells one port from another */
-	GROUP_LINKS, /* whether links went or came */
+	GROUP_NAMES,   /* of GROUP_INTERFACES, what tells one port from another */
+	GROUP_LINKS,   /* whether links went or came */
+	GROUP_MEMBERS, /* that, and whether a port was moved: of a dialect without `changes` */
 	GROUP_STACK,
 	GROUP_BRIDGE,
 	GROUP_VLANS,
@@ -120,6 +121,7 @@ struct snmp_facts {
 	char odd_text[128];
 	bool fixed_frame_types; /* they cannot be written, so they say nothing */
 	bool links;             /* GROUP_LINKS was read, of all interfaces */
+	bool members;           /* dot1qPvid and the egress lists were read, of all ports */
 	bool create_and_wait;   /* rows are not made in one go here */
 	bool vm_unsigned;       /* vmVlan is an Unsigned32 here */
 	bool by_steps;          /* a port takes what is of another mode only when it is in it */
@@ -186,5 +188,6 @@ bool fact_set_octets(struct snmp_facts *facts, struct fact_octets *field, const 
 
 enum { FACT_SCALARS = 9 };
 extern const struct snmp_oid fact_scalars[FACT_SCALARS];
-/* One of their values. Returns false for a number that is none of them. */
+/* One of their values; behind them the dialect's `changes`. Returns false for a number that is none
+ * of them. */
 bool snmp_facts_scalar(struct snmp_facts *facts, size_t number, const struct snmp_value *value);

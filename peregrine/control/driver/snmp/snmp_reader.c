@@ -345,18 +345,21 @@ static void on_scalars(void *context, struct snmp_answer *answer)
 		end(reader, snmp_status_code(answer->status));
 		return;
 	}
-	for (size_t i = 0; i < FACT_SCALARS && snmp_answer_next(answer, &binding); i++)
+	for (size_t i = 0; i <= FACT_SCALARS && snmp_answer_next(answer, &binding); i++)
 		(void)snmp_facts_scalar(reader->plan.facts, i, &binding.value);
 	go_on(reader);
 }
 
 static int ask_scalars(struct snmp_reader *reader)
 {
-	struct snmp_binding bindings[FACT_SCALARS] = {0};
+	const struct snmp_oid *changes = &reader->plan.facts->dialect->changes;
+	struct snmp_binding bindings[FACT_SCALARS + 1] = {0};
 	struct snmp_ask ask = {.kind = SNMP_GET, .bindings = bindings, .count = FACT_SCALARS};
 
 	for (size_t i = 0; i < FACT_SCALARS; i++)
 		bindings[i].name = fact_scalars[i];
+	if (changes->count)
+		bindings[ask.count++].name = *changes;
 	return snmp_peer_ask(reader->plan.peer, &ask, on_scalars, reader);
 }
 

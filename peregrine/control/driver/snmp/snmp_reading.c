@@ -381,6 +381,43 @@ static int make_fdb(struct snmp_facts *facts, struct switch_reading *ret)
 
 /* --- links -------------------------------------------------------------------------- */
 
+static uint64_t mix_octet(uint64_t digest, uint8_t octet)
+{
+	return (digest ^ octet) * 0x100000001b3U;
+}
+
+static uint64_t mix_word(uint64_t digest, uint32_t word)
+{
+	for (unsigned shift = 0; shift < 32; shift += 8)
+		digest = mix_octet(digest, (uint8_t)(word >> shift));
+	return digest;
+}
+
+/* FNV-1a of dot1qPvid and dot1qVlanStaticEgressPorts, of whatever else was read with them. */
+static uint64_t digest_of_members(const struct snmp_facts *facts)
+{
+	uint64_t digest = 0xcbf29ce484222325U;
+
+	for (uint32_t i = 0; i < fact_count(facts, FACT_BRIDGE_PORTS); i++) {
+		const struct fact_bridge_port *port = fact_at(facts, FACT_BRIDGE_PORTS, i);
+
+		if (port->pvid)
+			digest = mix_word(mix_word(digest, port->key[0]), port->pvid);
+	}
+	for (uint32_t i = 0; i < fact_count(facts, FACT_VLANS); i++) {
+		const struct fact_vlan *vlan = fact_at(facts, FACT_VLANS, i);
+		uint32_t size = vlan->egress.size;
+
+		/* An agent may write as many zeros as it likes. */
+		while (size > 0 && vlan->egress.bytes[size - 1] == 0)
+			size--;
+		digest = mix_word(digest, vlan->key[0]);
+		for (uint32_t k = 0; k < size; k++)
+			digest = mix_octet(digest, vlan->egress.bytes[k]);
+	}
+	return digest ? digest : 1;
+}
+
 /* FNV-1a of what a link's coming and going changes: ifOperStatus, and ifLastChange when it went and
  * came between two looks. */
 static uint64_t digest_of_links(const struct snmp_facts *facts)
@@ -446,6 +483,8 @@ int snmp_reading_make(struct snmp_facts *facts, unsigned parts, const char *cons
 		return -ENOMEM;
 	if (facts->links && fact_count(facts, FACT_INTERFACES) > 0)
 		reading.identity.link_changes = digest_of_links(facts);
+	if (facts->members && fact_count(facts, FACT_VLANS) > 0)
+		reading.identity.member_changes = digest_of_members(facts);
 	if (parts & (PART_PORTS | PART_VLANS))
 		rc = make_ports(facts, only_ports, parts, &reading);
 	if (!rc && (parts & PART_VLANS))
