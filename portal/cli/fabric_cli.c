@@ -173,6 +173,29 @@ static void print_alerts(const json_t *alerts)
 		       silent);
 }
 
+/* Numbers that were given back; each that waits for switches, with their names. */
+static void print_resting(const json_t *resting)
+{
+	const json_t *one;
+	size_t i;
+
+	if (json_array_size(resting) > 0)
+		printf("\nVLANs at rest before they are used again: %zu\n",
+		       json_array_size(resting));
+	json_array_foreach(resting, i, one)
+	{
+		const json_t *waits = json_object_get(one, "waits");
+
+		if (json_array_size(waits) == 0)
+			continue;
+		printf("  %" JSON_INTEGER_FORMAT " also until saved by",
+		       json_integer_value(json_object_get(one, "vlan")));
+		for (size_t k = 0; k < json_array_size(waits); k++)
+			printf(" %s", json_string_value(json_array_get(waits, k)));
+		printf("\n");
+	}
+}
+
 static int fabric_show(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
@@ -211,6 +234,7 @@ static int fabric_show(void *context, const struct command_input *input)
 	printf("\n");
 	if (status == EXIT_OK)
 		status = listing_rows(input, links, COLUMNS(link_columns));
+	print_resting(json_object_get(reply.json, "resting_list"));
 	print_alerts(json_object_get(reply.json, "alert_list"));
 	return status;
 }
@@ -371,8 +395,9 @@ static const struct command commands[] = {
 	 fabric_list},
 	{"fabric", "create", "FABRIC", "declare a fabric, or change what the options name",
 	 OPTIONS(fabric_options), 1, 1, fabric_set},
-	{"fabric", "show", "FABRIC", "its switches, the cables between them, what is wrong",
-	 NO_OPTIONS, 1, 1, fabric_show},
+	{"fabric", "show", "FABRIC",
+	 "its switches, the cables between them, VLANs at rest, what is wrong", NO_OPTIONS, 1, 1,
+	 fabric_show},
 	{"fabric", "delete", "FABRIC", "forget a fabric without switches", NO_OPTIONS, 1, 1,
 	 fabric_delete},
 	{"link", "list", "", "cables between switches as found", OPTIONS(link_options), 0, 0,

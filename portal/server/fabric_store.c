@@ -48,6 +48,9 @@ const struct db_query store_fabric_get = {
 	" order by v.role desc, v.name) from haas.switch_view v where v.fabric = f.name), '[]'), "
 	"'link_list', coalesce((select jsonb_agg(" LINK_ITEM
 	" order by l.a_switch, l.a_port, l.b_switch, l.b_port) from haas.link_view l where l.fabric = f.name), '[]'), "
+	"'resting_list', coalesce((select jsonb_agg(jsonb_build_object('vlan', x.vlan, 'since', x.since, 'until', x.until, 'waits', "
+	"coalesce((select jsonb_agg(s.name order by s.name) from haas.switch s where s.id = any (x.waits)), '[]')) order by x.vlan) "
+	"from haas.network_vlan x where x.fabric_id = f.id and x.state = 'quarantine'), '[]'), "
 	"'alert_list', coalesce((select jsonb_agg(" ALERT_ITEM
 	" order by case a.severity when 'critical' then 0 when 'warning' then 1 else 2 end, a.kind, a.subject) from haas.alert a "
 	"where a.cleared_at is null and exists (select from haas.switch_view v where v.fabric = f.name and v.name = split_part(a.subject, ':', 1))), '[]')))::text "

@@ -65,6 +65,31 @@ static void a_rest_ends_when_no_switch_shows_it(void **unused)
 	assert_int_equal(vlan_set_count(&rested), 3);
 }
 
+/* It would come back with a port in it when it reboots. */
+static void a_rest_goes_on_while_a_switch_may_start_with_it(void **unused)
+{
+	static const struct number_row waiting[] = {
+		{.vlan = 100, .state = NUMBER_RESTING, .until_ms = NOW - 1, .waits = "leaf1"},
+		{.vlan = 101, .state = NUMBER_RESTING, .until_ms = NOW - 1},
+	};
+	struct number_pool pool = {
+		.fabric = "f1", .low = 100, .high = 101, .parking = 99, .rows = waiting};
+	struct vlan_set rested;
+	struct problem problem = {0};
+	uint16_t vlan = 7;
+
+	(void)unused;
+	pool.row_count = 2;
+	rested = number_rested(&pool, NOW);
+	assert_int_equal(vlan_set_count(&rested), 1);
+	assert_true(vlan_set_has(&rested, 101));
+	pool.row_count = 1;
+	pool.high = 100;
+	assert_int_equal(number_assign(&pool, NULL, NOW, &vlan, &problem), E_LIMIT);
+	assert_int_equal(vlan, 7);
+	assert_non_null(strstr(problem.hint, "1 wait until switch leaf1 has saved"));
+}
+
 static void an_empty_range_says_where_it_has_gone(void **unused)
 {
 	struct number_pool pool = pool_of(106);
@@ -102,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_that_is_really_free),
 		cmocka_unit_test(a_rest_ends_when_no_switch_shows_it),
+		cmocka_unit_test(a_rest_goes_on_while_a_switch_may_start_with_it),
 		cmocka_unit_test(an_empty_range_says_where_it_has_gone),
 		cmocka_unit_test(the_audit_looks_both_ways),
 	};

@@ -366,6 +366,22 @@ static inline struct sim_switch *leaf(struct site *site, uint32_t at)
 	return sim_fabric_switch(site->fabric, at);
 }
 
+/* What it starts with is what it has. */
+static inline bool wait_saved(struct site *site, uint32_t at)
+{
+	int64_t until_ms = clock_monotonic_ms() + WAIT_MS;
+	bool same = false;
+
+	while (!same && clock_monotonic_ms() < until_ms) {
+		turn(site);
+		same = true;
+		for (uint32_t p = 0; p < leaf(site, at)->port_count; p++)
+			same &= port_vlans_equal(&leaf(site, at)->ports[p].vlans,
+						 &leaf(site, at)->ports[p].saved);
+	}
+	return same;
+}
+
 /* Calls may take five times as long as those of case_start. */
 static inline int patient_start(void **state)
 {

@@ -4,22 +4,6 @@
  * alerts of an earlier life. */
 #include "tests/unit/reconcile_site.h"
 
-/* What it starts with is what it has. */
-static bool wait_saved(struct site *site, uint32_t at)
-{
-	int64_t until_ms = clock_monotonic_ms() + WAIT_MS;
-	bool same = false;
-
-	while (!same && clock_monotonic_ms() < until_ms) {
-		turn(site);
-		same = true;
-		for (uint32_t p = 0; p < leaf(site, at)->port_count; p++)
-			same &= port_vlans_equal(&leaf(site, at)->ports[p].vlans,
-						 &leaf(site, at)->ports[p].saved);
-	}
-	return same;
-}
-
 /* A power cut would take it back, so it is tried until it is done, and told of meanwhile. */
 static void a_save_that_fails_is_told_of_and_tried_again(void **state)
 {

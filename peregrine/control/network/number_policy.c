@@ -35,6 +35,8 @@ int number_assign(const struct number_pool *pool, const struct vlan_set *taken, 
 	struct vlan_set left;
 	struct vlan_set unfit;
 	int64_t next_ms = INT64_MAX;
+	const char *waits = NULL;
+	size_t waiting = 0;
 	unsigned vlan;
 
 	barred = vlan_set_union(&barred, &pool->reserved);
@@ -47,8 +49,14 @@ int number_assign(const struct number_pool *pool, const struct vlan_set *taken, 
 		return 0;
 	}
 	for (size_t i = 0; i < pool->row_count; i++) {
-		if (pool->rows[i].state == NUMBER_RESTING && pool->rows[i].until_ms < next_ms)
-			next_ms = pool->rows[i].until_ms;
+		const struct number_row *row = &pool->rows[i];
+
+		if (row->state == NUMBER_RESTING && row->waits) {
+			waiting++;
+			waits = row->waits;
+		} else if (row->state == NUMBER_RESTING && row->until_ms < next_ms) {
+			next_ms = row->until_ms;
+		}
 	}
 	leaked = vlan_set_intersection(&leaked, &range);
 	unfit = vlan_set_intersection(&pool->reserved, &range);
@@ -58,7 +66,12 @@ int number_assign(const struct number_pool *pool, const struct vlan_set *taken, 
 		       "%zu that a switch cannot carry",
 		       (unsigned)pool->low, (unsigned)pool->high, vlan_set_count(&used),
 		       vlan_set_count(&resting), vlan_set_count(&leaked), vlan_set_count(&unfit));
-	if (next_ms == INT64_MAX)
+	if (waiting > 0 && next_ms > now_ms)
+		problem_hint(problem,
+			     "%zu wait until switch %s has saved that its ports left them: see to "
+			     "it, or delete it when it is gone for good",
+			     waiting, waits);
+	else if (next_ms == INT64_MAX)
 		problem_hint(problem, "delete a network, or widen the fabric's range");
 	else
 		problem_hint(problem,
@@ -74,7 +87,7 @@ struct vlan_set number_rested(const struct number_pool *pool, int64_t now_ms)
 	for (size_t i = 0; i < pool->row_count; i++) {
 		const struct number_row *row = &pool->rows[i];
 
-		if (row->state == NUMBER_RESTING && row->until_ms <= now_ms &&
+		if (row->state == NUMBER_RESTING && row->until_ms <= now_ms && !row->waits &&
 		    !vlan_set_has(&pool->seen, row->vlan))
 			vlan_set_add(&rested, row->vlan);
 	}

@@ -1,6 +1,7 @@
 /* VLAN numbers of a fabric: the first free one of its range. A returned number rests until its time
- * is over and until no switch shows a port in it: frames of its old owner may still be in tables
- * and in telemetry, and a switch that was away may still carry it. */
+ * is over, until no switch shows a port in it, and until none would start with one: frames of its
+ * old owner may still be in tables and in telemetry, and a switch that was away or could not save
+ * may still carry it, or bring it back when it reboots. */
 #pragma once
 
 #include <stdint.h>
@@ -16,6 +17,8 @@ struct number_row {
 	enum number_state state;
 	int64_t network_id; /* NUMBER_USED */
 	int64_t until_ms;   /* NUMBER_RESTING, wall clock */
+	/* NUMBER_RESTING: a switch that may start with a port in it, borrowed; NULL = none */
+	const char *waits;
 };
 
 struct number_pool {

@@ -172,8 +172,11 @@ static void start_change(struct batch *batch, struct batch_call *call, switch_ca
 					       .edit_count = call->count,
 					       .results = call->results};
 	uint32_t party = call->party;
+	struct known_switch *known = known_of(batch, party);
 	int rc;
 
+	for (size_t i = 0; known && i < call->count; i++)
+		known_sends(known, &call->edits[i], clock_monotonic_ms());
 	batch->options.stats->calls++;
 	batch->options.stats->edits_sent += call->count;
 	rc = batch->options.access.call(batch->options.access.context, batch->parties[party].id,
@@ -428,7 +431,7 @@ static void on_read(void *context, int rc, struct switch_reading *reading,
 		call_free(call);
 		return; /* still pending */
 	}
-	if (rc == 0 && known && known_merge(known, reading))
+	if (rc == 0 && known && known_merge(known, reading, clock_monotonic_ms()))
 		known->stale = true;
 	if (rc == 0 && batch->step == STEP_READING)
 		compare(batch, call->party, reading);

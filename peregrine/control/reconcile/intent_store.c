@@ -25,7 +25,7 @@ static const struct db_query load_query = {"intent_load",
 	"   (select jsonb_agg(distinct e.fabric_id) from haas.node_network w cross join lateral haas.node_ports(w.node_id) q"
 	"    join haas.switch_endpoint e on e.switch_id = q.switch_id where w.network_id = network.id and w.mode = 'tagged') end) order by id), '[]')"
 	"  from haas.network),"
-	"'vlans', (select coalesce(jsonb_agg(jsonb_build_array(fabric_id, vlan, network_id, state, floor(extract(epoch from until) * 1000)::bigint)"
+	"'vlans', (select coalesce(jsonb_agg(jsonb_build_array(fabric_id, vlan, network_id, state, floor(extract(epoch from until) * 1000)::bigint, to_jsonb(waits))"
 	"  order by fabric_id, vlan), '[]') from haas.network_vlan),"
 	"'ports', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, port, wanted_version, applied_version, applied_trunk, applied_native, applied_tagged,"
 	"  problem ->> 'message', bond) order by switch_id, port), '[]') from haas.port_intent),"
@@ -35,6 +35,7 @@ static const struct db_query load_query = {"intent_load",
 	"'unsaved', (select coalesce(jsonb_agg(jsonb_build_array(id, bool_or)), '[]') from (select id, bool_or(told) from ("
 	"  select switch_id as id, false as told from (select switch_id, ended_at from haas.change order by id desc limit 500) c"
 	"   where ended_at is null or ended_at > now() - interval '5 minutes'"
+	"  union all select switch_id, false from haas.switch_unsaved"
 	"  union all select switch_id, false from haas.port_intent where applied_version <> wanted_version and applied_at is not null"
 	"  union all select s.id, true from haas.alert a join haas.switch s on s.name = a.subject where a.kind = 'switch.unsaved' and a.cleared_at is null) x"
 	"  group by id) y),"
@@ -69,18 +70,20 @@ static const struct db_query close_query = {"change_close",
 	"select (select count(*) from b), (select count(*) from c) from ours", 5};
 
 static const struct db_query numbers_query = {"network_numbers",
-	OURS ", rows as (select x.* from ours, jsonb_to_recordset($5::jsonb) as x (op text, vlan integer, network bigint, rest_s bigint)),"
+	OURS ", rows as (select x.* from ours, jsonb_to_recordset($5::jsonb) as x (op text, vlan integer, network bigint, rest_s bigint, waits bigint[])),"
 	" made as (insert into haas.network_vlan (fabric_id, vlan, network_id, state) select $1::bigint, vlan, network, 'used' from rows where op = 'assign'"
 	"  returning vlan, network_id),"
 	" noted as (insert into haas.vlan_history (fabric_id, vlan, network_id, network, tenant_id, valid_from)"
 	"  select $1::bigint, m.vlan, n.id, n.name, n.tenant_id, now() from made m join haas.network n on n.id = m.network_id returning vlan),"
-	" given as (update haas.network_vlan t set state = 'quarantine', network_id = null, until = now() + r.rest_s * interval '1 s' from rows r"
+	" given as (update haas.network_vlan t set state = 'quarantine', network_id = null, until = now() + r.rest_s * interval '1 s', waits = r.waits from rows r"
 	"  where r.op = 'release' and t.fabric_id = $1::bigint and t.vlan = r.vlan and t.state = 'used' returning t.vlan),"
 	" ended as (update haas.vlan_history h set valid_to = now() from given g where h.fabric_id = $1::bigint and h.vlan = g.vlan and h.valid_to is null"
 	"  returning h.vlan),"
 	" freed as (delete from haas.network_vlan t using rows r where r.op = 'rested' and t.fabric_id = $1::bigint and t.vlan = r.vlan"
+	"  and t.state = 'quarantine' and t.waits = '{}' returning t.vlan),"
+	" waiting as (update haas.network_vlan t set waits = r.waits from rows r where r.op = 'waits' and t.fabric_id = $1::bigint and t.vlan = r.vlan"
 	"  and t.state = 'quarantine' returning t.vlan) "
-	"select (select count(*) from made) + (select count(*) from given) + (select count(*) from freed) + 0 * (select count(*) from noted)"
+	"select (select count(*) from made) + (select count(*) from given) + (select count(*) from freed) + (select count(*) from waiting) + 0 * (select count(*) from noted)"
 	" + 0 * (select count(*) from ended) from ours", 5};
 
 /* When its last number is given back, in every fabric, the row goes. A statement of its own: what the one before wrote is seen by it. */
@@ -109,7 +112,9 @@ static const struct db_query save_query = {"change_save",
 	" b as (update haas.change_batch t set state = r.r ->> 'state', problem = nullif(r.r -> 'problem', 'null'), ended_at = now() from r"
 	"  where t.id = (r.r ->> 'batch')::bigint returning t.id),"
 	" c as (update haas.change t set state = x.state, problem = x.problem, ended_at = now()"
-	"  from r, jsonb_to_recordset(r.r -> 'changes') as x (id bigint, state text, problem jsonb) where t.id = x.id returning t.id),"
+	"  from r, jsonb_to_recordset(r.r -> 'changes') as x (id bigint, state text, problem jsonb) where t.id = x.id"
+	"  returning t.id, t.switch_id, t.sent_at),"
+	" v as (insert into haas.switch_unsaved (switch_id) select distinct switch_id from c where sent_at is not null on conflict do nothing returning switch_id),"
 	" p as (update haas.port_intent t set applied_version = x.version, applied_trunk = x.trunk, applied_native = x.native, applied_tagged = x.tagged,"
 	"  applied_at = now(), problem = case when t.wanted_version = x.version then null else t.problem end"
 	"  from r, jsonb_to_recordset(r.r -> 'ports') as x (switch bigint, port text, version bigint, trunk boolean, native integer, tagged text)"
@@ -137,8 +142,12 @@ static const struct db_query save_query = {"change_save",
 static const struct db_query aggregate_query = {"aggregate_write",
 	OURS ", a as (insert into haas.switch_aggregate as t (switch_id, name, bond, members)"
 	"  select x.switch, x.name, x.bond, x.members from ours, jsonb_to_record($5::jsonb) as x (make boolean, switch bigint, name text, bond text, members text[])"
-	"  where x.make on conflict (switch_id, name) do update set bond = excluded.bond, members = excluded.members, made_at = now() returning name) "
-	"select (select count(*) from a) from ours", 5};
+	"  where x.make on conflict (switch_id, name) do update set bond = excluded.bond, members = excluded.members, made_at = now() returning name),"
+	" v as (insert into haas.switch_unsaved (switch_id) select x.switch from ours, jsonb_to_record($5::jsonb) as x (switch bigint)"
+	"  on conflict do nothing returning switch_id) "
+	"select (select count(*) from a), (select count(*) from v) from ours", 5};
+
+static const struct db_query saved_query = {"switch_saved", "delete from haas.switch_unsaved where switch_id = $1::bigint", 1};
 
 static const struct db_query ability_query = {"switch_ability",
 	"insert into haas.switch_ability as t (switch_id, aggregates) select e.switch_id, x.aggregates"
@@ -225,6 +234,15 @@ int intent_store_aggregate(struct db *db, const struct claim_key *key, const cha
 			   db_result_fn fn, void *context)
 {
 	return submit_rows(db, &aggregate_query, key, row, fn, context);
+}
+
+int intent_store_saved(struct db *db, int64_t switch_id)
+{
+	char id[NUMBER_SIZE];
+	const char *params[] = {id};
+
+	(void)snprintf(id, sizeof(id), "%lld", (long long)switch_id);
+	return db_submit(db, &saved_query, params, NULL, NULL);
 }
 
 int intent_store_abilities(struct db *db, const char *rows, db_result_fn fn, void *context)

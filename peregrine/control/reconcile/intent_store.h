@@ -46,6 +46,8 @@ MUST_USE int intent_store_numbers(struct db *db, const struct claim_key *key, co
  * ours from now on, or is about to go. No row: the claim is lost, send nothing. */
 MUST_USE int intent_store_aggregate(struct db *db, const struct claim_key *key, const char *row,
 				    db_result_fn fn, void *context);
+/* It starts with what it has: nothing of ours is unsaved there. */
+MUST_USE int intent_store_saved(struct db *db, int64_t switch_id);
 /* `rows`: [{"switch", "aggregates"}]: what we can do there, and is nobody's in particular. */
 MUST_USE int intent_store_abilities(struct db *db, const char *rows, db_result_fn fn,
 				    void *context);

@@ -138,16 +138,22 @@ static void say_fault(struct pass *pass, uint32_t i, int code, const char *messa
 		(void)problem_set(&pass->faults[i], code, "%s", message);
 }
 
-/* It is as wanted, and not told of as applied since the switch would start otherwise. */
-static bool is_unsaved(const struct known_switch *known, const struct scene *scene,
-		       const struct scene_intent *intent)
+/* It is as wanted, and not told of as applied since the switch would start otherwise, and does not
+ * save. Whatever else is wrong with it is said first: this alone would not help then. */
+static bool is_unsaved(const struct known_switch *known, const struct pass *pass, uint32_t i)
 {
+	const struct scene *scene = &pass->scene;
+	const struct scene_intent *intent = &scene->intents[i];
 	const struct known_port *port;
+	uint32_t carrier;
 
-	if (!known || known->save_failures == 0 || intent->port == MODEL_NONE)
+	if (!known || known->save_failures == 0 || !scene_intent_counts(scene, &pass->wanted, i))
 		return false;
-	port = known_port_named(known,
-				scene->model.ports[scene->model.ports[intent->port].carrier].name);
+	carrier = scene->model.ports[intent->port].carrier;
+	if (!scene->observed[carrier] || !pass->wanted.ports[carrier] ||
+	    !port_vlans_equal(scene->observed[carrier], pass->wanted.ports[carrier]))
+		return false;
+	port = known_port_named(known, scene->model.ports[carrier].name);
 	return port && known_starts_elsewhere(known, port);
 }
 
@@ -184,12 +190,6 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 				  "that is free",
 				  intent->switch_name);
 		problem_hint(&pass->faults[i], MORE_PARKING);
-	} else if (is_unsaved(known, scene, intent)) {
-		(void)problem_set(&pass->faults[i], known->save_problem.code,
-				  "switch %s does not save its configuration: %s",
-				  intent->switch_name, known->save_problem.message);
-		problem_hint(&pass->faults[i], "a reboot would put the port back into the network "
-					       "that it has left; saving is tried again by itself");
 	} else if (intent->stranger != MODEL_NONE) {
 		char text[SCENE_STRANGER_TEXT];
 
@@ -204,6 +204,12 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 			  wanted_fault_text(pass->wanted.faults[intent->port]));
 		if (pass->wanted.faults[intent->port] == WANTED_NO_PARKING)
 			problem_hint(&pass->faults[i], MORE_PARKING);
+	} else if (pass->faults[i].code == 0 && is_unsaved(known, pass, i)) {
+		(void)problem_set(&pass->faults[i], known->save_problem.code,
+				  "switch %s does not save its configuration: %s",
+				  intent->switch_name, known->save_problem.message);
+		problem_hint(&pass->faults[i], "a reboot would put the port back into the network "
+					       "that it has left; saving is tried again by itself");
 	}
 }
 

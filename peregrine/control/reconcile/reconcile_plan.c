@@ -4,132 +4,11 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
-#include "common/base/json_text.h"
 #include "common/io/log.h"
 
 #include "peregrine/control/reconcile/reconcile_private.h"
 
 LEAKS_LEFT_TO_SANITIZER
-
-/* --- numbers ----------------------------------------------------------- */
-
-static void say_number(struct text *json, const char *op, unsigned vlan, int64_t network,
-		       uint32_t rest_s)
-{
-	json_begin_object(json, NULL);
-	json_string(json, "op", op);
-	json_int(json, "vlan", vlan);
-	if (network)
-		json_int(json, "network", network);
-	json_int(json, "rest_s", rest_s);
-	json_end_object(json);
-}
-
-static unsigned assign_numbers(struct engine_fabric *fabric, struct pass *pass, struct text *json)
-{
-	const struct scene *scene = &pass->scene;
-	int64_t now_ms = json_integer_value(json_object_get(scene->rows, "now_ms"));
-	struct vlan_set taken = {0};
-	struct problem problem = {0};
-	unsigned count = 0;
-
-	fabric->short_of = false;
-	for (uint32_t n = 0; n < scene->model.network_count; n++) {
-		uint16_t vlan;
-
-		if (scene->gone[n] || !(scene->attached[n] || scene->meant[n]) ||
-		    scene->model.networks[n].vlan)
-			continue;
-		if (number_assign(&scene->pool, &taken, now_ms, &vlan, &problem)) {
-			fabric->short_of = true;
-			break;
-		}
-		vlan_set_add(&taken, vlan);
-		say_number(json, "assign", vlan, scene->model.networks[n].id, 0);
-		count++;
-	}
-	for (uint32_t i = 0; fabric->short_of && i < scene->intent_count; i++) {
-		uint32_t p = scene->intents[i].port;
-
-		if (p != MODEL_NONE && pass->wanted.faults[p] == WANTED_NO_VLAN)
-			pass->faults[i] = problem;
-	}
-	return count;
-}
-
-/* A number goes back when its network is to go and no switch that we can read shows it; it comes
- * back into use when its rest is over. */
-static unsigned return_numbers(const struct pass *pass, struct text *json)
-{
-	const struct scene *scene = &pass->scene;
-	int64_t now_ms = json_integer_value(json_object_get(scene->rows, "now_ms"));
-	struct vlan_set rested = number_rested(&scene->pool, now_ms);
-	unsigned count = 0;
-
-	for (uint32_t n = 0; n < scene->model.network_count; n++) {
-		uint16_t vlan = scene->model.networks[n].vlan;
-
-		if (!scene->gone[n])
-			continue;
-		if (vlan && !scene->attached[n] && !vlan_set_has(&scene->pool.seen, vlan)) {
-			say_number(json, "release", vlan, 0, scene->quarantine_s);
-			count++;
-		}
-	}
-	for (unsigned v = vlan_set_next(&rested, VLAN_FIRST); v;
-	     v = vlan_set_next(&rested, v + 1)) {
-		say_number(json, "rested", v, 0, 0);
-		count++;
-	}
-	return count;
-}
-
-static bool has_orphan(const struct scene *scene)
-{
-	for (uint32_t n = 0; n < scene->model.network_count; n++) {
-		if (scene->gone[n] && !scene->attached[n] && scene->model.networks[n].vlan == 0)
-			return true;
-	}
-	return false;
-}
-
-static void on_numbers(void *context, int rc, const PGresult *result, const struct problem *problem)
-{
-	struct engine_fabric *fabric = context;
-
-	/* Two fabrics' numbers, a network deleted meanwhile: the rows are read anew. */
-	if (rc == E_CONFLICT || rc == E_INVALID) {
-		log_problem(LOG_LEVEL_WARN, "reconcile", problem);
-		fabric->retry_ms = clock_monotonic_ms() + 1000;
-		fabric_done(fabric, false);
-		return;
-	}
-	if (rc || PQntuples(result) == 0) {
-		fabric_lost(fabric, rc == 0);
-		return;
-	}
-	fabric_done(fabric, true);
-}
-
-/* True: they are being written, and the pass comes again with them. */
-static bool write_numbers(struct engine_fabric *fabric, struct pass *pass)
-{
-	const struct claim_key key = fabric_key(fabric);
-	CLEANUP(text_done) struct text json = {0};
-	unsigned count;
-
-	json_begin_array(&json, NULL);
-	count = assign_numbers(fabric, pass, &json);
-	count += return_numbers(pass, &json);
-	json_end_array(&json);
-	if (count == 0 && !has_orphan(&pass->scene))
-		return false;
-	fabric->step = FABRIC_NUMBERS;
-	if (json.failed || intent_store_numbers(fabric->reconcile->options.db, &key,
-						text_get(&json), on_numbers, fabric))
-		fabric_lost(fabric, false);
-	return true;
-}
 
 /* --- batches ------------------------------------------------------------- */
 
@@ -306,7 +185,7 @@ void fabric_plan(struct engine_fabric *fabric, size_t place)
 		return;
 	}
 	fabric->refusal = (struct problem){0};
-	if (write_numbers(fabric, &pass)) {
+	if (fabric_number(fabric, &pass)) {
 		pass_done(&pass);
 		return;
 	}

@@ -1,8 +1,8 @@
 /* What reconcile.c (life, rows), reconcile_claim.c (whose a fabric is, what an earlier life left),
  * reconcile_read.c (readings of switches), reconcile_save.c (their saving), reconcile_bond.c (their
- * aggregates), reconcile_pass.c (a pass, thought through), reconcile_plan.c (numbers, proof,
- * batches), reconcile_tell.c (what is written of it), reconcile_alert.c and reconcile_diff.c (what
- * people are told) share. */
+ * aggregates), reconcile_pass.c (a pass, thought through), reconcile_number.c (numbers),
+ * reconcile_plan.c (proof, batches), reconcile_tell.c (what is written of it), reconcile_alert.c
+ * and reconcile_diff.c (what people are told) share. */
 #pragma once
 
 #include "peregrine/control/reconcile/batch.h"
@@ -109,6 +109,10 @@ void pass_done(struct pass *pass);
 bool pass_is_drift(const struct engine_fabric *fabric, const struct pass *pass);
 /* Drift that is only to be told of, and nobody asked for its repair. */
 bool pass_only_tells(const struct engine_fabric *fabric, const struct pass *pass);
+
+/* --- reconcile_number.c --- */
+/* True: numbers are being written, and the pass comes again with them. */
+bool fabric_number(struct engine_fabric *fabric, struct pass *pass);
 
 /* --- reconcile_plan.c --- */
 void fabric_plan(struct engine_fabric *fabric, size_t place);

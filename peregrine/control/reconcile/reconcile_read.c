@@ -56,7 +56,7 @@ static void take(struct reconcile *reconcile, struct known_switch *known,
 	known_answered(known);
 	if ((reading->parts & whole) != whole) {
 		if ((reading->parts & PART_IDENTITY) && known->read &&
-		    known_look(known, &reading->identity))
+		    known_look(known, &reading->identity, since_ms))
 			known->stale = true;
 		return;
 	}

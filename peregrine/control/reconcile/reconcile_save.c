@@ -35,7 +35,7 @@ static void on_saved(void *context, int rc, struct switch_reading *reading,
 	free(saving);
 	if (!known)
 		return;
-	known->saving = false;
+	known_save_ends(known, rc == 0 || rc == E_UNSUPPORTED);
 	/* The next pass tells of the first failure, and of the end of failing. A switch that keeps
 	 * no configuration of its own has nothing to save. */
 	known->changed |= (rc == 0 || rc == E_UNSUPPORTED) == (known->save_failures > 0);
@@ -43,6 +43,9 @@ static void on_saved(void *context, int rc, struct switch_reading *reading,
 		known->save_failures = 0;
 		known->left_saved = left;
 		known->doubtful = false;
+		/* Else it was changed since: its row is of the next saving. */
+		if (!known->unsaved && intent_store_saved(reconcile->options.db, known->id))
+			log_debug("reconcile", "that a switch has saved is written later");
 		if (known->awaited)
 			reconcile_wake(reconcile);
 		known->awaited = false;
@@ -66,9 +69,7 @@ static void start(struct reconcile *reconcile, struct known_switch *known)
 	struct problem problem = {0};
 	int rc = -ENOMEM;
 
-	/* What is changed from here on is of the next one. */
-	known->unsaved = false;
-	known->saving = true;
+	known_save_begins(known);
 	if (saving) {
 		*saving = (struct saving){
 			.reconcile = reconcile, .switch_id = known->id, .left = known->left};
@@ -81,7 +82,7 @@ static void start(struct reconcile *reconcile, struct known_switch *known)
 		return;
 	free(saving);
 	(void)problem_set(&problem, rc, "the switch cannot be asked to save: %s", error_text(rc));
-	known->saving = false;
+	known_save_ends(known, false);
 	known->unsaved = true;
 	known->changed |= known->save_failures == 0;
 	known_save_failed(known, &problem, clock_monotonic_ms());

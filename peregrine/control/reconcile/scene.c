@@ -207,6 +207,7 @@ void scene_done(struct scene *scene)
 	free(scene->waits);
 	free(scene->intents);
 	free(scene->numbers);
+	free(scene->waits_for);
 	free(scene->gone);
 	free(scene->attached);
 	free(scene->meant);

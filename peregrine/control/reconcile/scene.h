@@ -47,6 +47,7 @@ struct scene {
 	struct scene_intent *intents;
 	uint32_t intent_count;
 	struct number_row *numbers;
+	const json_t **waits_for; /* per number: ids of switches, as written; in `rows` */
 	struct number_pool pool;
 	struct state_pool states;
 	char (*names)[64]; /* of ports */

@@ -9,7 +9,7 @@
 LEAKS_LEFT_TO_SANITIZER
 
 /* Columns of the arrays of intent_store.c. */
-enum { VLAN_FABRIC, VLAN_NUMBER, VLAN_NETWORK, VLAN_STATE, VLAN_UNTIL };
+enum { VLAN_FABRIC, VLAN_NUMBER, VLAN_NETWORK, VLAN_STATE, VLAN_UNTIL, VLAN_WAITS };
 enum {
 	PORT_SWITCH,
 	PORT_NAME,
@@ -68,8 +68,9 @@ int scene_make_networks(struct scene *scene)
 	scene->attached = calloc(count + 1, sizeof(*scene->attached));
 	scene->meant = calloc(count + 1, sizeof(*scene->meant));
 	scene->numbers = calloc(json_array_size(vlans) + 1, sizeof(*scene->numbers));
+	scene->waits_for = calloc(json_array_size(vlans) + 1, sizeof(*scene->waits_for));
 	if (!scene->model.networks || !scene->gone || !scene->attached || !scene->meant ||
-	    !scene->numbers)
+	    !scene->numbers || !scene->waits_for)
 		return -ENOMEM;
 	json_array_foreach(networks, i, row)
 	{
@@ -96,7 +97,7 @@ int scene_make_networks(struct scene *scene)
 			.network_id = scene_number(row, VLAN_NETWORK),
 			.until_ms = scene_number(row, VLAN_UNTIL),
 		};
-		scene->pool.row_count++;
+		scene->waits_for[scene->pool.row_count++] = json_array_get(row, VLAN_WAITS);
 		if (number_row->state == NUMBER_USED && network != MODEL_NONE)
 			scene->model.networks[network].vlan = number_row->vlan;
 	}

@@ -143,14 +143,64 @@ bool known_starts_elsewhere(const struct known_switch *known, const struct known
 	return (known->doubtful || port->left_at > known->left_saved) && !vlan_set_is_empty(&now);
 }
 
+static void left(struct known_switch *known, struct known_port *port, const struct vlan_set *had,
+		 const struct vlan_set *has)
+{
+	struct vlan_set lost = vlan_set_minus(had, has);
+
+	if (vlan_set_is_empty(&lost))
+		return;
+	port->left_at = ++known->left;
+	known->left_vlans = vlan_set_union(&known->left_vlans, &lost);
+}
+
 static void note_left(struct known_switch *known, struct known_port *port, port_state before)
 {
 	struct vlan_set had = met_in(known, before);
 	struct vlan_set has = met_in(known, port->vlans);
-	struct vlan_set lost = vlan_set_minus(&had, &has);
 
-	if (!vlan_set_is_empty(&lost))
-		port->left_at = ++known->left;
+	left(known, port, &had, &has);
+}
+
+bool known_may_start_with(const struct known_switch *known, unsigned vlan)
+{
+	return !known->read || known->doubtful || vlan_set_has(&known->left_vlans, vlan) ||
+	       vlan_set_has(&known->leaving, vlan);
+}
+
+/* Its marks move by what we do: the next look that begins after it tells what they are then. */
+static void touched(struct known_switch *known, int64_t now_ms)
+{
+	known->touched_ms = now_ms;
+	known->member_changes = 0;
+}
+
+void known_sends(struct known_switch *known, const struct switch_edit *edit, int64_t now_ms)
+{
+	const struct port_vlans *const ends[] = {&edit->before, &edit->after};
+
+	touched(known, now_ms);
+	for (size_t i = 0; edit->kind == EDIT_PORT && i < COUNT_OF(ends); i++) {
+		struct vlan_set all = met_in(known, ends[i]);
+
+		known->left_vlans = vlan_set_union(&known->left_vlans, &all);
+	}
+}
+
+void known_save_begins(struct known_switch *known)
+{
+	known->unsaved = false;
+	known->saving = true;
+	known->leaving = vlan_set_union(&known->leaving, &known->left_vlans);
+	known->left_vlans = (struct vlan_set){0};
+}
+
+void known_save_ends(struct known_switch *known, bool saved)
+{
+	known->saving = false;
+	if (!saved)
+		known->left_vlans = vlan_set_union(&known->left_vlans, &known->leaving);
+	known->leaving = (struct vlan_set){0};
 }
 
 /* What is remembered of a port goes on with it. */
@@ -173,6 +223,70 @@ static bool take_over(struct known_switch *known, struct known_port *port)
 	return true;
 }
 
+/* --- members and aggregates ------------------------------------------- */
+
+/* A port is where it is, and where its aggregate is. */
+static struct vlan_set met_with_lag(const struct known_switch *known,
+				    const struct known_port *ports, const struct known_port *port)
+{
+	struct vlan_set own = met_in(known, port->vlans);
+	struct vlan_set all = {0};
+
+	if (port->lag != MODEL_NONE)
+		all = met_in(known, ports[port->lag].vlans);
+	return vlan_set_union(&own, &all);
+}
+
+static void later(struct known_port *port, uint64_t left_at)
+{
+	if (left_at > port->left_at)
+		port->left_at = left_at;
+}
+
+/* Who has left as a member and is back as the aggregate, or the other way, has left: its frames
+ * were those of the same node, and the switch would start with it where it was. */
+static void pass_leaving_on(struct known_switch *known, struct known_port *ports, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct known_port *old = known_port_named(known, ports[i].name);
+		struct vlan_set had;
+		struct vlan_set has;
+
+		if (!old || (old->lag == MODEL_NONE && ports[i].lag == MODEL_NONE))
+			continue;
+		had = met_with_lag(known, known->ports, old);
+		has = met_with_lag(known, ports, &ports[i]);
+		left(known, &ports[i], &had, &has);
+		if (old->lag != MODEL_NONE)
+			later(&ports[i], known->ports[old->lag].left_at);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (ports[i].lag != MODEL_NONE)
+			later(&ports[ports[i].lag], ports[i].left_at);
+	}
+}
+
+/* A port that is not shown any more, and whose members do not say what became of it: where it will
+ * be when it is back nobody knows before the next saving. */
+static void note_gone(struct known_switch *known, struct known_port *ports, uint32_t count)
+{
+	const struct known_switch next = {.ports = ports, .port_count = count};
+
+	for (uint32_t i = 0; i < known->port_count; i++) {
+		const struct known_port *old = &known->ports[i];
+		struct vlan_set had = met_in(known, old->vlans);
+		bool has_left = old->left_at > known->left_saved || !vlan_set_is_empty(&had);
+
+		if (!has_left || known_port_named(&next, old->name))
+			continue;
+		known->left_vlans = vlan_set_union(&known->left_vlans, &had);
+		for (uint32_t m = 0; m < known->port_count && has_left; m++)
+			has_left = known->ports[m].lag != i ||
+				   !known_port_named(&next, known->ports[m].name);
+		known->doubtful |= has_left;
+	}
+}
+
 static void find_lags(const struct switch_reading *reading, struct known_port *ports,
 		      uint32_t count)
 {
@@ -188,6 +302,15 @@ static void find_lags(const struct switch_reading *reading, struct known_port *p
 		if (port && carrier)
 			port->lag = (uint32_t)(carrier - ports);
 	}
+}
+
+static void take_marks(struct known_switch *known, const struct switch_identity *identity,
+		       int64_t since_ms)
+{
+	known->uptime_ms = identity->uptime_ms;
+	known->vlan_changes = identity->vlan_changes;
+	if (identity->member_changes && since_ms > known->touched_ms)
+		known->member_changes = identity->member_changes;
 }
 
 int known_take(struct known_switch *known, const struct switch_reading *reading, int64_t since_ms,
@@ -224,6 +347,8 @@ int known_take(struct known_switch *known, const struct switch_reading *reading,
 	find_lags(reading, ports, count);
 	for (uint32_t i = 0; i < count; i++)
 		differs |= take_over(known, &ports[i]);
+	pass_leaving_on(known, ports, count);
+	note_gone(known, ports, count);
 	ports_free(known->ports, known->port_count);
 	state_pool_done(&known->pool);
 	known->ports = ports;
@@ -233,17 +358,16 @@ int known_take(struct known_switch *known, const struct switch_reading *reading,
 	known->read = true;
 	known->stale = false;
 	known->read_at_ms = since_ms;
-	if (reading->parts & PART_IDENTITY) {
-		known->uptime_ms = reading->identity.uptime_ms;
-		known->vlan_changes = reading->identity.vlan_changes;
-	}
+	if (reading->parts & PART_IDENTITY)
+		take_marks(known, &reading->identity, since_ms);
 	known->changed |= differs;
 	*changed = differs;
 	return 0;
 }
 
-int known_merge(struct known_switch *known, const struct switch_reading *reading)
+int known_merge(struct known_switch *known, const struct switch_reading *reading, int64_t now_ms)
 {
+	touched(known, now_ms);
 	if (reading->parts & PART_VLANS)
 		known->vlans = table_of(reading);
 	for (size_t i = 0; i < reading->port_count; i++) {
@@ -270,13 +394,16 @@ int known_merge(struct known_switch *known, const struct switch_reading *reading
 	return 0;
 }
 
-bool known_look(struct known_switch *known, const struct switch_identity *identity)
+bool known_look(struct known_switch *known, const struct switch_identity *identity,
+		int64_t since_ms)
 {
-	bool differs = identity->uptime_ms < known->uptime_ms ||
+	bool moved = known->member_changes && identity->member_changes &&
+		     since_ms > known->touched_ms &&
+		     identity->member_changes != known->member_changes;
+	bool differs = moved || identity->uptime_ms < known->uptime_ms ||
 		       identity->vlan_changes != known->vlan_changes;
 
-	known->uptime_ms = identity->uptime_ms;
-	known->vlan_changes = identity->vlan_changes;
+	take_marks(known, identity, since_ms);
 	return differs;
 }
 

@@ -37,7 +37,9 @@ struct known_switch {
 	uint16_t parking, parking_high; /* of its fabric: nobody is met there */
 	struct state_pool pool;
 	uint64_t uptime_ms, vlan_changes;
-	int64_t read_at_ms; /* clock_monotonic_ms when the last full reading began */
+	uint64_t member_changes; /* 0 = not known since it was changed by us */
+	int64_t touched_ms;      /* we changed it, or looked at what we changed, then */
+	int64_t read_at_ms;      /* clock_monotonic_ms when the last full reading began */
 	int64_t next_look_ms, next_full_ms;
 	bool bonding;      /* an aggregate is being made or unmade there */
 	bool reading;      /* a reading of ours is under way */
@@ -52,6 +54,10 @@ struct known_switch {
 	 * and perhaps did not save it. */
 	uint64_t left, left_saved;
 	bool doubtful;
+	/* VLANs that it may start with though no port shows them: those that a port has left, or
+	 * that were sent to it, since the last saving that went well began. `leaving`: those of
+	 * them that were there when the one under way began. */
+	struct vlan_set left_vlans, leaving;
 	bool awaited;           /* something is said when it is saved */
 	unsigned save_failures; /* in a row */
 	int64_t save_retry_ms;
@@ -78,12 +84,22 @@ struct known_port *known_port_named(const struct known_switch *known, const char
 MUST_USE int known_take(struct known_switch *known, const struct switch_reading *reading,
 			int64_t since_ms, bool *changed);
 /* Takes what a reading says of some ports and of the VLAN table. */
-MUST_USE int known_merge(struct known_switch *known, const struct switch_reading *reading);
-/* Identity alone. True: somebody changed something, or it rebooted. */
-bool known_look(struct known_switch *known, const struct switch_identity *identity);
+MUST_USE int known_merge(struct known_switch *known, const struct switch_reading *reading,
+			 int64_t now_ms);
+/* Identity alone, asked for at `since_ms`. True: somebody changed something, or it rebooted. */
+bool known_look(struct known_switch *known, const struct switch_identity *identity,
+		int64_t since_ms);
 
 /* Is the port in a network now, and would a reboot put it back into a VLAN that it has left? */
 bool known_starts_elsewhere(const struct known_switch *known, const struct known_port *port);
+
+/* Would it start with a port in that VLAN, for all that is known? Also when nothing is. */
+bool known_may_start_with(const struct known_switch *known, unsigned vlan);
+/* An edit is about to be sent: a saving beside it may catch any half of it. */
+void known_sends(struct known_switch *known, const struct switch_edit *edit, int64_t now_ms);
+/* What is changed from here on is of the next saving. */
+void known_save_begins(struct known_switch *known);
+void known_save_ends(struct known_switch *known, bool saved);
 
 /* It failed: left alone for 1 s, 2 s, ... 60 s. */
 void known_failed(struct known_switch *known, const struct problem *problem, int64_t now_ms);

@@ -1,0 +1,100 @@
+// links: peregrine_reconcile peregrine_network peregrine_driver common_db common_io common_base
+//: timeout 300
+/* Numbers that were given back rest until no switch would bring a port of their last owner's back.
+ */
+#include "tests/unit/reconcile_site.h"
+
+/* A switch whose saved configuration still has a port in it would bring that back, among those of
+ * whoever has the number by then: it rests until that is saved, however long ago it was given back.
+ */
+static void a_number_rests_while_a_switch_would_start_with_it(void **state)
+{
+	static const char waits_for_1[] =
+		"select count(*) from network_vlan where vlan = 100 and state = 'quarantine' and "
+		"until < now() and waits = array[1::bigint]";
+	struct site *site = *state;
+	const struct sim_port *port = &leaf(site, 0)->ports[0];
+
+	settle(site);
+	want(site, 0, 0, 1);
+	want(site, 1, 0, 1);
+	settle(site);
+	assert_int_equal(port->vlans.native, 100);
+	assert_true(wait_saved(site, 0));
+	leaf(site, 0)->trouble.refuse_save = 1000000;
+	want(site, 0, 0, 0);
+	want(site, 1, 0, 0);
+	settle(site);
+	assert_int_equal(sql(site, "select network_delete(1, 't');"), 0);
+	assert_true(wait_sql(site, waits_for_1, 1));
+	/* The next one gets another, and meets nobody when the power fails. */
+	want(site, 1, 1, 2);
+	want(site, 0, 1, 2);
+	assert_true(wait_sql(site,
+			     "select count(*) from attachment a join network_vlan v using "
+			     "(network_id) where v.vlan > 100",
+			     2));
+	assert_int_equal(port->saved.native, 100);
+	sim_fabric_reboot(site->fabric, 0);
+	assert_int_equal(port->vlans.native, 100);
+	for (int64_t until_ms = clock_monotonic_ms() + WAIT_MS;
+	     port->vlans.native != 99 && clock_monotonic_ms() < until_ms;)
+		turn(site);
+	assert_int_equal(port->vlans.native, 99);
+	assert_int_equal(ask(site, waits_for_1), 1);
+	/* The next life knows it from the rows alone. */
+	engine_kill(site);
+	assert_int_equal(sql(site, "update change set ended_at = ended_at - interval '1 hour'; "
+				   "update alert set cleared_at = now();"),
+			 0);
+	engine_start(site);
+	for (unsigned saves = 0, i = 0; saves < 2 && i < 100000; i++) {
+		uint32_t refused = leaf(site, 0)->trouble.refuse_save;
+
+		turn(site);
+		saves += refused != leaf(site, 0)->trouble.refuse_save;
+	}
+	assert_int_equal(ask(site, waits_for_1), 1);
+	leaf(site, 0)->trouble.refuse_save = 0;
+	assert_true(wait_sql(site, "select count(*) from network_vlan where vlan = 100", 0));
+	assert_int_equal(port->saved.native, 99);
+	assert_true(wait_sql(site, "select count(*) from switch_unsaved", 0));
+	settle(site);
+	assert_no_leak(site);
+}
+
+/* What it carries nobody knows, nor what it would start with. */
+static void a_number_rests_while_a_switch_was_not_seen_since(void **state)
+{
+	struct site *site = *state;
+
+	settle(site);
+	want(site, 1, 0, 1);
+	want(site, 1, 1, 2);
+	settle(site);
+	engine_kill(site);
+	leaf(site, 0)->trouble.unreachable = true;
+	engine_start(site);
+	want(site, 1, 0, 0);
+	settle(site);
+	assert_int_equal(sql(site, "select network_delete(1, 't');"), 0);
+	assert_true(wait_sql(site,
+			     "select count(*) from network_vlan where state = 'quarantine' and "
+			     "until < now() and 1 = any (waits)",
+			     1));
+	leaf(site, 0)->trouble.unreachable = false;
+	assert_true(
+		wait_sql(site, "select count(*) from network_vlan where state = 'quarantine'", 0));
+	assert_no_leak(site);
+}
+
+int main(void)
+{
+#define CASE(function) cmocka_unit_test_setup_teardown(function, patient_start, case_stop)
+	const struct CMUnitTest tests[] = {
+		CASE(a_number_rests_while_a_switch_would_start_with_it),
+		CASE(a_number_rests_while_a_switch_was_not_seen_since),
+	};
+
+	return cmocka_run_group_tests(tests, site_start, site_stop);
+}
