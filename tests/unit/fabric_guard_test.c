@@ -226,6 +226,25 @@ static void a_member_without_link_is_not_left(void **state)
 	done(&found);
 }
 
+/* Its VLANs are those of the aggregate: to park one member would park nothing. */
+static void a_member_that_was_moved_blocks_the_aggregate(void **state)
+{
+	struct lab *lab = *state;
+	struct guard_found found;
+
+	at_home(lab);
+	as_one(lab);
+	lab->ports[1][3].up = false;
+	learns(lab, 2, 2, 1);
+	found = decide(lab, NULL);
+	assert_int_equal(found.count, 2);
+	for (size_t i = 0; i < found.count; i++) {
+		assert_int_equal(found.items[i].kind, GUARD_MOVED);
+		assert_string_equal(found.items[i].port, guards[i].port);
+	}
+	done(&found);
+}
+
 static void a_stranger_in_an_aggregate(void **state)
 {
 	struct lab *lab = *state;
@@ -265,6 +284,7 @@ int main(void)
 		TEST(a_stranger_in_a_port),
 		TEST(what_ends_a_block),
 		TEST(a_member_without_link_is_not_left),
+		TEST(a_member_that_was_moved_blocks_the_aggregate),
 		TEST(a_stranger_in_an_aggregate),
 	};
 

@@ -154,13 +154,22 @@ static int block_foreign(struct work *work, const struct fabric_nic *nic, struct
 	return block(work, port, GUARD_FOREIGN, nic->mac);
 }
 
-/* Intents are of the members of an aggregate, what is behind them is found at the aggregate: all
- * are blocked. */
-static int block_place(struct work *work, const struct fabric_nic *nic, struct port_ref at)
+static int block_moved(struct work *work, const struct fabric_nic *nic, struct port_ref at)
+{
+	const struct guard_port *port = guard_at(work, at);
+
+	return port ? block(work, port, GUARD_MOVED, nic->mac) : 0;
+}
+
+/* Intents are of the members of an aggregate, what is behind them is found at the aggregate, and
+ * its VLANs are those of all: all are blocked, or none would be. */
+static int block_place(struct work *work, const struct fabric_nic *nic, struct port_ref at,
+		       int (*block_at)(struct work *work, const struct fabric_nic *nic,
+				       struct port_ref at))
 {
 	const struct switch_reading *reading = work->facts->sources[at.source].reading;
 	const struct switch_port *port = fabric_port(work->facts, at);
-	int rc = block_foreign(work, nic, at);
+	int rc = block_at(work, nic, at);
 
 	if (!port->is_lag && !port->lag)
 		return rc;
@@ -168,7 +177,7 @@ static int block_place(struct work *work, const struct fabric_nic *nic, struct p
 		const struct port_ref other = {at.source, p};
 
 		if (p != at.port && fabric_same_place(work->facts, at, other))
-			rc = block_foreign(work, nic, other);
+			rc = block_at(work, nic, other);
 	}
 	return rc;
 }
@@ -185,7 +194,7 @@ static int find_foreign(struct work *work)
 			continue;
 		rc = key_map_add(&work->seen, key_of_port(place->at), (uint32_t)i);
 		if (rc == 0)
-			rc = block_place(work, nic, place->at);
+			rc = block_place(work, nic, place->at, block_foreign);
 	}
 	return rc;
 }
@@ -217,7 +226,8 @@ static int find_moved(struct work *work, const struct fabric_prior *prior)
 	    key_map_first(&work->seen, key_of_port(prior->home)) != KEY_NONE)
 		return 0;
 	if (!fabric_port(work->facts, prior->home)->up || cut_us > prior->home_us)
-		return block(work, port, GUARD_MOVED, prior->mac);
+		return block_place(work, &(struct fabric_nic){.mac = prior->mac}, prior->home,
+				   block_moved);
 	/* Its link may be lost since it was read last. */
 	return source->fresh && source->read_us < place->seen_us ? look_at(work, source->id) : 0;
 }
