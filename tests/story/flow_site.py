@@ -112,13 +112,19 @@ def added_up(level):
     assert "a mistake of ours" not in " ".join(level["notes"]), level["notes"]
 
 
+DRAWN = set()
+
+
 def free_port(kind):
-    """One that nobody has, below those that the kernel gives to whoever names none: nobody gets it before its program does."""
+    """One that nobody has, below those that the kernel gives to whoever names none: nobody gets it before its program does; none twice."""
     while True:
         port = random.randrange(12000, 32000)
+        if port in DRAWN:
+            continue
         with socket.socket(socket.AF_INET, kind) as probe:
             try:
                 probe.bind(("127.0.0.1", port))
+                DRAWN.add(port)
                 return port
             except OSError:
                 pass
