@@ -136,16 +136,15 @@ void cli_flow_line(struct cli_call *call)
 
 	(void)text_format(line, sizeof(line), "%.*s%s", (int)fixed, pattern,
 			  pattern[fixed] ? call->values[0].text : "");
-	if (flow->kind != (call->command->argument & 7)) {
+	if (flow->kind != (call->command->argument & 7) ||
+	    (strncmp(line, "mode", 4) == 0 &&
+	     (call->values[0].number < 2 || call->values[0].number > 1024))) {
 		text_add(call->out, "% Invalid input detected at '^' marker.\n");
 	} else if (is_busy(store, flow)) {
 		text_addf(call->out, "%% %s%s is in use. Remove from all clients before editing.\n",
 			  heads[flow->kind], flow->name);
 	} else if (!is_known(call, line)) {
 		text_add(call->out, "% Error: it does not exist\n");
-	} else if (strncmp(line, "mode", 4) == 0 &&
-		   (call->values[0].number < 2 || call->values[0].number > 1024)) {
-		text_add(call->out, "% Invalid input detected at '^' marker.\n");
 	} else {
 		size_t same = call->command->argument & CLI_FLOW_MANY ? strlen(line) + 1 : fixed;
 

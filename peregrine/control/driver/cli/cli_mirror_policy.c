@@ -136,9 +136,9 @@ static void fill_in(const struct maker *maker, const char *text, size_t length, 
 			text_addf(out, "%u", maker->number);
 		else if (strncmp(text, "{target}", 8) == 0)
 			text_add(out, maker->want->target);
-		else if (strncmp(text, "{from}", 6) == 0)
+		else if (maker->want->tunnel && strncmp(text, "{from}", 6) == 0)
 			text_add(out, maker->want->tunnel->from);
-		else if (strncmp(text, "{id}", 4) == 0)
+		else if (maker->want->tunnel && strncmp(text, "{id}", 4) == 0)
 			text_addf(out, "%u", id_of(maker->want->tunnel));
 		else if (strncmp(text, "{ports}", 7) == 0)
 			add_ports(maker, out);

@@ -245,7 +245,7 @@ static void want_line(struct planner *planner, const struct cli_sampling_line *r
 	if (stands(planner, row, line))
 		return;
 	differs(planner, line);
-	if (row->flags & SAMPLING_FIXED && is_there(planner, named, strlen(named)))
+	if (row->flags & SAMPLING_FIXED && named && is_there(planner, named, strlen(named)))
 		planner->anew = true;
 	else
 		put(planner, line);
@@ -430,9 +430,9 @@ static void take_off(struct planner *planner)
 		if (row->flags & SAMPLING_IN_PORT)
 			each_port(planner, row, free_port);
 		/* What serves somebody else as well stays. */
-		else if (planner->found->foreign && !(row->flags & SAMPLING_COLLECTOR))
-			continue;
-		else if (sampling->named && !is_there(planner, row->line, strcspn(row->line, "{")))
+		else if ((planner->found->foreign && !(row->flags & SAMPLING_COLLECTOR)) ||
+			 (sampling->named &&
+			  !is_there(planner, row->line, strcspn(row->line, "{"))))
 			continue;
 		else if (strcmp(row->off, "no") == 0)
 			take_off_line(planner, row);
