@@ -266,10 +266,13 @@ int flowd_serve(struct flowd *flowd, struct problem *problem)
 	const struct http_server_options options = {
 		.routes = routes, .route_count = COUNT_OF(routes), .context = flowd};
 	const char *group = flowd->conf->socket_group;
-	const struct passwd *portal = getpwnam(flowd->conf->portal_user);
+	char room[4096];
+	struct passwd row;
+	struct passwd *portal = NULL;
 	int rc = http_server_new(flowd->loop, &options, &flowd->server);
 
-	flowd->portal_uid = portal ? portal->pw_uid : geteuid();
+	(void)getpwnam_r(flowd->conf->portal_user, &row, room, sizeof(room), &portal);
+	flowd->portal_uid = portal ? row.pw_uid : geteuid();
 	if (rc)
 		return problem_set(problem, rc, "cannot serve: %s", error_text(rc));
 	return http_server_listen_unix(flowd->server, flowd->conf->socket_path,

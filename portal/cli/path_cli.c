@@ -36,7 +36,7 @@ static json_t *row_of(const json_t *path, const json_t *hop)
 	CLEANUP(text_done) struct text a = {0};
 	CLEANUP(text_done) struct text b = {0};
 	CLEANUP(text_done) struct text faults = {0};
-	json_t *row = json_copy((json_t *)(uintptr_t)hop);
+	json_t *row = json_deep_copy(hop);
 	const json_t *fault;
 	size_t i;
 

@@ -394,7 +394,7 @@ static void drill_get(struct exchange *exchange)
 
 	exchange->data = drill;
 	exchange->data_free = drill_free;
-	if (rc) {
+	if (!drill || rc) {
 		exchange_problem(exchange, exchange_status_of(rc), &problem);
 		return;
 	}

@@ -203,7 +203,7 @@ static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 	json_t *taken = json_array();
 	int rc = 0;
 
-	for (int row = 0; result && row < PQntuples(result); row++) {
+	for (int row = 0; result && nodes->rows && row < PQntuples(result); row++) {
 		struct sim_node_state *node =
 			find(nodes, (int)strtol(PQgetvalue(result, row, 0), NULL, 10));
 		const char *nonce = strrchr(PQgetvalue(result, row, 4), '/');
@@ -228,7 +228,7 @@ static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 			node->task = (struct sim_task){0};
 		}
 	}
-	if (result)
+	if (result && nodes->rows)
 		rc = tell_taken(connection, nodes, taken);
 	json_decref(taken);
 	return result ? rc : -1;

@@ -246,6 +246,7 @@ static bool bridge_id_of(const char *text, uint8_t ret[8])
 	unsigned priority = 0;
 	unsigned extension = 0;
 
+	// NOLINTNEXTLINE(cert-err34-c): the widths bound the numbers
 	if (sscanf(text, "%1x.%3x.%12llx", &priority, &extension, &mac) != 3)
 		return false;
 	ret[0] = (uint8_t)(priority << 4 | extension >> 8);

@@ -9,6 +9,7 @@
 
 #include "common/base/macros.h"
 #include "common/model/estimate_policy.h"
+#include "common/net/mac.h"
 
 #include "peregrine/flowd/flow/attribution_policy.h"
 #include "peregrine/flowd/flow/rollup.h"
@@ -114,101 +115,94 @@ static const struct attribution_rows rows = {
 	.nic_count = COUNT_OF(nics),
 };
 
+static const struct {
+	const char *what;
+	uint16_t agent;
+	uint32_t input;
+	uint16_t tag, told;
+	uint8_t mac;
+	uint32_t vni;
+	int64_t at_s;
+	enum attribution_by by;
+	int64_t network;
+	enum attribution_reason reason;
+	uint16_t vlan;
+	bool edge;
+} owners[] = {
+	{"an edge port", 1, 4, 0, 0, 1, 0, 60, BY_PORT, RED, REASON_NONE, 100, true},
+	{"an edge port, whatever MAC", 1, 4, 0, 0, 6, 0, 60, BY_PORT, RED, REASON_NONE, 100, true},
+	{"no record 1001", 1, 4, 0, VLAN_UNTOLD, 1, 0, 60, BY_PORT, RED, REASON_NONE, 100, true},
+	{"a tag where none belongs", 1, 4, 100, 0, 1, 0, 60, BY_NOBODY, 0, REASON_PORT_UNBOUND, 100,
+	 true},
+	{"a trunk's native", 1, 6, 0, 0, 6, 0, 60, BY_PORT, BLUE, REASON_NONE, 101, true},
+	{"a trunk's tag", 1, 6, 100, 100, 6, 0, 60, BY_PORT, RED, REASON_NONE, 100, true},
+	{"a trunk's tag, stripped but told", 1, 5, 0, 100, 6, 0, 60, BY_NOBODY, 0,
+	 REASON_PORT_UNBOUND, 100, true},
+	{"an unbound port is nobody's, even with a known MAC", 1, 5, 0, 0, 1, 0, 60, BY_NOBODY, 0,
+	 REASON_PORT_UNBOUND, 0, true},
+	{"nor with a VNI", 1, 5, 0, 0, 1, 5002, 60, BY_NOBODY, 0, REASON_PORT_UNBOUND, 0, true},
+	{"a member of an aggregate", 1, 7, 0, 0, 9, 0, 60, BY_PORT, BLUE, REASON_NONE, 101, true},
+	{"another member, kind by its aggregate", 1, 8, 0, 0, 9, 0, 60, BY_PORT, BLUE, REASON_NONE,
+	 101, true},
+	{"the tenant before", 1, 7, 0, 0, 9, 0, 40, BY_PORT, GREEN, REASON_NONE, 100, true},
+	{"the instant of the change", 1, 7, 0, 0, 9, 0, 50, BY_PORT, BLUE, REASON_NONE, 101, true},
+	{"uplink, MAC and tag agree", 1, 2, 100, 100, 1, 0, 60, BY_MAC, RED, REASON_NONE, 100,
+	 false},
+	{"uplink, MAC alone", 1, 2, 0, VLAN_UNTOLD, 1, 0, 60, BY_MAC, RED, REASON_NONE, 100, false},
+	{"uplink, a stolen MAC in another VLAN", 1, 2, 101, 101, 1, 0, 60, BY_TAG, BLUE,
+	 REASON_NONE, 101, false},
+	{"uplink, a trunk's MAC with its tag", 1, 2, 100, 100, 6, 0, 60, BY_MAC, RED, REASON_NONE,
+	 100, false},
+	{"uplink, a VNI", 1, 2, 0, VLAN_UNTOLD, 9, 5002, 60, BY_VNI, GREEN, REASON_NONE, 0, false},
+	{"uplink, a tag", 1, 2, 100, 100, 9, 0, 60, BY_TAG, RED, REASON_NONE, 100, false},
+	{"uplink, told in record 1001", 1, 2, 0, 101, 9, 0, 60, BY_TAG, BLUE, REASON_NONE, 101,
+	 false},
+	{"the same tag in another fabric", 2, 2, 100, 100, 9, 0, 60, BY_TAG, BLUE, REASON_NONE, 100,
+	 false},
+	{"the same tag before", 1, 2, 100, 100, 9, 0, 40, BY_TAG, GREEN, REASON_NONE, 100, false},
+	{"a node before it was moved", 1, 2, 0, VLAN_UNTOLD, 8, 0, 49, BY_MAC, RED, REASON_NONE, 0,
+	 false},
+	{"the instant it was", 1, 2, 0, VLAN_UNTOLD, 8, 0, 50, BY_MAC, BLUE, REASON_NONE, 101,
+	 false},
+	{"after it was", 1, 2, 101, 101, 8, 0, 60, BY_MAC, BLUE, REASON_NONE, 101, false},
+	{"after it was, a tag of where it was", 1, 2, 100, 100, 8, 0, 60, BY_TAG, RED, REASON_NONE,
+	 100, false},
+	{"before it was anywhere", 1, 2, 0, VLAN_UNTOLD, 8, 0, 9, BY_NOBODY, 0, REASON_UNTAGGED, 0,
+	 false},
+	{"at its new port", 1, 10, 0, 0, 8, 0, 60, BY_PORT, BLUE, REASON_NONE, 101, true},
+	{"a tag of nobody", 1, 2, 999, 999, 9, 0, 60, BY_NOBODY, 0, REASON_FOREIGN_VLAN, 999,
+	 false},
+	{"nothing to go by", 1, 2, 0, VLAN_UNTOLD, 9, 0, 60, BY_NOBODY, 0, REASON_UNTAGGED, 0,
+	 false},
+	{"an ifIndex of nobody", 1, 77, 0, 0, 9, 0, 60, BY_NOBODY, 0, REASON_UNKNOWN_PORT, 0,
+	 false},
+	{"the switch itself", 1, PORT_INTERNAL, 0, VLAN_UNTOLD, 9, 0, 60, BY_NOBODY, 0,
+	 REASON_SWITCH_ITSELF, 0, false},
+};
+
 static void everybody_gets_his_own(void **state)
 {
-	static const struct {
-		const char *what;
-		uint16_t agent;
-		uint32_t input;
-		uint16_t tag, told;
-		uint8_t mac;
-		uint32_t vni;
-		int64_t at_s;
-		enum attribution_by by;
-		int64_t network;
-		enum attribution_reason reason;
-		uint16_t vlan;
-		bool edge;
-	} cases[] = {
-		{"an edge port", 1, 4, 0, 0, 1, 0, 60, BY_PORT, RED, REASON_NONE, 100, true},
-		{"an edge port, whatever MAC", 1, 4, 0, 0, 6, 0, 60, BY_PORT, RED, REASON_NONE, 100,
-		 true},
-		{"no record 1001", 1, 4, 0, VLAN_UNTOLD, 1, 0, 60, BY_PORT, RED, REASON_NONE, 100,
-		 true},
-		{"a tag where none belongs", 1, 4, 100, 0, 1, 0, 60, BY_NOBODY, 0,
-		 REASON_PORT_UNBOUND, 100, true},
-		{"a trunk's native", 1, 6, 0, 0, 6, 0, 60, BY_PORT, BLUE, REASON_NONE, 101, true},
-		{"a trunk's tag", 1, 6, 100, 100, 6, 0, 60, BY_PORT, RED, REASON_NONE, 100, true},
-		{"a trunk's tag, stripped but told", 1, 5, 0, 100, 6, 0, 60, BY_NOBODY, 0,
-		 REASON_PORT_UNBOUND, 100, true},
-		{"an unbound port is nobody's, even with a known MAC", 1, 5, 0, 0, 1, 0, 60,
-		 BY_NOBODY, 0, REASON_PORT_UNBOUND, 0, true},
-		{"nor with a VNI", 1, 5, 0, 0, 1, 5002, 60, BY_NOBODY, 0, REASON_PORT_UNBOUND, 0,
-		 true},
-		{"a member of an aggregate", 1, 7, 0, 0, 9, 0, 60, BY_PORT, BLUE, REASON_NONE, 101,
-		 true},
-		{"another member, kind by its aggregate", 1, 8, 0, 0, 9, 0, 60, BY_PORT, BLUE,
-		 REASON_NONE, 101, true},
-		{"the tenant before", 1, 7, 0, 0, 9, 0, 40, BY_PORT, GREEN, REASON_NONE, 100, true},
-		{"the instant of the change", 1, 7, 0, 0, 9, 0, 50, BY_PORT, BLUE, REASON_NONE, 101,
-		 true},
-		{"uplink, MAC and tag agree", 1, 2, 100, 100, 1, 0, 60, BY_MAC, RED, REASON_NONE,
-		 100, false},
-		{"uplink, MAC alone", 1, 2, 0, VLAN_UNTOLD, 1, 0, 60, BY_MAC, RED, REASON_NONE, 100,
-		 false},
-		{"uplink, a stolen MAC in another VLAN", 1, 2, 101, 101, 1, 0, 60, BY_TAG, BLUE,
-		 REASON_NONE, 101, false},
-		{"uplink, a trunk's MAC with its tag", 1, 2, 100, 100, 6, 0, 60, BY_MAC, RED,
-		 REASON_NONE, 100, false},
-		{"uplink, a VNI", 1, 2, 0, VLAN_UNTOLD, 9, 5002, 60, BY_VNI, GREEN, REASON_NONE, 0,
-		 false},
-		{"uplink, a tag", 1, 2, 100, 100, 9, 0, 60, BY_TAG, RED, REASON_NONE, 100, false},
-		{"uplink, told in record 1001", 1, 2, 0, 101, 9, 0, 60, BY_TAG, BLUE, REASON_NONE,
-		 101, false},
-		{"the same tag in another fabric", 2, 2, 100, 100, 9, 0, 60, BY_TAG, BLUE,
-		 REASON_NONE, 100, false},
-		{"the same tag before", 1, 2, 100, 100, 9, 0, 40, BY_TAG, GREEN, REASON_NONE, 100,
-		 false},
-		{"a node before it was moved", 1, 2, 0, VLAN_UNTOLD, 8, 0, 49, BY_MAC, RED,
-		 REASON_NONE, 0, false},
-		{"the instant it was", 1, 2, 0, VLAN_UNTOLD, 8, 0, 50, BY_MAC, BLUE, REASON_NONE,
-		 101, false},
-		{"after it was", 1, 2, 101, 101, 8, 0, 60, BY_MAC, BLUE, REASON_NONE, 101, false},
-		{"after it was, a tag of where it was", 1, 2, 100, 100, 8, 0, 60, BY_TAG, RED,
-		 REASON_NONE, 100, false},
-		{"before it was anywhere", 1, 2, 0, VLAN_UNTOLD, 8, 0, 9, BY_NOBODY, 0,
-		 REASON_UNTAGGED, 0, false},
-		{"at its new port", 1, 10, 0, 0, 8, 0, 60, BY_PORT, BLUE, REASON_NONE, 101, true},
-		{"a tag of nobody", 1, 2, 999, 999, 9, 0, 60, BY_NOBODY, 0, REASON_FOREIGN_VLAN,
-		 999, false},
-		{"nothing to go by", 1, 2, 0, VLAN_UNTOLD, 9, 0, 60, BY_NOBODY, 0, REASON_UNTAGGED,
-		 0, false},
-		{"an ifIndex of nobody", 1, 77, 0, 0, 9, 0, 60, BY_NOBODY, 0, REASON_UNKNOWN_PORT,
-		 0, false},
-		{"the switch itself", 1, PORT_INTERNAL, 0, VLAN_UNTOLD, 9, 0, 60, BY_NOBODY, 0,
-		 REASON_SWITCH_ITSELF, 0, false},
-	};
 	struct attribution_index *index = NULL;
 
 	(void)state;
 	assert_int_equal(attribution_index_new(&rows, &index), 0);
 	assert_int_equal(index->left_out, 1);
-	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		struct flow_key key = {.agent = cases[i].agent,
-				       .input = cases[i].input,
-				       .tag = cases[i].tag,
-				       .told_vlan = cases[i].told,
-				       .vni = cases[i].vni,
-				       .source_mac = {2, 0, 0, 0, 0, cases[i].mac}};
-		struct attribution a = attribute(index, &key, cases[i].at_s * SECOND);
+	for (size_t i = 0; i < COUNT_OF(owners); i++) {
+		struct flow_key key = {.agent = owners[i].agent,
+				       .input = owners[i].input,
+				       .tag = owners[i].tag,
+				       .told_vlan = owners[i].told,
+				       .vni = owners[i].vni,
+				       .source_mac = {2, 0, 0, 0, 0, owners[i].mac}};
+		struct attribution a = attribute(index, &key, owners[i].at_s * SECOND);
 
-		print_message("%s\n", cases[i].what);
-		assert_int_equal(a.by, cases[i].by);
-		assert_int_equal(a.reason, cases[i].reason);
+		print_message("%s\n", owners[i].what);
+		assert_int_equal(a.by, owners[i].by);
+		assert_int_equal(a.reason, owners[i].reason);
 		assert_int_equal(a.network == INDEX_NONE ? 0 : index->networks[a.network].id,
-				 cases[i].network);
-		assert_int_equal(a.vlan, cases[i].vlan);
-		assert_int_equal(a.from_edge, cases[i].edge);
+				 owners[i].network);
+		assert_int_equal(a.vlan, owners[i].vlan);
+		assert_int_equal(a.from_edge, owners[i].edge);
 	}
 	attribution_index_free(index);
 }
@@ -406,18 +400,15 @@ static void lab_load(struct lab *lab)
 	json_object_foreach(json_object_get(lab->truth, "host_counters_delta"), name, value)
 	{
 		struct nic_binding_row *nic = &lab->nics[lab->rows.nic_count++];
-		unsigned mac[6];
+		struct mac mac;
 
 		*nic = (struct nic_binding_row){.node = (int64_t)lab->rows.nic_count,
 						.node_name = name,
 						.port = "",
 						ALWAYS};
-		assert_int_equal(sscanf(json_string_value(json_object_get(value, "mac")),
-					"%x:%x:%x:%x:%x:%x", &mac[0], &mac[1], &mac[2], &mac[3],
-					&mac[4], &mac[5]),
-				 6);
-		for (size_t i = 0; i < 6; i++)
-			nic->mac[i] = (uint8_t)mac[i];
+		assert_int_equal(mac_parse(json_string_value(json_object_get(value, "mac")), &mac),
+				 0);
+		memcpy(nic->mac, mac.bytes, sizeof(nic->mac));
 	}
 	lab->rows.switches = lab->switches;
 	lab->rows.ports = lab->ports;

@@ -542,10 +542,10 @@ static void a_real_exporter_of_netflow_9_is_read_to_its_end(void **state)
 		uint8_t flags, from;  /* the last byte of the MAC */
 		uint64_t packets, bytes;
 	} rows[] = {
-		{PROTOCOL_ICMP, 0x800, FLOW_IPV4, 1, 50, 50 * (1028 + 14)},
-		{PROTOCOL_ICMP, 0, FLOW_IPV4, 2, 50, 50 * (1028 + 14)},
-		{PROTOCOL_UDP, 4002, FLOW_IPV4, 1, 40, 40 * (1228 + 14)},
-		{PROTOCOL_UDP, 4002, FLOW_IPV6, 1, 30, 30 * (748 + 14)},
+		{PROTOCOL_ICMP, 0x800, FLOW_IPV4, 1, 50, 50 * (1028 + UINT64_C(14))},
+		{PROTOCOL_ICMP, 0, FLOW_IPV4, 2, 50, 50 * (1028 + UINT64_C(14))},
+		{PROTOCOL_UDP, 4002, FLOW_IPV4, 1, 40, 40 * (1228 + UINT64_C(14))},
+		{PROTOCOL_UDP, 4002, FLOW_IPV6, 1, 30, 30 * (748 + UINT64_C(14))},
 	};
 	struct bench bench;
 	struct flow_entry *entry;

@@ -241,7 +241,7 @@ static void killed_at_any_moment(void **state)
 
 	begin(site);
 	want(site, 1, 0, 1);
-	for (unsigned round = 0; round < 4; round++) {
+	for (uint64_t round = 0; round < 4; round++) {
 		uint64_t calls = leaf(site, 0)->calls;
 		int64_t deadline = clock_monotonic_ms() + 2000;
 

@@ -167,7 +167,7 @@ static void what_leaves_is_told_with_its_tag(void **state)
 		rollup_take(site.rollup, &harvest);
 	}
 	rollup_flush(site.rollup);
-	check_minute(&site, 0, 60, 3 * 2 * 100 * (60 + 64));
+	check_minute(&site, 0, 60, UINT64_C(600) * (60 + 64));
 	assert_int_equal(site.minutes[0].out_bytes, 3 * 2 * 100 * 64);
 	assert_true(fabs(site.minutes[0].out_square - 3 * 2 * 6400.0 * 6400) < 1);
 	site_end(&site);
@@ -182,9 +182,9 @@ static void what_left_in_some_time_is_found(void **state)
 		uint64_t bytes;
 		bool covered;
 	} asked[] = {
-		{70000, 73000, 3 * 6400, true}, {70500, 72250, 6400 / 2 + 6400 + 6400 / 4, true},
-		{71200, 71300, 640, true},      {72000, 73000, 6400, true},
-		{69900, 71000, 6400, false},    {72500, 73001, 3200, false},
+		{70000, 73000, 19200, true}, {70500, 72250, 6400 / 2 + 6400 + 6400 / 4, true},
+		{71200, 71300, 640, true},   {72000, 73000, 6400, true},
+		{69900, 71000, 6400, false}, {72500, 73001, 3200, false},
 	};
 	struct flow_add add = {.key = {.input = 1, .output = 3}, .rate = 100, .frame_bytes = 60};
 	struct ring_span spans[COUNT_OF(asked) + 1] = {{0}};

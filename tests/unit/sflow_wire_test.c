@@ -36,89 +36,112 @@ static struct sflow_sample sample_of(uint32_t tag, size_t count, const uint32_t 
 }
 
 /* Flow samples and discards of all forms; the pool is 4000, 3 were dropped, 1 in 400. */
+static const struct {
+	const char *what;
+	uint32_t tag;
+	size_t count;
+	uint32_t words[64];
+	enum sflow_kind kind;
+	uint32_t source, input, output, reason;
+	uint16_t in_vlan, out_vlan;
+	uint32_t in_vni, out_vni;
+} frame_forms[] = {
+	{"compact", ROW(1, 9, 0x05, 400, 4000, 3, 5, 6, 1, HEADER_RECORD), SFLOW_FLOW, 5, 5, 6, 0,
+	 VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	{"compact, to several ports",
+	 ROW(1, 9, 0x02000005, 400, 4000, 3, 5, 0x80000003, 1, HEADER_RECORD), SFLOW_FLOW,
+	 0x02000005, 5, (uint32_t)PORT_MULTIPLE, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	{"compact, discarded by an ACL",
+	 ROW(1, 9, 0x05, 400, 4000, 3, 5, 0x40000102, 1, HEADER_RECORD), SFLOW_FLOW, 5, 5,
+	 PORT_DISCARDED, 258, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	{"expanded, with an ifIndex that no compact form holds",
+	 ROW(3, 9, 0, 0xf12345, 400, 4000, 3, 0, 0x21234567, 0, 0x11000000, 1, HEADER_RECORD),
+	 SFLOW_FLOW, 0xf12345, 0x21234567, 0x11000000, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	{"expanded, of a VLAN, discarded for want of room",
+	 ROW(3, 9, 1, 100, 400, 4000, 3, 0, 5, 1, 259, 1, HEADER_RECORD), SFLOW_FLOW, 0x01000064, 5,
+	 PORT_DISCARDED, 259, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	{"expanded, to several ports, from nobody knows where",
+	 ROW(3, 9, 0, 7, 400, 4000, 3, 3, 0, 2, 4, 1, HEADER_RECORD), SFLOW_FLOW, 7, PORT_UNKNOWN,
+	 (uint32_t)PORT_MULTIPLE, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	{"extended switch",
+	 ROW(3, 9, 0, 7, 400, 4000, 3, 0, 5, 0, 6, 2, 1001, 16, 100, 7, 101, 0, HEADER_RECORD),
+	 SFLOW_FLOW, 7, 5, 6, 0, 100, 101, 0, 0},
+	{"a tag that was stripped, the outer of two",
+	 ROW(1, 9, 7, 400, 4000, 3, 5, 6, 2, HEADER_RECORD, 1012, 12, 2, 0x88a8e064, 0x81000065),
+	 SFLOW_FLOW, 7, 5, 6, 0, 100, VLAN_UNTOLD, 0, 0},
+	{"no tag was stripped", ROW(1, 9, 7, 400, 4000, 3, 5, 6, 2, HEADER_RECORD, 1012, 4, 0),
+	 SFLOW_FLOW, 7, 5, 6, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	{"a stripped tag beside extended switch, before",
+	 ROW(1, 9, 7, 400, 4000, 3, 5, 6, 3, HEADER_RECORD, 1012, 8, 1, 0x81000065, 1001, 16, 100,
+	     0, 101, 0),
+	 SFLOW_FLOW, 7, 5, 6, 0, 100, 101, 0, 0},
+	{"and behind it",
+	 ROW(1, 9, 7, 400, 4000, 3, 5, 6, 3, HEADER_RECORD, 1001, 16, 100, 0, 101, 0, 1012, 8, 1,
+	     0x81000065),
+	 SFLOW_FLOW, 7, 5, 6, 0, 100, 101, 0, 0},
+	{"VNIs, plus one; what a tunnel's ends are is passed over",
+	 ROW(3, 9, 0, 7, 400, 4000, 3, 0, 5, 0, 6, 5, 1023, 8, 1, 2, 1029, 4, 5001, 1030, 4,
+	     0xffffff, 1028, 4, 50, HEADER_RECORD),
+	 SFLOW_FLOW, 7, 5, 6, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0x1000000, 5002},
+	{"a packet thrown away: its TTL was over",
+	 ROW(5, 9, 0, 7, 3, 5, 0, 257, 2, 1001, 16, 100, 0, 0, 0, HEADER_RECORD), SFLOW_DISCARD, 7,
+	 5, PORT_DISCARDED, 257, 100, 0, 0, 0},
+};
+
 static void frames_are_read_of_every_form(void **state)
 {
-	static const struct {
-		const char *what;
-		uint32_t tag;
-		size_t count;
-		uint32_t words[64];
-		enum sflow_kind kind;
-		uint32_t source, input, output, reason;
-		uint16_t in_vlan, out_vlan;
-		uint32_t in_vni, out_vni;
-	} rows[] = {
-		{"compact", ROW(1, 9, 0x05, 400, 4000, 3, 5, 6, 1, HEADER_RECORD), SFLOW_FLOW, 5, 5,
-		 6, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
-		{"compact, to several ports",
-		 ROW(1, 9, 0x02000005, 400, 4000, 3, 5, 0x80000003, 1, HEADER_RECORD), SFLOW_FLOW,
-		 0x02000005, 5, (uint32_t)PORT_MULTIPLE, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
-		{"compact, discarded by an ACL",
-		 ROW(1, 9, 0x05, 400, 4000, 3, 5, 0x40000102, 1, HEADER_RECORD), SFLOW_FLOW, 5, 5,
-		 PORT_DISCARDED, 258, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
-		{"expanded, with an ifIndex that no compact form holds",
-		 ROW(3, 9, 0, 0xf12345, 400, 4000, 3, 0, 0x21234567, 0, 0x11000000, 1,
-		     HEADER_RECORD),
-		 SFLOW_FLOW, 0xf12345, 0x21234567, 0x11000000, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
-		{"expanded, of a VLAN, discarded for want of room",
-		 ROW(3, 9, 1, 100, 400, 4000, 3, 0, 5, 1, 259, 1, HEADER_RECORD), SFLOW_FLOW,
-		 0x01000064, 5, PORT_DISCARDED, 259, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
-		{"expanded, to several ports, from nobody knows where",
-		 ROW(3, 9, 0, 7, 400, 4000, 3, 3, 0, 2, 4, 1, HEADER_RECORD), SFLOW_FLOW, 7,
-		 PORT_UNKNOWN, (uint32_t)PORT_MULTIPLE, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
-		{"extended switch",
-		 ROW(3, 9, 0, 7, 400, 4000, 3, 0, 5, 0, 6, 2, 1001, 16, 100, 7, 101, 0,
-		     HEADER_RECORD),
-		 SFLOW_FLOW, 7, 5, 6, 0, 100, 101, 0, 0},
-		{"a tag that was stripped, the outer of two",
-		 ROW(1, 9, 7, 400, 4000, 3, 5, 6, 2, HEADER_RECORD, 1012, 12, 2, 0x88a8e064,
-		     0x81000065),
-		 SFLOW_FLOW, 7, 5, 6, 0, 100, VLAN_UNTOLD, 0, 0},
-		{"no tag was stripped",
-		 ROW(1, 9, 7, 400, 4000, 3, 5, 6, 2, HEADER_RECORD, 1012, 4, 0), SFLOW_FLOW, 7, 5,
-		 6, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
-		{"a stripped tag beside extended switch, before",
-		 ROW(1, 9, 7, 400, 4000, 3, 5, 6, 3, HEADER_RECORD, 1012, 8, 1, 0x81000065, 1001,
-		     16, 100, 0, 101, 0),
-		 SFLOW_FLOW, 7, 5, 6, 0, 100, 101, 0, 0},
-		{"and behind it",
-		 ROW(1, 9, 7, 400, 4000, 3, 5, 6, 3, HEADER_RECORD, 1001, 16, 100, 0, 101, 0, 1012,
-		     8, 1, 0x81000065),
-		 SFLOW_FLOW, 7, 5, 6, 0, 100, 101, 0, 0},
-		{"VNIs, plus one; what a tunnel's ends are is passed over",
-		 ROW(3, 9, 0, 7, 400, 4000, 3, 0, 5, 0, 6, 5, 1023, 8, 1, 2, 1029, 4, 5001, 1030, 4,
-		     0xffffff, 1028, 4, 50, HEADER_RECORD),
-		 SFLOW_FLOW, 7, 5, 6, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0x1000000, 5002},
-		{"a packet thrown away: its TTL was over",
-		 ROW(5, 9, 0, 7, 3, 5, 0, 257, 2, 1001, 16, 100, 0, 0, 0, HEADER_RECORD),
-		 SFLOW_DISCARD, 7, 5, PORT_DISCARDED, 257, 100, 0, 0, 0},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct sflow_sample sample = sample_of(rows[i].tag, rows[i].count, rows[i].words);
-		bool flow = rows[i].kind == SFLOW_FLOW;
+	for (size_t i = 0; i < COUNT_OF(frame_forms); i++) {
+		struct sflow_sample sample =
+			sample_of(frame_forms[i].tag, frame_forms[i].count, frame_forms[i].words);
+		bool flow = frame_forms[i].kind == SFLOW_FLOW;
 
-		print_message("%s\n", rows[i].what);
-		assert_int_equal(sample.kind, rows[i].kind);
+		print_message("%s\n", frame_forms[i].what);
+		assert_int_equal(sample.kind, frame_forms[i].kind);
 		assert_int_equal(sample.sequence, 9);
-		assert_int_equal(sample.source, rows[i].source);
+		assert_int_equal(sample.source, frame_forms[i].source);
 		assert_int_equal(sample.rate, flow ? 400 : 1);
 		assert_int_equal(sample.pool, flow ? 4000 : 0);
 		assert_int_equal(sample.drops, 3);
-		assert_int_equal(sample.input, rows[i].input);
-		assert_int_equal(sample.output, rows[i].output);
-		assert_int_equal(sample.reason, rows[i].reason);
-		assert_int_equal(sample.in_vlan, rows[i].in_vlan);
-		assert_int_equal(sample.out_vlan, rows[i].out_vlan);
-		assert_int_equal(sample.in_vni, rows[i].in_vni);
-		assert_int_equal(sample.out_vni, rows[i].out_vni);
+		assert_int_equal(sample.input, frame_forms[i].input);
+		assert_int_equal(sample.output, frame_forms[i].output);
+		assert_int_equal(sample.reason, frame_forms[i].reason);
+		assert_int_equal(sample.in_vlan, frame_forms[i].in_vlan);
+		assert_int_equal(sample.out_vlan, frame_forms[i].out_vlan);
+		assert_int_equal(sample.in_vni, frame_forms[i].in_vni);
+		assert_int_equal(sample.out_vni, frame_forms[i].out_vni);
 		assert_int_equal(sample.frame_bytes, 64);
 		assert_true(sample.is_ethernet);
 		assert_int_equal(sample.header_size, 4);
 		assert_memory_equal(sample.header, "\x02\0\0\0", 4);
 	}
 }
+
+static const struct sflow_counters whole_counters = {
+	.if_index = 5,
+	.type = 6,
+	.direction = 1,
+	.status = 3,
+	.speed_bps = 100000000000U,
+	.in_octets = 0x123456789abU,
+	.out_octets = 0xfedcba98765U,
+	.in_unicast = 11,
+	.in_multicast = 12,
+	.in_broadcast = 13,
+	.in_discards = 14,
+	.in_errors = 15,
+	.in_unknown = 16,
+	.out_unicast = 21,
+	.out_multicast = 22,
+	.out_broadcast = 23,
+	.out_discards = 24,
+	.out_errors = 25,
+	.alignment_errors = 31,
+	.fcs_errors = 32,
+	.symbol_errors = 33,
+	.has_generic = true,
+	.has_ethernet = true,
+};
 
 static void counters_are_read_of_both_forms(void **state)
 {
@@ -136,37 +159,12 @@ static void counters_are_read_of_both_forms(void **state)
 		     HIGH(100000000000U), 1, 3, HIGH(0x123456789abU), 11, 12, 13, 14, 15, 16,
 		     HIGH(0xfedcba98765U), 21, 22, 23, 24, 25, 0)},
 	};
-	static const struct sflow_counters counters = {
-		.if_index = 5,
-		.type = 6,
-		.direction = 1,
-		.status = 3,
-		.speed_bps = 100000000000U,
-		.in_octets = 0x123456789abU,
-		.out_octets = 0xfedcba98765U,
-		.in_unicast = 11,
-		.in_multicast = 12,
-		.in_broadcast = 13,
-		.in_discards = 14,
-		.in_errors = 15,
-		.in_unknown = 16,
-		.out_unicast = 21,
-		.out_multicast = 22,
-		.out_broadcast = 23,
-		.out_discards = 24,
-		.out_errors = 25,
-		.alignment_errors = 31,
-		.fcs_errors = 32,
-		.symbol_errors = 33,
-		.has_generic = true,
-		.has_ethernet = true,
-	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct sflow_sample sample = sample_of(rows[i].tag, rows[i].count, rows[i].words);
 		const struct sflow_counters *c = &sample.counters;
-		const struct sflow_counters *want = &counters;
+		const struct sflow_counters *want = &whole_counters;
 
 		assert_int_equal(sample.kind, SFLOW_COUNTERS);
 		assert_int_equal(sample.sequence, 77);

@@ -91,8 +91,13 @@ static int scripted_start(void *state, const struct switch_request *request, int
 	struct session *session = state;
 	struct lab *lab = session->lab;
 	size_t used = strlen(lab->log);
+	char letter = 'r';
 
 	(void)deadline_ms;
+	if (request->op == SWITCH_CHANGE)
+		letter = 'C';
+	else if (request->port[0])
+		letter = request->port[0];
 	assert_null(session->fn); /* never two at once */
 	session->request = request;
 	session->fn = fn;
@@ -101,9 +106,7 @@ static int scripted_start(void *state, const struct switch_request *request, int
 	if (++lab->at_once > lab->most_at_once)
 		lab->most_at_once = lab->at_once;
 	if (session->id == 1 && used + 1 < sizeof(lab->log))
-		lab->log[used] = request->op == SWITCH_CHANGE ? 'C'
-				 : request->port[0]           ? request->port[0]
-							      : 'r';
+		lab->log[used] = letter;
 	if (lab->scripts[session->id].takes_ms >= 0)
 		loop_timer_arm(session->timer, lab->scripts[session->id].takes_ms);
 	return 0;

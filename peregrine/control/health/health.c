@@ -23,8 +23,8 @@ LEAKS_LEFT_TO_SANITIZER
 
 #define SUBJECT  "health"
 #define TICK_MS  500
-#define FIRST_MS 5000             /* switches of a start are spread over so long */
-#define TURN_MS  (10 * 60 * 1000) /* partitions */
+#define FIRST_MS 5000            /* switches of a start are spread over so long */
+#define TURN_MS  INT64_C(600000) /* partitions */
 #define CALL_MS  50000
 #define WHOLE    5 /* of so many looks one is at everything */
 
