@@ -15,6 +15,10 @@
 enum port_kind { PORT_UNKNOWN, PORT_EDGE, PORT_UPLINK, PORT_KIND_COUNT };
 extern const char *const port_kind_words[PORT_KIND_COUNT];
 
+/* To nodes, now or before: it has an intent, and nobody released it. Kept: it was an uplink when
+ * that began to count, and is left as it is until somebody says what it is. */
+enum port_given { GIVEN_NOT, GIVEN, GIVEN_KEPT };
+
 /* One switch. */
 struct fabric_source {
 	int64_t id, fabric_id;
@@ -23,8 +27,7 @@ struct fabric_source {
 	bool fresh;                           /* it answers now */
 	int64_t read_us;
 	const uint8_t *prior_kinds; /* enum port_kind per port of the reading; NULL = none yet */
-	const uint8_t *given;   /* per port: it was given to nodes, now or before (it has an intent,
-				   and nobody released it); NULL = none was */
+	const uint8_t *given;       /* enum port_given per port; NULL = none was */
 	const uint32_t *bundle; /* per port: which aggregate of ours it is in, or was the last time,
 				   from 1; 0 = none; NULL = none of them */
 	const int64_t *cut_us;  /* per port: when it was last seen without a link; NULL = never */

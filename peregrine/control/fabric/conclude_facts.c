@@ -332,7 +332,7 @@ static int gather_given(struct work *work)
 				      &at))
 			continue;
 		place = work->sources[at.source].given - work->given + at.port;
-		work->given[place] = 1;
+		work->given[place] = rows->given[i].kept ? GIVEN_KEPT : GIVEN;
 		work->bundle[place] = rows->given[i].bundle;
 	}
 	return 0;

@@ -29,7 +29,9 @@ const struct db_query fabric_store_guards = {"fabric_guards",
 	" order by i.switch_id, i.port collate \"C\"", 0};
 
 const struct db_query fabric_store_given = {"fabric_given", 
-	"select i.switch_id, i.port, coalesce(g.number, 0) from haas.port_intent i left join ("
+	"select i.switch_id, i.port, coalesce(g.number, 0),"
+	" exists (select from haas.kept_uplink k where k.switch_id = i.switch_id and k.port = i.port and k.wanted_version = i.wanted_version)"
+	" from haas.port_intent i left join ("
 	"select distinct on (a.switch_id, m.port) a.switch_id, m.port, a.number from (select *, row_number() over (order by switch_id, name) as number"
 	" from haas.switch_aggregate) a cross join unnest(a.members) as m (port) order by a.switch_id, m.port, a.made_at desc) g"
 	" on g.switch_id = i.switch_id and g.port = i.port", 0};
@@ -230,6 +232,7 @@ int fabric_rows_given(const PGresult *result, struct fact_rows *ret)
 		(void)text_copy(ret->given[i].port, sizeof(ret->given[i].port),
 				db_text(result, i, 1, ""));
 		ret->given[i].bundle = (uint32_t)db_int(result, i, 2, 0);
+		ret->given[i].kept = db_bool(result, i, 3);
 	}
 	ret->given_count = (size_t)rows;
 	return 0;

@@ -171,6 +171,7 @@ static int make(struct scene_maker *maker, const struct scene_source *source, co
 	if (rc)
 		return rc;
 	scene_make_doubtful_links(scene);
+	scene_make_unkept(maker);
 	rc = lay_changes(scene, source);
 	if (rc == 0)
 		scene_make_seen(scene);
@@ -205,6 +206,7 @@ void scene_done(struct scene *scene)
 	free(scene->intent_of);
 	flux_done(&scene->flux);
 	free(scene->waits);
+	free(scene->kept);
 	free(scene->intents);
 	free(scene->numbers);
 	free(scene->waits_for);
