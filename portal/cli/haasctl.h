@@ -151,6 +151,8 @@ int haasctl_port_park(void *context, const struct command_input *input);
 int haasctl_port_release(void *context, const struct command_input *input);
 /* switch_health_cli.c: a row of the noun switch. */
 int haasctl_switch_health(void *context, const struct command_input *input);
+/* aggregate_cli.c: a row of the noun switch. */
+int haasctl_switch_aggregates(void *context, const struct command_input *input);
 /* path_cli.c: a row of the noun network. */
 int haasctl_network_path(void *context, const struct command_input *input);
 /* volume_cli.c: bytes of "10G", "512M", "1048576"; EXIT_OK, or the error told. */

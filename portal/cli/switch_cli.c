@@ -523,6 +523,8 @@ static const struct command commands[] = {
 	 switch_show},
 	{"switch", "ports", "SWITCH", "its ports as last read, and what is behind each", NO_OPTIONS,
 	 1, 1, switch_ports},
+	{"switch", "aggregates", "[SWITCH]", "aggregates (LACP) that it shows, ours and others'",
+	 NO_OPTIONS, 0, 1, haasctl_switch_aggregates},
 	{"switch", "health", "[SWITCH]", "does it answer, errors, spanning tree, LAGs, sensors",
 	 OPTIONS(health_options), 0, 1, haasctl_switch_health},
 	{"switch", "read", "SWITCH...", "read all of it now", NO_OPTIONS, 1, 1000, switch_read},

@@ -297,6 +297,8 @@ static void wiring_put(struct exchange *exchange)
 /* --- routes --- */
 
 static const struct query_row page_query[] = {QUERY_PAGE_TEXT, {0}};
+static const struct query_row aggregate_query[] = {
+	QUERY_PAGE_TEXT, {"switch", QUERY_TEXT, 63, NULL, NULL, false, NULL}, {0}};
 static const struct query_row link_query[] = {
 	QUERY_PAGE_ID,
 	{"fabric", QUERY_TEXT, 63, NULL, NULL, false, NULL},
@@ -333,6 +335,7 @@ const struct route fabric_routes[] = {
 	{HTTP_PUT, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_JSON, ROUTE_SECRET, switch_manage, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
 	 &store_switch_release, {"{switch}", "@actor"}},
+	{HTTP_GET, "/api/v1/aggregates", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, aggregate_query, &store_aggregate_list, {"?limit", "?cursor", "?switch"}},
 	{HTTP_GET, "/api/v1/switches/{switch}/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_switch_ports, {"{switch}"}},
 	{HTTP_GET, "/api/v1/switches/{switch}/diff", ROLE_OPERATOR, BODY_NONE, 0, switch_ask, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/switches/{switch}/read", ROLE_OPERATOR, BODY_NONE, 0, switch_read, NULL, NULL, {NULL}},

@@ -85,6 +85,28 @@ const struct db_query store_switch_known = {
 	1};
 
 /* Each port as last read, with the cable or the NICs behind it. */
+/* Ours is one whose row names its members; a row stays when the aggregate is gone. */
+#define AGGREGATE_OURS "coalesce(a.members && m.members, false)"
+#define AGGREGATE_ITEM                                                                                                             \
+	"jsonb_build_object('switch', s.name, 'aggregate', o.name, 'members', to_jsonb(m.members), 'up', o.up, 'trunk', o.trunk, " \
+	"'native_vlan', o.native_vlan, 'tagged_vlans', o.tagged_vlans, 'ours', " AGGREGATE_OURS                                    \
+	", "                                                                                                                       \
+	"'bond', case when " AGGREGATE_OURS                                                                                        \
+	" then a.bond end, 'made_at', case when " AGGREGATE_OURS                                                                   \
+	" then a.made_at end, 'seen_at', o.seen_at)"
+
+const struct db_query store_aggregate_list = {
+	"aggregate_list",
+	STORE_PAGE(
+		"s.name || ' ' || o.name", AGGREGATE_ITEM,
+		"haas.port_observed o join haas.switch s on s.id = o.switch_id "
+		"left join haas.switch_aggregate a on a.switch_id = o.switch_id and a.name = o.name "
+		"cross join lateral (select coalesce(array_agg(x.name order by x.name), '{}') as members from haas.port_observed x "
+		"where x.switch_id = o.switch_id and x.lag = o.name) m "
+		"where o.is_lag and ($2::text is null or s.name || ' ' || o.name > $2) and ($3::text is null or s.name = $3)",
+		"s.name || ' ' || o.name"),
+	3};
+
 const struct db_query store_switch_ports = {
 	"switch_ports",
 	"select jsonb_build_object('items', coalesce((select jsonb_agg(jsonb_build_object('port', p.name, 'kind', p.kind, 'up', p.up, "

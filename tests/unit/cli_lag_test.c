@@ -148,6 +148,14 @@ static const struct {
 	 .members = {"Gi1/0/1:3002"},
 	 .lines = "the VLAN of the aggregate is not on the switch: Po1",
 	 .rc = E_CONFLICT},
+	{.what = "ios: left without a member in our VLAN, gone on with",
+	 .dialect = &cli_dialect_ios,
+	 .text = IOS_PARKED "interface Port-channel1\n switchport mode access\n"
+			    " switchport access vlan 3001\n!\n",
+	 .make = true,
+	 .name = "Po1",
+	 .members = {"Gi1/0/1:3001", "Gi1/0/2:3002"},
+	 .lines = IOS_MAKE IOS_MAKE_SECOND},
 	{.what = "ios: half made by us, gone on with",
 	 .dialect = &cli_dialect_ios,
 	 .text = IOS_PARKED "interface Port-channel1\n switchport mode access\n"

@@ -79,6 +79,11 @@ static void ports_become_one_and_two_again(void **state)
 	assert_true(reaches(site, 1, 0, 0, 0));
 	assert_false(reaches(site, 0, 0, 1, 1));
 	assert_int_equal(ask(site, "select count(*) from event where kind = 'aggregate.made'"), 1);
+	assert_int_equal(ask(site,
+			     "select count(*) from change c join change_batch b on b.id = "
+			     "c.batch_id where edit ->> 'kind' = 'aggregate_make' and c.state = "
+			     "'applied' and b.state = 'done'"),
+			 1);
 	release(site, 0, 0, 1);
 	assert_false(reaches(site, 0, 0, 1, 0));
 	assert_int_equal(ask(site, "select count(*) from event where kind = 'aggregate.unmade'"),

@@ -139,14 +139,17 @@ static const struct db_query save_query = {"change_save",
 	"select (select count(*) from b), (select count(*) from c), (select count(*) from p), (select count(*) from f), (select count(*) from up),"
 	" (select count(*) from down), (select count(id) from e) from ours", 5};
 
-/* Written before it is sent; what goes is still ours until it is gone. */
+/* Written before it is sent, and in the journal as any change; what goes is still ours until it is gone. */
 static const struct db_query aggregate_query = {"aggregate_write",
-	OURS ", a as (insert into haas.switch_aggregate as t (switch_id, name, bond, members)"
-	"  select x.switch, x.name, x.bond, x.members from ours, jsonb_to_record($5::jsonb) as x (make boolean, switch bigint, name text, bond text, members text[])"
-	"  where x.make on conflict (switch_id, name) do update set bond = excluded.bond, members = excluded.members, made_at = now() returning name),"
-	" v as (insert into haas.switch_unsaved (switch_id) select x.switch from ours, jsonb_to_record($5::jsonb) as x (switch bigint)"
-	"  on conflict do nothing returning switch_id) "
-	"select (select count(*) from a), (select count(*) from v) from ours", 5};
+	OURS ", x as (select r.* from ours, jsonb_to_record($5::jsonb) as r (make boolean, switch bigint, name text, bond text, vlan integer, members text[])),"
+	" a as (insert into haas.switch_aggregate as t (switch_id, name, bond, members) select switch, name, bond, members from x"
+	"  where make on conflict (switch_id, name) do update set bond = excluded.bond, members = excluded.members, made_at = now() returning name),"
+	" v as (insert into haas.switch_unsaved (switch_id) select switch from x on conflict do nothing returning switch_id),"
+	" b as (insert into haas.change_batch (fabric_id, reason, state, owner, generation) select fabric_id, 'intent', 'attaching', $2, $3::bigint from ours returning id),"
+	" c as (insert into haas.change (batch_id, switch_id, phase, edit, state, sent_at) select b.id, x.switch, 3, jsonb_build_object('kind',"
+	"   case when x.make then 'aggregate_make' else 'aggregate_unmake' end, 'port', x.name, 'vlan', x.vlan, 'bond', x.bond, 'members', x.members), 'sent', now()"
+	"  from b, x returning id, batch_id) "
+	"select c.batch_id, c.id, (select count(*) from a), (select count(*) from v) from c", 5};
 
 static const struct db_query saved_query = {"switch_saved", "delete from haas.switch_unsaved where switch_id = $1::bigint", 1};
 

@@ -27,6 +27,7 @@ struct bonding {
 	char bond[96];
 	struct switch_lag lag;
 	int64_t versions[SWITCH_LAG_MEMBERS]; /* of the ports' intents */
+	int64_t batch, change;                /* in the journal */
 };
 
 /* --- how it ended --------------------------------------------------------- */
@@ -41,6 +42,19 @@ static void end(struct bonding *bonding, struct known_switch *known)
 	free(bonding);
 }
 
+static void tell(const struct bonding *bonding, const struct problem *problem)
+{
+	const struct bond_end told = {.lag = &bonding->lag,
+				      .switch_name = bonding->switch_name,
+				      .bond = bonding->bond,
+				      .batch = bonding->batch,
+				      .change = bonding->change,
+				      .problem = problem};
+
+	if (bonding->fabric->claimed)
+		fabric_tell_bond(bonding->fabric, &told);
+}
+
 static void fail(struct bonding *bonding, struct known_switch *known, const struct problem *problem)
 {
 	const struct switch_lag *lag = &bonding->lag;
@@ -53,6 +67,7 @@ static void fail(struct bonding *bonding, struct known_switch *known, const stru
 			known_port_failed(port, bonding->versions[i], problem, now_ms);
 	}
 	log_problem(LOG_LEVEL_WARN, "reconcile", problem);
+	tell(bonding, problem);
 	end(bonding, known);
 }
 
@@ -77,8 +92,7 @@ static void on_bonded(void *context, int rc, struct switch_reading *reading,
 			port->bonded_made = bonding->lag.make;
 		}
 	}
-	if (fabric->claimed)
-		fabric_tell_bond(fabric, &bonding->lag, bonding->switch_name, bonding->bond);
+	tell(bonding, NULL);
 	reconcile_save(fabric->reconcile, bonding->switch_id);
 	end(bonding, known);
 }
@@ -103,6 +117,8 @@ static void on_written(void *context, int rc, const PGresult *result, const stru
 			fabric_lost(fabric, overtaken);
 		return;
 	}
+	bonding->batch = db_int(result, 0, 0, 0);
+	bonding->change = db_int(result, 0, 1, 0);
 	reconcile->stats.calls++;
 	rc = reconcile->options.access.call(
 		reconcile->options.access.context, bonding->switch_id, &request,
@@ -124,6 +140,7 @@ static bool write_row(struct bonding *bonding)
 	json_int(&json, "switch", bonding->switch_id);
 	json_string(&json, "name", bonding->lag.name);
 	json_string(&json, "bond", bonding->bond);
+	json_int(&json, "vlan", bonding->lag.vlan);
 	json_begin_array(&json, "members");
 	for (size_t i = 0; i < bonding->lag.member_count; i++)
 		json_string(&json, NULL, bonding->lag.members[i]);
@@ -157,6 +174,18 @@ static bool was_others(const struct scene *scene, const struct scene_bond *bond,
 	return false;
 }
 
+/* Made for these ports and left without any, by a switch that would not let it go again. */
+static bool is_left_over(const struct scene *scene, const struct scene_bond *bond, uint32_t port)
+{
+	const struct fabric_switch *at = &scene->model.switches[bond->at];
+
+	for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++) {
+		if (p != port && scene->model.ports[p].carrier == port)
+			return false;
+	}
+	return scene_aggregate_members(scene, bond->at, scene->model.ports[port].name) != NULL;
+}
+
 /* The first number whose name no port of the switch has, nor other ports had. */
 static bool choose_name(const struct reconcile *reconcile, const struct scene *scene,
 			const struct scene_bond *bond, char ret[64])
@@ -171,7 +200,8 @@ static bool choose_name(const struct reconcile *reconcile, const struct scene *s
 			return false;
 		taken = was_others(scene, bond, ret);
 		for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++)
-			taken |= strcmp(scene->model.ports[p].name, ret) == 0;
+			taken |= strcmp(scene->model.ports[p].name, ret) == 0 &&
+				 !is_left_over(scene, bond, p);
 		if (!taken)
 			return true;
 	}

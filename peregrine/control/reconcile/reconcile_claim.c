@@ -86,15 +86,20 @@ static const char *unfinished_state(const struct reconcile *reconcile, const PGr
 	struct problem ignored = {0};
 	json_t *edit = NULL;
 	const char *port;
+	const char *kind;
 
 	if (!known || !known->read || known->stale ||
 	    json_read(text, strlen(text), JSON_LIMIT_DEFAULT, &edit, &ignored))
 		return state;
 	port = json_string_value(json_object_get(edit, "port"));
-	if (!port) {
+	kind = json_string_value(json_object_get(edit, "kind"));
+	if (port && kind && strncmp(kind, "aggregate_", 10) == 0) {
+		bool made = known_port_named(known, port) != NULL;
+
+		state = made == (strcmp(kind, "aggregate_make") == 0) ? "applied" : "undone";
+	} else if (!port) {
 		bool exists = vlan_set_has(
 			&known->vlans, (unsigned)json_integer_value(json_object_get(edit, "vlan")));
-		const char *kind = json_string_value(json_object_get(edit, "kind"));
 		bool create = kind && strcmp(kind, "vlan_create") == 0;
 
 		state = exists == create ? "applied" : "undone";

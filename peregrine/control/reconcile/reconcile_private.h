@@ -127,8 +127,13 @@ void fabric_bond(struct engine_fabric *fabric, const struct pass *pass);
 void reconcile_tell_abilities(struct reconcile *reconcile);
 
 /* --- reconcile_tell.c --- */
-void fabric_tell_bond(struct engine_fabric *fabric, const struct switch_lag *lag,
-		      const char *switch_name, const char *bond);
+struct bond_end {
+	const struct switch_lag *lag;
+	const char *switch_name, *bond;
+	int64_t batch, change;         /* in the journal */
+	const struct problem *problem; /* NULL: it is so */
+};
+void fabric_tell_bond(struct engine_fabric *fabric, const struct bond_end *end);
 /* Writes what a pass found, and how a batch ended. */
 void fabric_tell(struct engine_fabric *fabric, const struct pass *pass);
 void fabric_tell_batch(struct engine_fabric *fabric, const struct batch *batch,

@@ -212,9 +212,32 @@ void fabric_tell(struct engine_fabric *fabric, const struct pass *pass)
 
 /* --- an aggregate ------------------------------------------------------- */
 
-void fabric_tell_bond(struct engine_fabric *fabric, const struct switch_lag *lag,
-		      const char *switch_name, const char *bond)
+/* What was refused has its reason in the journal and at the ports. */
+static void say_bond_change(const struct bond_end *end, struct text *json)
 {
+	const char *state = "applied";
+
+	if (end->problem)
+		state = end->problem->code == E_CONFLICT || end->problem->code == E_UNSUPPORTED
+				? "refused"
+				: "unknown";
+	json_int(json, "batch", end->batch);
+	json_string(json, "state", end->problem ? "failed" : "done");
+	if (end->problem)
+		say_problem(end->problem, json, "problem");
+	json_begin_array(json, "changes");
+	json_begin_object(json, NULL);
+	json_int(json, "id", end->change);
+	json_string(json, "state", state);
+	if (end->problem)
+		say_problem(end->problem, json, "problem");
+	json_end_object(json);
+	json_end_array(json);
+}
+
+void fabric_tell_bond(struct engine_fabric *fabric, const struct bond_end *end)
+{
+	const struct switch_lag *lag = end->lag;
 	CLEANUP(text_done) struct text json = {0};
 	CLEANUP(text_done) struct text detail = {0};
 	CLEANUP(text_done) struct text ports = {0};
@@ -223,17 +246,20 @@ void fabric_tell_bond(struct engine_fabric *fabric, const struct switch_lag *lag
 	for (size_t i = 0; i < lag->member_count; i++)
 		text_addf(&ports, "%s%s", i ? ", " : "", lag->members[i]);
 	(void)text_format(message, sizeof(message), "%s, of %s for %s", lag->name, text_get(&ports),
-			  bond);
+			  end->bond);
 	json_begin_object(&detail, NULL);
 	json_string(&detail, "aggregate", lag->name);
 	json_string(&detail, "ports", text_get(&ports));
-	json_string(&detail, "bond", bond);
+	json_string(&detail, "bond", end->bond);
 	json_end_object(&detail);
 	json_begin_object(&json, NULL);
-	json_begin_array(&json, "events");
-	say_event(lag->make ? "aggregate.made" : "aggregate.unmade", "switch", switch_name, message,
-		  &detail, &json);
-	json_end_array(&json);
+	say_bond_change(end, &json);
+	if (!end->problem) {
+		json_begin_array(&json, "events");
+		say_event(lag->make ? "aggregate.made" : "aggregate.unmade", "switch",
+			  end->switch_name, message, &detail, &json);
+		json_end_array(&json);
+	}
 	json_end_object(&json);
 	tell(fabric, &json);
 }

@@ -166,6 +166,17 @@ static int check_member(struct maker *maker, size_t i)
 	return 0;
 }
 
+/* Without a member, in a VLAN where nobody else's ports are: what a call of ours left that could
+ * not end it. */
+static bool is_left_over(const struct maker *maker)
+{
+	for (size_t i = 0; i < maker->config->port_count; i++) {
+		if (maker->config->ports[i].lag == maker->number)
+			return false;
+	}
+	return is_access(maker->config, maker->there, maker->lag->vlan);
+}
+
 static int make_it(struct maker *maker)
 {
 	const struct switch_lag *lag = maker->lag;
@@ -175,7 +186,7 @@ static int make_it(struct maker *maker)
 		return is_access(maker->config, maker->there, lag->vlan) || !maker->begun
 			       ? 0
 			       : add(maker, maker->row->open, 0);
-	if ((maker->there && !maker->begun) || stranger(maker))
+	if ((maker->there && !maker->begun && !is_left_over(maker)) || stranger(maker))
 		return refuse(maker, "there is another aggregate of that name", lag->name);
 	if (!vlan_set_has(&maker->config->vlans, lag->vlan))
 		return refuse(maker, "the VLAN of the aggregate is not on the switch", lag->name);
