@@ -111,11 +111,27 @@ static void half_done_silent_and_rebooting_switches_are_read_first(void **state)
 	assert_no_leak(site);
 }
 
-static uint64_t taken_back(const struct site *site)
+static void an_uplink_that_is_refused_is_told_of(void **state)
 {
-	const struct reconcile_stats *stats = reconcile_stats(site->reconcile);
+	struct site *site = *state;
 
-	return stats->undone + stats->failed;
+	settle(site);
+	leaf(site, 0)->trouble.refuse_trunk = UINT32_MAX;
+	want(site, 0, 0, 1);
+	want(site, 1, 0, 1);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.uplink_refused:leaf1' "
+			     "and cleared_at is null",
+			     1));
+	assert_false(reaches(site, 0, 0, 1, 0));
+	leaf(site, 0)->trouble.refuse_trunk = 0;
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'switch.uplink_refused:leaf1' "
+			     "and cleared_at is null",
+			     0));
+	settle(site);
+	assert_true(reaches(site, 0, 0, 1, 0));
+	assert_no_leak(site);
 }
 
 /* An agent that shows what its switch had a moment ago: it is read again, not called refused. One
@@ -124,16 +140,16 @@ static void what_is_shown_late_is_waited_for(void **state)
 {
 	struct site *site = *state;
 	struct problem problem = {0};
-	uint64_t undone;
 
 	settle(site);
-	undone = taken_back(site);
 	leaf(site, 0)->trouble.late = 4;
 	want(site, 0, 0, 1);
 	want(site, 0, 1, 1);
 	settle(site);
-	assert_int_equal(leaf(site, 0)->trouble.late, 0);
-	assert_int_equal(taken_back(site), undone);
+	assert_true(leaf(site, 0)->trouble.late < 4);
+	assert_int_equal(ask(site, "select count(*) from change_batch where problem ->> 'message' "
+				   "~ 'does not show it'"),
+			 0);
 	assert_true(reaches(site, 0, 0, 0, 1));
 
 	leaf(site, 0)->trouble.late = UINT32_MAX;
@@ -142,10 +158,6 @@ static void what_is_shown_late_is_waited_for(void **state)
 			     "select (count(*) > 0)::int from change_batch where problem ->> "
 			     "'message' ~ 'does not show it'",
 			     1));
-	for (int64_t end_ms = clock_monotonic_ms() + WAIT_MS;
-	     taken_back(site) == undone && clock_monotonic_ms() < end_ms;)
-		turn(site);
-	assert_true(taken_back(site) > undone);
 	/* What it showed meanwhile may have been taken for what it has. */
 	leaf(site, 0)->trouble.late = 0;
 	assert_int_equal(reconcile_request(site->reconcile, "leaf1", &problem), 0);
@@ -505,14 +517,28 @@ static void postgresql_goes_and_comes_back(void **state)
 	assert_no_leak(site);
 }
 
+/* On a busy machine a claim may run out and be extended again. */
+static bool has_claim(struct site *site)
+{
+	int64_t end_ms = clock_monotonic_ms() + WAIT_MS;
+
+	while (clock_monotonic_ms() < end_ms) {
+		if (reconcile_claim(site->reconcile, 1) ==
+		    ask(site, "select generation from fabric_claim"))
+			return true;
+		for (int i = 0; i < 100; i++)
+			turn(site);
+	}
+	return false;
+}
+
 static void who_stalled_cannot_act_after_a_take_over(void **state)
 {
 	struct site *site = *state;
 	uint64_t edits;
 
 	settle(site);
-	assert_int_equal(reconcile_claim(site->reconcile, 1),
-			 ask(site, "select generation from fabric_claim"));
+	assert_true(has_claim(site));
 	assert_int_equal(sql(site, "update fabric_claim set owner = 'other', generation = "
 				   "generation + 1, until = now() + interval '1 hour';"),
 			 0);
@@ -524,8 +550,7 @@ static void who_stalled_cannot_act_after_a_take_over(void **state)
 	assert_int_equal(reconcile_claim(site->reconcile, 1), 0);
 	assert_int_equal(sql(site, "update fabric_claim set until = now();"), 0);
 	settle(site);
-	assert_int_equal(reconcile_claim(site->reconcile, 1),
-			 ask(site, "select generation from fabric_claim"));
+	assert_true(has_claim(site));
 	assert_int_equal(leaf(site, 0)->ports[0].vlans.native, 100);
 	assert_true(ask(site, "select generation from fabric_claim") >= 3);
 	assert_no_leak(site);
@@ -539,6 +564,7 @@ int main(void)
 		CASE(one_that_refuses_holds_up_nobody_else),
 		CASE(one_that_is_away_is_told_of_and_comes_back),
 		CASE(half_done_silent_and_rebooting_switches_are_read_first),
+		CASE(an_uplink_that_is_refused_is_told_of),
 		CASE(what_is_shown_late_is_waited_for),
 		CASE(killed_between_sending_and_reading_back),
 		CASE(a_foreign_change_is_told_of_and_repaired),

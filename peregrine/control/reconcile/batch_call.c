@@ -336,6 +336,16 @@ static bool shows_undone(const struct batch *batch, size_t i, const struct switc
 				      : shows(reading, &edit->edit, &edit->edit.before);
 }
 
+static void praise_edit(const struct batch *batch, uint32_t party, const struct plan_edit *edit)
+{
+	struct known_switch *known = known_of(batch, party);
+	struct known_port *port =
+		known && edit->port != MODEL_NONE ? known_port_named(known, edit->edit.port) : NULL;
+
+	if (port)
+		known_port_well(port);
+}
+
 /* Back after the last stage: every edit has to show. */
 static void compare(struct batch *batch, uint32_t party, const struct switch_reading *reading)
 {
@@ -347,6 +357,7 @@ static void compare(struct batch *batch, uint32_t party, const struct switch_rea
 			continue;
 		if (shows_done(batch, i, reading)) {
 			batch->changes[i].state = CHANGE_APPLIED;
+			praise_edit(batch, party, edit);
 			continue;
 		}
 		(void)problem_set(&problem, E_PROTOCOL,

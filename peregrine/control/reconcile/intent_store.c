@@ -6,7 +6,7 @@
 
 /* clang-format off */
 #define OPEN_ALERTS \
-	"a.cleared_at is null and a.kind in ('switch.drift', 'switch.unsaved', 'switch.tags_unproven', 'switch.no_parking', 'switch.undo_failed', 'fabric.isolation'," \
+	"a.cleared_at is null and a.kind in ('switch.drift', 'switch.unsaved', 'switch.tags_unproven', 'switch.no_parking', 'switch.uplink_refused', 'switch.undo_failed', 'fabric.isolation'," \
 	" 'network.vlan_leak', 'network.vlan_short')"
 
 /* `meant`: fabrics where a network that has no number yet will be tagged for a node: whose OS is told the number before its ports have it. */

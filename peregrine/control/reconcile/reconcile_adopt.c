@@ -62,6 +62,8 @@ static void adopt(struct engine_fabric *fabric, const char *name, const char *ke
 		known->unproven_told = true;
 	if (strncmp(key, "switch.no_parking:", length + 1) == 0)
 		known->stuck_told = true;
+	if (strncmp(key, "switch.uplink_refused:", length + 1) == 0)
+		known->uplink_told = true;
 }
 
 void fabric_adopt_alerts(struct engine_fabric *fabric, size_t place)

@@ -1,6 +1,8 @@
 /* Alerts and events of a pass: drift, isolation, numbers. */
 #include <stdlib.h>
 
+#include "common/base/clock.h"
+
 #include "peregrine/control/reconcile/reconcile_say.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -352,6 +354,51 @@ static void say_parking(const struct pass *pass, uint32_t at, struct known_switc
 		  said);
 }
 
+/* Nobody's row tells of an uplink that could not be set, and ports of one network do not meet. */
+static void say_uplinks_refused(const struct pass *pass, uint32_t at, struct known_switch *known,
+				struct said *said)
+{
+	const struct scene *scene = &pass->scene;
+	const struct fabric_switch *sw = &scene->model.switches[at];
+	const struct known_port *first = NULL;
+	CLEANUP(text_done) struct text detail = {0};
+	int64_t now_ms = clock_monotonic_ms();
+	char message[320];
+	char key[96];
+
+	json_begin_object(&detail, NULL);
+	json_begin_array(&detail, "ports");
+	for (uint32_t p = sw->first_port; p < sw->first_port + sw->port_count; p++) {
+		const struct known_port *port = known_port_named(known, scene->model.ports[p].name);
+
+		if (!port || !port->problem || scene->model.ports[p].role != PORT_UPLINK ||
+		    (port->retry_ms <= now_ms && scene->observed[p] && pass->wanted.ports[p] &&
+		     port_vlans_equal(scene->observed[p], pass->wanted.ports[p])))
+			continue;
+		json_string(&detail, NULL, port->name);
+		first = first ? first : port;
+	}
+	json_end_array(&detail);
+	if (first)
+		say_problem(first->problem, &detail, "problem");
+	json_string(&detail, "hint", "it is tried again by itself; docs/switches.md, known limits");
+	json_end_object(&detail);
+	(void)text_format(key, sizeof(key), "switch.uplink_refused:%s", known->name);
+	(void)text_format(message, sizeof(message),
+			  "an uplink does not take what its networks need, who do not meet there: "
+			  "%s",
+			  first ? first->problem->message : "");
+	say_while(first != NULL, &known->uplink_told,
+		  &(struct alert){.key = key,
+				  .kind = "switch.uplink_refused",
+				  .severity = "critical",
+				  .subject_kind = "switch",
+				  .subject = known->name,
+				  .message = message,
+				  .detail = &detail},
+		  said);
+}
+
 static void say_of_switches(const struct engine_fabric *fabric, const struct pass *pass,
 			    struct said *said)
 {
@@ -364,6 +411,7 @@ static void say_of_switches(const struct engine_fabric *fabric, const struct pas
 		say_unsaved(known, said);
 		say_unproven_of(pass, s, known, said);
 		say_parking(pass, s, known, said);
+		say_uplinks_refused(pass, s, known, said);
 	}
 }
 

@@ -62,7 +62,7 @@ struct known_switch {
 	unsigned save_failures; /* in a row */
 	int64_t save_retry_ms;
 	struct problem save_problem;
-	bool unproven_told, stuck_told;
+	bool unproven_told, stuck_told, uplink_told;
 };
 
 struct switch_book {

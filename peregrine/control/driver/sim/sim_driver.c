@@ -225,6 +225,8 @@ static enum edit_result try_edit(struct session *session, struct sim_switch *at,
 	at->edits++;
 	if (counts_down(&at->trouble.refuse) || !edit_possible(at, edit))
 		return EDIT_REFUSED;
+	if (edit->kind == EDIT_PORT && edit->after.trunk && counts_down(&at->trouble.refuse_trunk))
+		return EDIT_REFUSED;
 	if (at->trouble.reboot_after > 0 && --at->trouble.reboot_after == 0) {
 		sim_switch_reboot(session->fabric, at);
 		session->silent = true;

@@ -43,6 +43,7 @@ struct sim_trouble {
 	bool loses_save;       /* says that it saved */
 	bool no_ports;         /* it answers, and does not show its ports */
 	bool busy;             /* somebody else holds its configuration */
+	uint32_t refuse_trunk; /* so many edits that make a trunk are refused */
 	uint32_t late;         /* so many readings show ports as before the last change */
 	uint32_t refuse_lag;   /* so many aggregates are not made or unmade */
 	uint32_t half_lag;     /* so many are by half, then no answer */
