@@ -1,5 +1,5 @@
 #include <spawn.h>
-#include <stdint.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,13 +18,15 @@ static void say(const char *words[WORDS], size_t *count, const char *const more[
 }
 #define SAY(...) say(words, &count, (const char *const[]){__VA_ARGS__, NULL})
 
-static int run_vsctl(const char *const words[])
+static int run_vsctl(const char *const words[WORDS])
 {
+	char *arguments[WORDS];
 	int status = -1;
 	pid_t pid;
-	/* posix_spawnp() does not write to them. */
-	int rc = posix_spawnp(&pid, words[0], NULL, NULL, (char **)(uintptr_t)words, environ);
+	int rc;
 
+	memcpy(arguments, words, sizeof(arguments));
+	rc = posix_spawnp(&pid, arguments[0], NULL, NULL, arguments, environ);
 	if (rc != 0)
 		return -rc;
 	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -41,7 +43,7 @@ int switch_ovs_bond(struct switch_ovs *ovs, unsigned number,
 	char name[16];
 	char primary[96];
 	char requests[SWITCH_BOND_MAX][32];
-	const char *words[WORDS];
+	const char *words[WORDS] = {NULL};
 	size_t count = 0;
 
 	(void)text_format(database, sizeof(database), "--db=unix:%s", ovs->database.path);
