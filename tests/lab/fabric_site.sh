@@ -97,7 +97,40 @@ simulate_spaces() { # simnodes is bampi-bootd, agent and OS of the namespaces: a
 	disown
 }
 
+# --- the prober: in every namespace, all the time ---
+
+# Who may meet whom, as the database says, for the prober: nodes in use their tenant's nodes alone; nodes that are being installed or erased for a tenant also ours. So at no
+# time two tenants', nor anybody a node in use.
+prober_members() {
+	fabric_sql "select format('probe %s %s eth0 %s', n.name, '$FABRIC_PREFIX-' || n.name, case when n.state = 'active' and p.place = 'tenant' then t.name else concat_ws(',', 'ours', t.name) end)
+		from node n left join node_place p on p.node_id = n.id left join tenant t on t.id = n.tenant_id where n.class = 'space' order by n.name" >"$dir/members.new"
+	printf 'tags 100 1300 1301 1302 1303 1304 4000 4001\ngrace 3000\n' >>"$dir/members.new"
+	cmp -s "$dir/members.new" "$dir/members" || mv "$dir/members.new" "$dir/members"
+}
+prober_follows() { while prober_members 2>/dev/null; do sleep 0.3; done; }
+prober='' prober_follower=''
+prober_begin() {
+	prober_members
+	prober_follows &
+	prober_follower=$!
+	"$bin/prober" --members "$dir/members" --report 1000 >"$dir/log/prober" 2>&1 &
+	prober=$!
+}
+prober_report() { grep '^report' "$dir/log/prober" | tail -n 1; }
+prober_is_quiet() { # it looks, and nobody has got a frame that he may not have
+	kill -0 "$prober" 2>/dev/null && [[ $(prober_report) == *" leaked=0" ]]
+}
+prober_end() { # 0: nothing leaked; 1: something did
+	[ -n "$prober" ] || return 0
+	local pid=$prober
+	kill "$prober_follower" || true
+	prober='' prober_follower=''
+	kill -INT "$pid"
+	wait "$pid"
+}
+
 on_site_down() { # site_down calls it at its end
+	prober_end 2>/dev/null || true
 	! is_alive "$dir/sim/pid" || kill "$(cat "$dir/sim/pid")"
 	[ ! -d "$dir/fabric" ] || "$lab/fabric" down --dir "$dir/fabric" >/dev/null 2>&1 || true
 }
