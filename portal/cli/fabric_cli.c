@@ -92,6 +92,8 @@ static int fabric_set(void *context, const struct command_input *input)
 		json_int(&body, "quarantine_s", seconds);
 	if (repair)
 		json_string(&body, "repair", repair);
+	if (command_option(input, "--take"))
+		json_bool(&body, "take", true);
 	json_end_object(&body);
 	return status == EXIT_OK ? haasctl_do(context, input,
 					      &(struct haasctl_call){.method = "PUT",
@@ -373,6 +375,7 @@ static const struct option_row fabric_options[] = {
 	 "of free ports, outside of them; LOW: 64 from it on"},
 	{"--quarantine", 0, OPTION_VALUE, "TIME", "before a returned VLAN is used again, 10m"},
 	{"--foreign", 0, OPTION_VALUE, "repair|report", "what a foreign change of ours gets"},
+	{"--take", 0, OPTION_FLAG, NULL, "also VLANs that its switches have already"},
 };
 static const struct option_row link_options[] = {
 	{"--fabric", 0, OPTION_VALUE, "FABRIC", "only of this fabric"},

@@ -25,6 +25,7 @@ static const struct member_row fabric_members[] = {
 	{"parking_count", MEMBER_INT, 0, 1, 1024,  NULL},
 	{"quarantine_s", MEMBER_INT,  0, 0, 86400, NULL},
 	{"repair",       MEMBER_WORD, 0, 0, 0,     fabric_repair_words},
+	{"take",         MEMBER_BOOL, 0, 0, 0,     NULL},
 };
 static const struct member_row management_members[] = {
 	{"fabric",      MEMBER_NAME,   0, 0, 0,     NULL},

@@ -36,6 +36,22 @@ select port_observed_put('{1}', '[{"switch_id":1,"name":"e2","if_index":4,"base_
 select port_observed_put('{1}', '[{"switch_id":1,"name":"e2","if_index":4,"base_port":2,"alias":"x","mac":"02:00:00:00:00:01","admin_up":true,"up":false,"speed_bps":1000,"lag":"","is_lag":false,"stp":"forwarding","kind":"unknown"}]', 60);
 select name, up, alias, kind, trunk, native_vlan, tagged_vlans, seen_at > now() - interval '1 hour' as seen from port_observed order by name;
 
+\echo no number of somebody else becomes ours unsaid, and none in use is left out
+reset role;
+begin;
+update switch_observed set vlans = '{1,100,300}' where switch_id = 1;
+insert into network_vlan (fabric_id, vlan, state, until) values ((select id from fabric where name = 'f1'), 120, 'quarantine', now());
+set role portald;
+savepoint s;
+select fabric_put('f1', '{"vlan_high": 400}', 'ann');
+rollback to s;
+select fabric_put('f1', '{"vlan_low": 121}', 'ann');
+rollback to s;
+select fabric_put('f1', '{"vlan_high": 299}', 'ann');
+select fabric_put('f1', '{"vlan_high": 400, "take": true}', 'ann');
+rollback;
+set role peregrined;
+
 \echo cables: up, changed, gone
 select link_put('{1,2}', '[{"a_switch":1,"a_port":"e2","b_switch":2,"b_port":"e9","state":"claimed","certainty":50,"evidence":{"by":"name"}}]', 60);
 select link_put('{1,2}', '[{"a_switch":1,"a_port":"e2","b_switch":2,"b_port":"e9","state":"claimed","certainty":50,"evidence":{"by":"name"}}]', 60);
