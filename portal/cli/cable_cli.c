@@ -112,14 +112,15 @@ static int switch_set(void *context, const struct command_input *input)
 }
 
 /* Each word's path, deleted. */
-static int delete_each(void *context, const struct command_input *input, const char *below)
+static int delete_each(void *context, const struct command_input *input, const char *below,
+		       const char *behind)
 {
 	struct tally tally = {0};
 
 	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
 		CLEANUP(text_done) struct text target = {0};
 
-		haasctl_path(&target, below, input->words[i], "");
+		haasctl_path(&target, below, input->words[i], behind);
 		tally_add(&tally, haasctl_do(context, input,
 					     &(struct haasctl_call){.method = "DELETE",
 								    .target = text_get(&target)}));
@@ -129,7 +130,8 @@ static int delete_each(void *context, const struct command_input *input, const c
 
 static int switch_delete(void *context, const struct command_input *input)
 {
-	return delete_each(context, input, "/switches/");
+	return delete_each(context, input, "/switches/",
+			   command_option(input, "--force") ? "?force=true" : "");
 }
 
 /* --- port --- */
@@ -211,7 +213,7 @@ static int circuit_unknown(void *context, const struct command_input *input)
 
 static int circuit_forget(void *context, const struct command_input *input)
 {
-	return delete_each(context, input, "/circuits/");
+	return delete_each(context, input, "/circuits/", "");
 }
 
 static int circuit_families(void *context, const struct command_input *input)
@@ -273,7 +275,7 @@ static int circuit_set(void *context, const struct command_input *input)
 
 static int circuit_delete(void *context, const struct command_input *input)
 {
-	return delete_each(context, input, "/circuit-rules/");
+	return delete_each(context, input, "/circuit-rules/", "");
 }
 
 /* The proposal of this family, or the first; NULL when there is none. */
@@ -427,13 +429,17 @@ static const struct option_row rule_options[] = {
 	{"--offset", 0, OPTION_VALUE, "N", "added to the number of the port"},
 };
 
+static const struct option_row delete_options[] = {
+	{"--force", 0, OPTION_FLAG, NULL, "it is gone for good: forget what is on its ports"},
+};
+
 static const struct command commands[] = {
 	{"switch", "list", "", "switches: those we speak to, those whose ports give addresses",
 	 OPTIONS(page_options), 0, 0, switch_list},
 	{"switch", "set", "SWITCH", "declare a switch, or change what the options name",
 	 OPTIONS(switch_options), 1, 1, switch_set},
-	{"switch", "delete", "SWITCH...", "forget switches and their ports", NO_OPTIONS, 1, 1000,
-	 switch_delete},
+	{"switch", "delete", "SWITCH...", "forget switches and their ports",
+	 OPTIONS(delete_options), 1, 1000, switch_delete},
 	{"port", "list", "", "who is meant to be behind a port, and who was seen there",
 	 OPTIONS(port_list_options), 0, 0, port_list},
 	{"port", "set", "SWITCH PORT", "say which node is behind a port, or which address it gives",

@@ -189,7 +189,9 @@ static int switch_release(void *context, const struct command_input *input)
 	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
 		CLEANUP(text_done) struct text target = {0};
 
-		haasctl_path(&target, "/switches/", input->words[i], "/management");
+		haasctl_path(&target, "/switches/", input->words[i],
+			     command_option(input, "--force") ? "/management?force=true"
+							      : "/management");
 		tally_add(&tally, haasctl_do(context, input,
 					     &(struct haasctl_call){.method = "DELETE",
 								    .target = text_get(&target)}));
@@ -508,6 +510,10 @@ static const struct option_row health_options[] = {
 	{"--fabric", 0, OPTION_VALUE, "FABRIC", "only switches of this fabric"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
+static const struct option_row release_options[] = {
+	{"--force", 0, OPTION_FLAG, NULL, "it is gone for good: forget what is on its ports"},
+};
+
 static const struct command commands[] = {
 	{"wiring", "list", "", "the cabling as it was planned", OPTIONS(wiring_list_options), 0, 0,
 	 wiring_list},
@@ -532,6 +538,6 @@ static const struct command commands[] = {
 	{"switch", "reconcile", "SWITCH...", "repair what differs from what is wanted", NO_OPTIONS,
 	 1, 1000, switch_reconcile},
 	{"switch", "release", "SWITCH...", "speak to it no more; what gives addresses stays",
-	 NO_OPTIONS, 1, 1000, switch_release},
+	 OPTIONS(release_options), 1, 1000, switch_release},
 };
 const struct command_group switch_group = {commands, COUNT_OF(commands)};

@@ -415,6 +415,8 @@ static const struct query_row one_port_query[] = {
 	{"port", QUERY_TEXT, 63, NULL, NULL, true, NULL},
 	{0},
 };
+static const struct query_row force_query[] = {{"force", QUERY_BOOL, 0, NULL, "false", false, NULL},
+					       {0}};
 static const struct query_row circuit_query[] = {
 	QUERY_PAGE_ID,
 	{"relay", QUERY_ADDRESS, 0, NULL, NULL, false, NULL},
@@ -426,8 +428,8 @@ const struct route cable_routes[] = {
 	{HTTP_GET, "/api/v1/switches", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, page_query, &store_switch_list, {"?limit", "?cursor"}},
 	{HTTP_GET, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_switch_get, {"{switch}"}},
 	{HTTP_PUT, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_JSON, 0, switch_put, NULL, NULL, {NULL}},
-	{HTTP_DELETE, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
-	 &store_switch_delete, {"{switch}", "@actor"}},
+	{HTTP_DELETE, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, force_query,
+	 &store_switch_delete, {"{switch}", "@actor", "?force"}},
 	{HTTP_GET, "/api/v1/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, port_query,
 	 &store_port_list, {"?limit", "?cursor", "?switch", "?port"}},
 	{HTTP_PUT, "/api/v1/ports", ROLE_OPERATOR, BODY_JSON, 0, port_put, NULL, NULL, {NULL}},

@@ -55,14 +55,10 @@ const struct db_query store_switch_put = {
 
 const struct db_query store_switch_delete = {
 	"switch_delete",
-	STORE_ANSWER_WITH(
-		"gone as (delete from haas.switch where name = $1 returning name), "
-		"told as (select haas.event_add($2, 'switch.deleted', 'switch', name, null, 'switch deleted'), "
-		"pg_notify('address', '') from gone) ",
-		"select 204 as status, null as location, null::bigint as version, null::jsonb as body from told " NOT_FOUND(
-			"format('switch %s is not declared', $1::text)",
-			"'haasctl switch list shows the switches'") " where not exists (select from haas.switch where name = $1)"),
-	2};
+	STORE_ANSWER(
+		"select 204 as status, null as location, null::bigint as version, null::jsonb as body "
+		"from (select haas.switch_delete($1, $2, $3::boolean) offset 0) r"),
+	3};
 
 const struct db_query store_port_list = {
 	"port_list",

@@ -9,7 +9,7 @@ extern const struct db_query store_switch_get;  /* $1 name -> (body) */
 /* $1 name $2 ports $3 base $4 port_low $5 port_high $6 moved $7 swapped $8 actor;
  * store_switch_managed answers */
 extern const struct db_query store_switch_put;
-extern const struct db_query store_switch_delete; /* $1 name $2 actor -> answer */
+extern const struct db_query store_switch_delete; /* $1 name $2 actor $3 force -> answer */
 extern const struct db_query store_port_list; /* $1 limit $2 cursor $3 switch $4 port -> (page) */
 /* $1 switch $2 port $3 node $4 address $5 actor -> answer */
 extern const struct db_query store_port_put;

@@ -322,6 +322,8 @@ static const struct query_row wiring_query[] = {
 	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
 };
+static const struct query_row force_query[] = {{"force", QUERY_BOOL, 0, NULL, "false", false, NULL},
+					       {0}};
 static const struct query_row one_port_query[] = {
 	{"switch", QUERY_TEXT, 63, NULL, NULL, true, NULL},
 	{"port", QUERY_TEXT, 63, NULL, NULL, true, NULL},
@@ -334,8 +336,8 @@ const struct route fabric_routes[] = {
 	{HTTP_PUT, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_JSON, 0, fabric_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &store_fabric_delete, {"{fabric}", "@actor"}},
 	{HTTP_PUT, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_JSON, ROUTE_SECRET, switch_manage, NULL, NULL, {NULL}},
-	{HTTP_DELETE, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
-	 &store_switch_release, {"{switch}", "@actor"}},
+	{HTTP_DELETE, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, force_query,
+	 &store_switch_release, {"{switch}", "@actor", "?force"}},
 	{HTTP_GET, "/api/v1/aggregates", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, aggregate_query, &store_aggregate_list, {"?limit", "?cursor", "?switch"}},
 	{HTTP_GET, "/api/v1/switches/{switch}/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_switch_ports, {"{switch}"}},
 	{HTTP_GET, "/api/v1/switches/{switch}/diff", ROLE_OPERATOR, BODY_NONE, 0, switch_ask, NULL, NULL, {NULL}},

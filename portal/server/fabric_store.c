@@ -77,7 +77,9 @@ const struct db_query store_switch_managed = {
 	1};
 const struct db_query store_switch_release = {
 	"switch_release",
-	ANSWER("204", "null::jsonb", "from (select haas.switch_release($1, $2) offset 0) r"), 2};
+	ANSWER("204", "null::jsonb",
+	       "from (select haas.switch_release($1, $2, $3::boolean) offset 0) r"),
+	3};
 
 const struct db_query store_switch_known = {
 	"switch_known",

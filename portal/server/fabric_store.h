@@ -13,7 +13,7 @@ extern const struct db_query store_fabric_delete; /* $1 name $2 actor -> answer 
 extern const struct db_query store_switch_key;     /* -> (public key of peregrined) */
 extern const struct db_query store_switch_manage;  /* $1 name $2 spec $3 actor */
 extern const struct db_query store_switch_managed; /* $1 name -> answer */
-extern const struct db_query store_switch_release; /* $1 name $2 actor -> answer */
+extern const struct db_query store_switch_release; /* $1 name $2 actor $3 force -> answer */
 extern const struct db_query store_switch_known;   /* $1 name -> a row when it is managed */
 extern const struct db_query store_aggregate_list; /* $1 limit $2 cursor $3 switch */
 extern const struct db_query store_switch_ports;   /* $1 name -> (body) */

@@ -98,11 +98,13 @@ const struct db_query store_port_intent = {
 
 /* d is node. */
 #define NODE_NETWORKS                                                                                                                              \
-	"jsonb_build_object('node', d.name, 'place', x.place, 'applied', x.open = 0, 'ports_count', x.ports, "                                     \
-	"'problem', case when haas.is_operator() then x.problem end, 'networks', coalesce((select jsonb_agg(jsonb_build_object('nic', w.nic, "     \
-	"'network', n.name, 'mode', w.mode) order by w.nic, n.name) from haas.node_network w join haas.network n on n.id = w.network_id "          \
+	"jsonb_build_object('node', d.name, 'place', x.place, 'applied', x.open = 0 and f.fault is null, 'ports_count', x.ports, "                 \
+	"'problem', case when haas.is_operator() then coalesce(x.problem, f.fault) end, 'networks', coalesce((select jsonb_agg(jsonb_build_object(" \
+	"'nic', w.nic, 'network', n.name, 'mode', w.mode) order by w.nic, n.name) from haas.node_network w join haas.network n on n.id = w.network_id " \
 	"where w.node_id = d.id), '[]'))"
-#define NODES "haas.node d cross join lateral haas.node_network_state(d.id) x where d.name = $1"
+#define NODES                                                                                   \
+	"haas.node d cross join lateral haas.node_network_state(d.id) x cross join lateral (select " \
+	"haas.node_network_fault(d.id) as fault) f where d.name = $1"
 
 const struct db_query store_node_networks = {
 	"node_networks", "select (" NODE_NETWORKS ")::text from " NODES, 1};
