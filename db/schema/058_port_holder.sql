@@ -38,6 +38,27 @@ returns boolean stable language sql security definer set search_path = haas, pg_
 	select exists (select from switch_endpoint where managed) or exists (select from port_intent where node_id = p_node)
 $$;
 
+-- Why a NIC that was found at a port may not be behind it alone; null = it may.
+create function port_found_doubt(p_node bigint, p_nic text, p_switch bigint, p_port text)
+returns text stable language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_peer text;
+	v_other text;
+	v_port text := (select name from switch where id = p_switch) || ':' || p_port;
+begin
+	select peer into v_peer from port_former where switch_id = p_switch and port = p_port;
+	if found then
+		return format('%s was found at %s, which led to switch %s', p_nic, v_port, v_peer);
+	end if;
+	select d.name into v_other from nic_location l join nic c on c.mac = l.mac join node d on d.id = c.node_id
+	where l.switch_id = p_switch and l.port = p_port and l.certainty >= 50 and d.id <> p_node order by d.name limit 1;
+	if found then
+		return format('%s was found at %s, and so was node %s', p_nic, v_port, v_other);
+	end if;
+	return null;
+end
+$$;
+
 -- As before; a NIC that was only found is not where a switch was, nor where other nodes are heard.
 create or replace function node_ports(p_node bigint)
 returns table (nic text, boot boolean, switch_id bigint, port text, carrier text, conflict text)
@@ -53,15 +74,11 @@ stable language sql security definer set search_path = haas, pg_temp as $$
 					  and exists (select from wiring v where v.node_id = p_node and v.switch_id = l.switch_id and v.port = l.port))
 			    then format('%s was found at %s:%s and planned at %s:%s', c.name, ls.name, l.port, ws.name, w.port)
 			    -- found only: not where a switch was, nor where others are heard, too: there is something between them and the port
-			    when w.switch_id is null and f.port is not null then format('%s was found at %s:%s, which led to switch %s', c.name, ls.name, l.port, f.peer)
-			    when w.switch_id is null and m.name is not null then format('%s was found at %s:%s, and so was node %s', c.name, ls.name, l.port, m.name) end as conflict
+			    when w.switch_id is null and l.switch_id is not null then port_found_doubt(p_node, c.name, l.switch_id, l.port) end as conflict
 		from nic c
 		left join lateral (select * from wiring w where w.node_id = p_node and w.nic = c.name order by w.switch_id, w.port limit 1) w on true
 		left join lateral (select * from nic_location l where l.mac = c.mac and l.certainty >= 50) l on true
 		left join switch ws on ws.id = w.switch_id left join switch ls on ls.id = l.switch_id
-		left join port_former f on f.switch_id = l.switch_id and f.port = l.port
-		left join lateral (select d.name from nic_location y join nic x on x.mac = y.mac join node d on d.id = x.node_id
-				   where y.switch_id = l.switch_id and y.port = l.port and y.certainty >= 50 and x.node_id <> p_node order by d.name limit 1) m on true
 		where c.node_id = p_node
 		union all
 		-- a cable that was planned for any of its NICs, when that tells nothing about which: counts for a node without a cable of its own
