@@ -173,6 +173,46 @@ static void silence_is_no_absence(void **state)
 	place_is(lab, 1, -1, 0, 0, 0);
 }
 
+/* A rented node sends under the MAC of a free one, which is silent: that moves nobody. */
+static void a_mac_at_the_port_of_another_node_is_no_place(void **state)
+{
+	struct lab *lab = *state;
+	int64_t holder[PORTS] = {[3] = 102};
+
+	lab->sources[1].holder = holder;
+	lab->nics[1].idle = true;
+	learns(lab, 1, 3, 2); /* who rents the port */
+	learns(lab, 1, 3, 1);
+	hears(lab, 1, 3, "52:54:00:00:00:09", "52:54:00:00:00:01")->port_subtype = 3;
+	place_is(lab, 1, -1, 0, 0, 0);
+	assert_true(has_conflict(lab, "nic.foreign_port"));
+	assert_int_equal(lab->conclusion.conflicts[0].at.source, 1);
+	assert_int_equal(lab->conclusion.conflicts[0].at.port, 3);
+	assert_non_null(strstr(lab->conclusion.conflicts[0].message, "eth0 of node n1"));
+	assert_non_null(strstr(lab->conclusion.conflicts[0].message, "node n2's"));
+	place_is(lab, 2, 1, 3, 80, PLACE_FDB);
+	/* Where it was it stays, whatever is told of it besides. */
+	lab->nics[1].heard_chassis = lab->readings[1].identity.chassis;
+	lab->nics[1].heard_port = "Ethernet1/4";
+	lab->nics[1].heard_us = NOW - MIN;
+	lab->priors[0] =
+		(struct fabric_prior){.mac = nic_mac(1), .at = {2, 0}, .seen_us = NOW - MIN};
+	lab->facts.prior_count = 1;
+	place_is(lab, 1, 2, 0, 55, PLACE_EARLIER);
+	/* Having been there before the port was given away counts no more. */
+	lab->priors[0].at = (struct port_ref){1, 3};
+	place_is(lab, 1, -1, 0, 0, 0);
+	/* A tenant's node may have been moved there (guard_policy); its own port is its own. */
+	lab->facts.prior_count = 0;
+	lab->nics[1].idle = false;
+	lab->nics[1].heard_port = "";
+	place_is(lab, 1, 1, 3, 100, PLACE_FDB | PLACE_LLDP);
+	assert_false(has_conflict(lab, "nic.foreign_port"));
+	lab->nics[1].idle = true;
+	holder[3] = 101;
+	place_is(lab, 1, 1, 3, 100, PLACE_FDB | PLACE_LLDP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +224,7 @@ int main(void)
 		TEST(a_moved_cable),
 		TEST(an_entry_from_before_the_cut_does_not_count),
 		TEST(silence_is_no_absence),
+		TEST(a_mac_at_the_port_of_another_node_is_no_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

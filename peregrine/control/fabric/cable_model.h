@@ -30,6 +30,8 @@ struct fabric_source {
 	const uint8_t *given;       /* enum port_given per port; NULL = none was */
 	const uint32_t *bundle; /* per port: which aggregate of ours it is in, or was the last time,
 				   from 1; 0 = none; NULL = none of them */
+	const int64_t *holder;  /* per port: the node that it was given to and that may still use
+				   it; 0 = nobody; NULL = of none */
 	const int64_t *cut_us;  /* per port: when it was last seen without a link; NULL = never */
 	const uint8_t *fdb_old; /* per FDB entry: from before that; NULL = none is */
 };
@@ -40,6 +42,7 @@ struct fabric_nic {
 	int64_t node_id, tenant_id; /* tenant 0 = nobody's */
 	bool off;                   /* its node is known to be switched off */
 	bool on;                    /* and to be on; neither = not known */
+	bool idle; /* no tenant's OS is meant to run on it: it has none, or is being installed */
 	const char *node, *name;
 	const char *heard_chassis, *heard_port, *heard_system;
 	int64_t heard_us;

@@ -67,6 +67,7 @@ static void work_done(struct work *work)
 	free(work->priors);
 	free(work->given);
 	free(work->bundle);
+	free(work->holder);
 	for (int table = 0; table < TABLE_COUNT; table++)
 		text_done(&work->rows[table]);
 	text_done(&work->port_switches);

@@ -315,18 +315,22 @@ static int gather_given(struct work *work)
 		room += work->sources[i].reading ? work->sources[i].reading->port_count : 0;
 	work->given = calloc(room, sizeof(*work->given));
 	work->bundle = calloc(room, sizeof(*work->bundle));
-	if (!work->given || !work->bundle)
+	work->holder = calloc(room, sizeof(*work->holder));
+	if (!work->given || !work->bundle || !work->holder)
 		return -ENOMEM;
 	for (size_t i = 0, at = 0; i < work->facts.source_count; i++) {
 		if (!work->sources[i].reading)
 			continue;
 		work->sources[i].given = &work->given[at];
 		work->sources[i].bundle = &work->bundle[at];
+		work->sources[i].holder = &work->holder[at];
 		at += work->sources[i].reading->port_count;
 	}
 	for (size_t i = 0; i < rows->given_count; i++) {
+		const struct switch_port *port;
 		struct port_ref at;
 		ptrdiff_t place;
+		uint32_t lag;
 
 		if (!fabric_port_find(&work->facts, rows->given[i].switch_id, rows->given[i].port,
 				      &at))
@@ -334,6 +338,14 @@ static int gather_given(struct work *work)
 		place = work->sources[at.source].given - work->given + at.port;
 		work->given[place] = rows->given[i].kept ? GIVEN_KEPT : GIVEN;
 		work->bundle[place] = rows->given[i].bundle;
+		work->holder[place] = rows->given[i].holder;
+		/* what is behind a member is found at its aggregate */
+		lag = fabric_port(&work->facts, at)->lag;
+		port = lag ? switch_reading_port(work->sources[at.source].reading, lag) : NULL;
+		if (port && rows->given[i].holder)
+			work->holder[place - at.port +
+				     (port - work->sources[at.source].reading->ports)] =
+				rows->given[i].holder;
 	}
 	return 0;
 }

@@ -24,8 +24,9 @@ struct work {
 	struct sight **sights;
 	struct fabric_source *sources;
 	struct fabric_prior *priors;
-	uint32_t *bundle; /* like `given` */
-	uint8_t *given;   /* of all sources, one behind the other */
+	uint32_t *bundle;
+	int64_t *holder;
+	uint8_t *given; /* these three: of all sources, one behind the other */
 	struct fabric_facts facts;
 	struct fabric_index index;
 	struct fabric_conclusion conclusion;

@@ -11,7 +11,7 @@ const struct db_query fabric_store_nics = {"fabric_nics",
 	" from haas.node_inventory i cross join lateral jsonb_array_elements(case when jsonb_typeof(i.data -> 'nics') = 'array'"
 	" then i.data -> 'nics' else '[]' end) e where e ->> 'mac' ~* '^([0-9a-f]{2}:){5}[0-9a-f]{2}$' order by 1, i.at desc)"
 	" select coalesce(d.mac, r.mac), coalesce(d.node_id, r.node_id), n.name, coalesce(d.name, r.name), r.lldp ->> 'chassis', r.lldp ->> 'port',"
-	" r.lldp ->> 'system', (extract(epoch from r.at) * 1e6)::bigint, coalesce(n.tenant_id, 0), coalesce(b.observed_power, 'unknown') from haas.nic d full join reported r on r.mac = d.mac"
+	" r.lldp ->> 'system', (extract(epoch from r.at) * 1e6)::bigint, coalesce(n.tenant_id, 0), coalesce(b.observed_power, 'unknown'), n.tenant_id is null or n.state = 'reserved' from haas.nic d full join reported r on r.mac = d.mac"
 	" join haas.node n on n.id = coalesce(d.node_id, r.node_id) left join haas.bmc b on b.node_id = n.id", 0};
 
 const struct db_query fabric_store_sightings = {"fabric_sightings",
@@ -30,7 +30,8 @@ const struct db_query fabric_store_guards = {"fabric_guards",
 
 const struct db_query fabric_store_given = {"fabric_given", 
 	"select i.switch_id, i.port, coalesce(g.number, 0),"
-	" exists (select from haas.kept_uplink k where k.switch_id = i.switch_id and k.port = i.port and k.wanted_version = i.wanted_version)"
+	" exists (select from haas.kept_uplink k where k.switch_id = i.switch_id and k.port = i.port and k.wanted_version = i.wanted_version),"
+	" coalesce(haas.port_holder(i.switch_id, i.port), 0)"
 	" from haas.port_intent i left join ("
 	"select distinct on (a.switch_id, m.port) a.switch_id, m.port, a.number from (select *, row_number() over (order by switch_id, name) as number"
 	" from haas.switch_aggregate) a cross join unnest(a.members) as m (port) order by a.switch_id, m.port, a.made_at desc) g"
@@ -139,6 +140,7 @@ int fabric_rows_nics(const PGresult *result, struct fact_rows *ret)
 		nic->tenant_id = db_int(result, i, 8, 0);
 		nic->off = strcmp(db_text(result, i, 9, ""), "off") == 0;
 		nic->on = strcmp(db_text(result, i, 9, ""), "on") == 0;
+		nic->idle = strcmp(db_text(result, i, 10, ""), "t") == 0;
 		ret->nic_count++;
 	}
 	qsort(ret->nics, ret->nic_count, sizeof(*ret->nics), compare_nics);
@@ -233,6 +235,7 @@ int fabric_rows_given(const PGresult *result, struct fact_rows *ret)
 				db_text(result, i, 1, ""));
 		ret->given[i].bundle = (uint32_t)db_int(result, i, 2, 0);
 		ret->given[i].kept = db_bool(result, i, 3);
+		ret->given[i].holder = db_int(result, i, 4, 0);
 	}
 	ret->given_count = (size_t)rows;
 	return 0;

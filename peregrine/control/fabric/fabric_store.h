@@ -30,6 +30,7 @@ struct given_port {
 	bool kept; /* as the uplink that it was when nodes' ports ceased to be ends of cables */
 	char port[64];
 	uint32_t bundle; /* fabric_source.bundle */
+	int64_t holder;  /* fabric_source.holder */
 };
 
 struct guard_row {

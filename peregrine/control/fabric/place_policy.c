@@ -42,13 +42,52 @@ struct work {
 	size_t hint_count;
 };
 
+/* Whose port this is, when it is another node's than that of the NIC; 0 = nothing speaks against
+ * it. Anybody can send under the MAC of a node that is silent, and a node that is free or being
+ * installed is let into whatever port it is found at. A tenant's node that is heard at another's
+ * port may have been moved there: guard_policy. */
+static int64_t other_holder(const struct work *work, const struct fabric_nic *nic,
+			    struct port_ref at)
+{
+	const int64_t *holder = work->facts->sources[at.source].holder;
+
+	return nic && nic->idle && holder && holder[at.port] != nic->node_id ? holder[at.port] : 0;
+}
+
+static int tell_foreign(struct work *work, const struct fabric_nic *nic, struct port_ref at,
+			int64_t holder)
+{
+	const char *owner = "another node";
+	struct fabric_conflict *conflict;
+
+	for (size_t i = 0; i < work->facts->nic_count; i++) {
+		if (work->facts->nics[i].node_id == holder)
+			owner = work->facts->nics[i].node;
+	}
+	if (fabric_conflict_add(work->ret, "nic.foreign_port", true, at, &conflict) != 0)
+		return -ENOMEM;
+	(void)text_format(
+		conflict->message, sizeof(conflict->message),
+		"NIC %s of node %s is heard here, and the port is node %s's: not believed",
+		nic->name, nic->node, owner);
+	(void)text_format(conflict->hint, sizeof(conflict->hint),
+			  "node %s sends under that address, or a cable was moved", owner);
+	return 0;
+}
+
 static int hint_add(struct work *work, const struct hint *hint)
 {
+	const struct fabric_nic *nic = fabric_nic_find(work->facts, hint->mac);
+	int64_t holder = other_holder(work, nic, hint->at);
+	const unsigned told = PLACE_FDB | PLACE_LLDP; /* the others may be of last week */
 	struct hint *added;
 	bool fresh = work->now_us - hint->seen_us <= worth[hint->source].fresh_us;
 
 	if (mac_is_zero(hint->mac) || hint->mac.bytes[0] & 1)
 		return 0; /* some agents tell rows of MAC 0; a group address is nobody's */
+	if (holder)
+		return worth[hint->source].source & told ? tell_foreign(work, nic, hint->at, holder)
+							 : 0;
 	added = fabric_array_add(&work->hints, &work->hint_count, sizeof(*added));
 	if (!added)
 		return -ENOMEM;
@@ -71,6 +110,7 @@ static int hints_of_fdb(struct work *work, uint32_t source)
 {
 	const struct switch_reading *reading = work->facts->sources[source].reading;
 	const uint8_t *old = work->facts->sources[source].fdb_old;
+	size_t before;
 	int rc = 0;
 
 	for (size_t i = 0; i < reading->fdb_count && rc == 0; i++) {
@@ -86,10 +126,10 @@ static int hints_of_fdb(struct work *work, uint32_t source)
 			continue;
 		memcpy(hint.mac.bytes, entry->mac, sizeof(hint.mac.bytes));
 		hint.at = (struct port_ref){source, port};
+		before = work->hint_count;
 		rc = hint_add(work, &hint);
-		if (rc == 0 && work->hint_count > 0 &&
-		    work->ret->kinds[source][port] == PORT_UNKNOWN)
-			work->hints[work->hint_count - 1].score /= 2;
+		if (work->hint_count > before && work->ret->kinds[source][port] == PORT_UNKNOWN)
+			work->hints[before].score /= 2;
 	}
 	return rc;
 }

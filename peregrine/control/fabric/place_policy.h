@@ -5,7 +5,9 @@
  * ages); one that goes back and forth is a conflict:
  *
  * nic.flapping     a NIC of ours changed its port again and again within ten minutes
- * nic.two_ports    a NIC of ours is seen at two ports, and nothing says which one is old */
+ * nic.two_ports    a NIC of ours is seen at two ports, and nothing says which one is old
+ * nic.foreign_port a NIC of a node that no tenant uses is heard at a port that another node was
+ *                  given: it is told, and is no place */
 #pragma once
 
 #include "common/base/macros.h"
