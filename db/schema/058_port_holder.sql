@@ -376,8 +376,20 @@ end
 $$;
 
 create or replace function port_park(p_switch text, p_port text, p_actor text)
-returns boolean language sql security definer set search_path = haas, pg_temp as
-$$ select port_networks_ask(switch_id_of(p_switch), p_port, '{}', '{}', p_actor) $$;
+returns boolean language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_switch bigint := switch_id_of(p_switch);
+	v_changed boolean := port_networks_ask(v_switch, p_port, '{}', '{}', p_actor);
+begin
+	delete from kept_uplink where switch_id = v_switch and port = p_port;
+	if found and not v_changed then
+		update port_intent set wanted_version = wanted_version + 1, problem = null where switch_id = v_switch and port = p_port;
+		perform pg_notify('network', '');
+		return true;
+	end if;
+	return v_changed;
+end
+$$;
 
 -- As before; not while the node that had it may still be in what it was given.
 create or replace function port_release(p_switch text, p_port text, p_actor text)
