@@ -399,7 +399,7 @@ static const struct command commands[] = {
 	{"fabric", "create", "FABRIC", "declare a fabric, or change what the options name",
 	 OPTIONS(fabric_options), 1, 1, fabric_set},
 	{"fabric", "show", "FABRIC",
-	 "its switches, the cables between them, VLANs at rest, what is wrong", NO_OPTIONS, 1, 1,
+	 "its switches, cables, VLANs at rest, what is wrong", NO_OPTIONS, 1, 1,
 	 fabric_show},
 	{"fabric", "delete", "FABRIC", "forget a fabric without switches", NO_OPTIONS, 1, 1,
 	 fabric_delete},

@@ -92,7 +92,7 @@ static void others_may_tell_sums(void **state)
 	assert_int_equal(port_counters_new(&counters), 0);
 	port_counters_minute(counters, 600);
 	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
-		rates.per_second[i] = NAN;
+		rates.per_second[i] = (double)NAN;
 	rates.per_second[COUNTER_OUT_BYTES] = 100;
 	rates.per_second[COUNTER_IN_ERRORS] = 0.3;
 	assert_false(port_counters_sum(counters, 5, &rates, 900)); /* nobody told of it */
@@ -101,7 +101,7 @@ static void others_may_tell_sums(void **state)
 	assert_true(port_counters_sum(counters, 5, &rates, 900));
 	assert_false(port_counters_sum(counters, 5, &rates, 900));
 	rates.at_us = 70 * SECOND;
-	rates.per_second[COUNTER_OUT_BYTES] = NAN;
+	rates.per_second[COUNTER_OUT_BYTES] = (double)NAN;
 	assert_true(port_counters_tell(counters, 5, &rates));
 	assert_false(port_counters_sum(counters, 5, &rates, 900));
 	sums = port_counters_take(counters, 5, STEP_FIVE_MINUTES);

@@ -93,8 +93,10 @@ static int read_ports(struct sim_switch *at, const struct switch_request *reques
 		port->admin_up = true;
 		port->up = at->ports[p].up;
 		port->has_vlans = (request->parts & PART_VLANS) && !at->ports[p].lag[0];
+		if (!late)
+			at->ports[p].shown = at->ports[p].vlans;
 		if (port->has_vlans)
-			port->vlans = late ? at->ports[p].before : at->ports[p].vlans;
+			port->vlans = at->ports[p].shown;
 		else if (at->ports[p].lag[0])
 			port->lag = lag_index(at->ports[p].lag);
 		port->unproven = at->trouble.unproven && port->has_vlans && !port->vlans.trunk;
@@ -248,8 +250,6 @@ static int answer_change(struct session *session, struct sim_switch *at, struct 
 {
 	const struct switch_request *request = session->request;
 
-	for (uint32_t p = 0; p < at->port_count; p++)
-		at->ports[p].before = at->ports[p].vlans;
 	for (size_t i = 0; i < request->edit_count; i++) {
 		if (at->trouble.busy)
 			return problem_set(problem, -EBUSY, "somebody else configures it");

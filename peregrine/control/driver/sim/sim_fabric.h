@@ -22,7 +22,7 @@ struct sim_port {
 	bool up;
 	uint32_t peer_switch, peer_port; /* index; UINT32_MAX = no cable to a switch */
 	struct port_vlans vlans;
-	struct port_vlans before; /* the last change of its switch */
+	struct port_vlans shown; /* in the last reading that was not late */
 	struct port_vlans saved;
 	char lag[32],
 		saved_lag[32]; /* its aggregate, whose VLANs all its members have; "" = none */
@@ -44,7 +44,7 @@ struct sim_trouble {
 	bool no_ports;         /* it answers, and does not show its ports */
 	bool busy;             /* somebody else holds its configuration */
 	uint32_t refuse_trunk; /* so many edits that make a trunk are refused */
-	uint32_t late;         /* so many readings show ports as before the last change */
+	uint32_t late;         /* so many readings show ports as the one before them did */
 	uint32_t refuse_lag;   /* so many aggregates are not made or unmade */
 	uint32_t half_lag;     /* so many are by half, then no answer */
 };
