@@ -34,7 +34,7 @@ struct alloc_node {
 	char leaf[64]; /* switch that its boot NIC is plugged into; "" = not known */
 	enum node_state state;
 	enum node_firmware firmware;
-	bool dirty, busy; /* busy: a deployment is under way */
+	bool dirty, busy; /* busy: a deployment is under way, or a PDCI still has it */
 	bool bootable;    /* it has a BMC and a boot NIC */
 	char label[64];   /* a health label that forbids giving it out; "" = none */
 	/* Per group of the request, by its place: can its NICs be what the group asks for? Letters

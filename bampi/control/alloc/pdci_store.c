@@ -55,7 +55,9 @@ static const struct db_query packages_query = {"pdci_packages",
 
 static const struct db_query nodes_query = {"pdci_nodes",
 	"select n.id, n.name, n.class, n.rack, n.state, n.firmware, n.dirty,"
-	"  exists (select from haas.deployment d where d.node_id = n.id and d.due_at is not null),"
+	/* busy; also one that somebody released by hand while its PDCI still has it */
+	"  exists (select from haas.deployment d where d.node_id = n.id and d.due_at is not null)"
+	"   or (n.state = 'free' and exists (select from haas.pdci_node m where m.node_id = n.id and m.released_at is null)),"
 	"  exists (select from haas.bmc b where b.node_id = n.id) and exists (select from haas.nic x where x.node_id = n.id and x.boot),"
 	"  case when n.state = 'free' then (haas.health_effect(n.id, 'no_allocation')).label end,"
 	"  coalesce((select s.name from haas.wiring w join haas.switch s on s.id = w.switch_id where w.node_id = n.id order by s.name limit 1),"
