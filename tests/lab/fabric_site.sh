@@ -104,11 +104,12 @@ simulate_spaces() { # simnodes is bampi-bootd, agent and OS of the namespaces: a
 prober_members() {
 	fabric_sql "select format('probe %s %s eth0 %s', n.name, '$FABRIC_PREFIX-' || n.name, case when n.state = 'active' and p.place = 'tenant' then t.name else concat_ws(',', 'ours', t.name) end)
 		from node n left join node_place p on p.node_id = n.id left join tenant t on t.id = n.tenant_id where n.class = 'space' order by n.name" >"$dir/members.new"
-	printf 'tags 100 1300 1301 1302 1303 1304 4000 4001\ngrace 3000\n' >>"$dir/members.new"
+	echo "grace 3000${prober_tags:+
+tags $prober_tags}" >>"$dir/members.new"
 	cmp -s "$dir/members.new" "$dir/members" || mv "$dir/members.new" "$dir/members"
 }
 prober_follows() { while prober_members 2>/dev/null; do sleep 0.3; done; }
-prober='' prober_follower=''
+prober='' prober_follower='' prober_tags='100 1300 1301 1302 1303 1304 4000 4001' # it sends these tags, too
 prober_begin() {
 	prober_members
 	prober_follows &
