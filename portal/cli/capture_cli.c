@@ -509,12 +509,11 @@ static const struct option_row limit_options[] = {
 static const struct option_row point_options[] = {
 	{"--port", 0, OPTION_VALUE, "PORT", "of the switch, where mirrored frames go out"},
 	{"--address", 0, OPTION_VALUE, "IPV4",
-	 "or: of the collector; the switch sends them there (ERSPAN)"},
+	 "or: of the collector, where it sends them (ERSPAN)"},
 	{"--origin", 0, OPTION_VALUE, "IPV4", "of the switch, where those come from"},
 	{"--interface", 0, OPTION_VALUE, "NAME", "of the collector's host, where they come in"},
 	{"--collector", 0, OPTION_VALUE, "NAME", "which peregrine-captured (default main)"},
-	{"--kind", 0, OPTION_VALUE, "KIND",
-	 "how they come: port, gre, erspan or vxlan (default port; with --address erspan)"},
+	{"--kind", 0, OPTION_VALUE, "KIND", "port, gre, erspan or vxlan (default port or erspan)"},
 	{"--session", 0, OPTION_VALUE, "N", "GRE key, ERSPAN session or VNI (default any)"},
 	{"--none", 0, OPTION_FLAG, NULL, "it has no mirror port any more"},
 };
