@@ -276,6 +276,41 @@ static void a_stranger_in_an_aggregate(void **state)
 	done(&found);
 }
 
+/* n3 of blue is in its own port; red's n2 sends under its address: red's port alone is parked. */
+static void an_address_of_another_tenant(void **state)
+{
+	struct lab *lab = *state;
+	int64_t own[PORTS] = {[4] = 103};
+	struct guard_found found;
+	struct guard_block before;
+
+	lab->nics[3].tenant_id = BLUE;
+	lab->sources[2].holder = own;
+	lab->sources[2].read_us = NOW - MIN;
+	learns(lab, 2, 4, 3);
+	learns(lab, 1, 3, 3);
+	found = decide(lab, NULL);
+	assert_int_equal(found.count, 1);
+	assert_int_equal(found.items[0].kind, GUARD_FOREIGN);
+	assert_string_equal(found.items[0].subject, "s1:Ethernet1/4");
+	assert_string_equal(
+		found.items[0].message,
+		"it sends under the address of node n3:eth0 of another tenant, which is "
+		"in s2:Ethernet1/5 (red); the port is parked");
+	assert_int_equal(found.look_count, 1); /* does that one still have its link? */
+	assert_int_equal(found.look[0], 12);
+	before = found.items[0];
+	done(&found);
+	found = decide(lab, &before);
+	assert_int_equal(found.count, 1);
+	assert_false(found.items[0].is_new);
+	done(&found);
+	lab->readings[1].fdb_count = 0;
+	found = decide(lab, &before);
+	assert_int_equal(found.count, 0);
+	done(&found);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,6 +321,7 @@ int main(void)
 		TEST(a_member_without_link_is_not_left),
 		TEST(a_member_that_was_moved_blocks_the_aggregate),
 		TEST(a_stranger_in_an_aggregate),
+		TEST(an_address_of_another_tenant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,6 +213,49 @@ static void a_mac_at_the_port_of_another_node_is_no_place(void **state)
 	place_is(lab, 1, 1, 3, 100, PLACE_FDB | PLACE_LLDP);
 }
 
+/* A rented node sends under the MAC of another one that is in use: that one stays where it is. */
+static void an_address_that_is_sent_from_elsewhere_moves_nobody(void **state)
+{
+	struct lab *lab = *state;
+	int64_t own[PORTS] = {[3] = 101};
+	int64_t others[PORTS] = {[0] = 102};
+	int64_t cut_us[PORTS] = {0};
+
+	lab->sources[1].holder = own;
+	lab->sources[1].cut_us = cut_us;
+	lab->sources[2].holder = others;
+	lab->priors[0] =
+		(struct fabric_prior){.mac = nic_mac(1), .at = {1, 3}, .seen_us = NOW - MIN};
+	lab->facts.prior_count = 1;
+	learns(lab, 1, 3, 1);
+	learns(lab, 2, 0, 1);
+	learns(lab, 2, 4, 1); /* and from a port that is nobody's */
+	place_is(lab, 1, 1, 3, 80, PLACE_FDB);
+	assert_int_equal(lab->conclusion.stray_count, 2);
+	assert_true(port_ref_equal(lab->conclusion.strays[0].at, (struct port_ref){2, 0}));
+	assert_true(has_conflict(lab, "nic.foreign_port"));
+	assert_non_null(strstr(lab->conclusion.conflicts[0].message, "node n2's"));
+	/* By LLDP, too; and while it is silent and its link was not lost. */
+	hears(lab, 2, 0, "52:54:00:00:00:09", "52:54:00:00:00:01")->port_subtype = 3;
+	place_is(lab, 1, 1, 3, 80, PLACE_FDB);
+	lab->readings[1].fdb_count = 0;
+	place_is(lab, 1, 1, 3, 55, PLACE_EARLIER);
+	assert_int_equal(lab->conclusion.stray_count, 2);
+	/* Its link was lost since: it may be there. */
+	cut_us[3] = NOW;
+	place_is(lab, 1, 2, 0, 100, PLACE_FDB | PLACE_LLDP);
+	assert_int_equal(lab->conclusion.stray_count, 0);
+	/* It is heard at its own port again. */
+	learns(lab, 1, 3, 1);
+	place_is(lab, 1, 1, 3, 80, PLACE_FDB);
+	/* Our own agent is on it elsewhere, and says so. */
+	lab->nics[1].heard_chassis = lab->readings[2].identity.chassis;
+	lab->nics[1].heard_port = "Ethernet1/1";
+	lab->nics[1].heard_us = NOW - MIN;
+	place_is(lab, 1, 2, 0, 100, PLACE_FDB | PLACE_LLDP | PLACE_AGENT);
+	assert_int_equal(lab->conclusion.stray_count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +268,7 @@ int main(void)
 		TEST(an_entry_from_before_the_cut_does_not_count),
 		TEST(silence_is_no_absence),
 		TEST(a_mac_at_the_port_of_another_node_is_no_place),
+		TEST(an_address_that_is_sent_from_elsewhere_moves_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@ void fabric_conclusion_done(struct fabric_conclusion *conclusion)
 	free(conclusion->links);
 	key_map_done(&conclusion->link_ends);
 	free(conclusion->places);
+	free(conclusion->strays);
 	free(conclusion->conflicts);
 	*conclusion = (struct fabric_conclusion){0};
 }

@@ -136,6 +136,9 @@ struct fabric_conclusion {
 	struct key_map link_ends;    /* port of either end -> link */
 	struct fabric_place *places; /* sorted by mac_key */
 	size_t place_count;
+	struct fabric_place *strays; /* where a MAC is heard, too, and is not: its own port kept its
+					link */
+	size_t stray_count;
 	struct fabric_conflict *conflicts;
 	size_t conflict_count;
 	uint64_t compared; /* entries that were looked at, besides those of link_ends and the index

@@ -53,6 +53,23 @@ static bool is_seen(const struct fabric_place *place)
 	return place && place->certainty >= SURE && place->sources & NOW;
 }
 
+/* Is this MAC heard there, though it is elsewhere? */
+static bool is_stray(const struct work *work, struct mac mac, int64_t switch_id, const char *port)
+{
+	struct port_ref at;
+
+	if (!fabric_port_find(work->facts, switch_id, port, &at))
+		return false;
+	for (size_t i = 0; i < work->conclusion->stray_count; i++) {
+		const struct fabric_place *stray = &work->conclusion->strays[i];
+
+		if (mac_key(stray->mac) == mac_key(mac) &&
+		    fabric_same_place(work->facts, stray->at, at))
+			return true;
+	}
+	return false;
+}
+
 /* --- blocks ------------------------------------------------------------------------ */
 
 static void say_moved(const struct work *work, struct guard_block *block,
@@ -69,6 +86,22 @@ static void say_moved(const struct work *work, struct guard_block *block,
 	(void)text_copy(block->hint, sizeof(block->hint),
 			"put the cable back, or plan it where it is (haasctl wiring delete, wiring "
 			"set): it is let in there when plan and finding agree");
+}
+
+/* It is in its own port, and somebody sends under its address here. */
+static void say_stray(const struct work *work, struct guard_block *block,
+		      const struct fabric_nic *nic, const char *networks)
+{
+	const struct fabric_place *place = fabric_place_find(work->conclusion, block->mac);
+
+	(void)text_format(block->message, sizeof(block->message),
+			  "it sends under the address of node %s:%s of another tenant, which is in "
+			  "%s:%s (%s); the port is parked",
+			  nic ? nic->node : "?", nic ? nic->name : "?",
+			  work->facts->sources[place->at.source].name,
+			  fabric_port(work->facts, place->at)->name, networks);
+	(void)text_copy(block->hint, sizeof(block->hint),
+			"it opens again when that ends; haasctl nic locate tells whose port it is");
 }
 
 static void say_foreign(struct guard_block *block, const struct fabric_nic *nic,
@@ -104,6 +137,8 @@ static int block(struct work *work, const struct guard_port *port, enum guard_ki
 			  port->port);
 	if (kind == GUARD_MOVED)
 		say_moved(work, added, nic, port->networks);
+	else if (is_stray(work, mac, port->switch_id, port->port))
+		say_stray(work, added, nic, port->networks);
 	else
 		say_foreign(added, nic, port->networks);
 	return 0;
@@ -124,7 +159,9 @@ static bool is_over(const struct work *work, const struct guard_block *before,
 	if (!fabric_port_find(work->facts, before->switch_id, before->port, &at))
 		return false;
 	here = place && fabric_same_place(work->facts, place->at, at);
-	return before->kind == GUARD_MOVED ? here && is_seen(place) : !here;
+	return before->kind == GUARD_MOVED
+		       ? here && is_seen(place)
+		       : !here && !is_stray(work, before->mac, before->switch_id, before->port);
 }
 
 static int keep_blocks(struct work *work)
@@ -214,6 +251,26 @@ static int look_at(struct work *work, int64_t switch_id)
 	return 0;
 }
 
+/* Whether it is there or only its address, the port is not for it. */
+static int find_strays(struct work *work)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < work->conclusion->stray_count && rc == 0; i++) {
+		const struct fabric_place *stray = &work->conclusion->strays[i];
+		const struct fabric_place *own = fabric_place_find(work->conclusion, stray->mac);
+		const struct fabric_source *source =
+			own ? &work->facts->sources[own->at.source] : NULL;
+
+		rc = block_place(work, fabric_nic_find(work->facts, stray->mac), stray->at,
+				 block_foreign);
+		/* Its own link may be lost since it was read last. */
+		if (rc == 0 && source && source->fresh && source->read_us < stray->seen_us)
+			rc = look_at(work, source->id);
+	}
+	return rc;
+}
+
 static int find_moved(struct work *work, const struct fabric_prior *prior)
 {
 	const struct fabric_place *place = fabric_place_find(work->conclusion, prior->mac);
@@ -256,6 +313,8 @@ int guard_policy_decide(const struct fabric_facts *facts,
 	struct work work = {.facts = facts, .conclusion = conclusion, .guard = guard, .ret = ret};
 	int rc = find_foreign(&work);
 
+	if (rc == 0)
+		rc = find_strays(&work);
 	if (rc == 0)
 		rc = keep_blocks(&work);
 	for (size_t i = 0; i < facts->prior_count && rc == 0; i++)

@@ -2,11 +2,12 @@
  * leaves a port behind that is still in the tenant's network, open to whatever is plugged in next:
  *
  * moved    the NIC that was seen there is seen elsewhere, and the port lost its link since
- * foreign  a NIC of another tenant's node is seen there
+ * foreign  a NIC of another tenant's node is seen there, or is heard there while it is elsewhere
  *
  * Such a port is blocked: it counts as free, and is parked, until its NIC is back (moved), the
  * other one is gone (foreign), or somebody states another intent for it. A MAC that is merely heard
- * elsewhere while the port keeps its link blocks nothing: anybody can send under any MAC. */
+ * elsewhere while the port keeps its link does not block that port, but the one where it is heard:
+ * anybody can send under any MAC, and harms himself alone by it. */
 #pragma once
 
 #include "common/base/macros.h"

@@ -10,7 +10,7 @@
 
 #define MINUTE_US ((int64_t)60 * 1000000)
 
-enum { SURE = 70, MOVES_MAX = 3 };
+enum { SURE = 70, STRAY = 50, MOVES_MAX = 3 };
 
 /* How much each source is worth while it is fresh and when it is not. */
 static const struct {
@@ -60,7 +60,7 @@ static int tell_foreign(struct work *work, const struct fabric_nic *nic, struct 
 	const char *owner = "another node";
 	struct fabric_conflict *conflict;
 
-	for (size_t i = 0; i < work->facts->nic_count; i++) {
+	for (size_t i = 0; i < work->facts->nic_count && holder; i++) {
 		if (work->facts->nics[i].node_id == holder)
 			owner = work->facts->nics[i].node;
 	}
@@ -398,27 +398,101 @@ static int decide(struct work *work, struct fabric_place *best, struct fabric_pl
 	return tell_conflict(work, best, second, true);
 }
 
-/* hints[0..count) are those of one MAC, in order of their ports. */
-static int conclude_mac(struct work *work, const struct hint hints[], size_t count)
+/* Is this the node's own port, given to it, and does it hold it yet? It is heard there, or the link
+ * was not lost since it was. */
+static bool is_own(const struct work *work, const struct fabric_nic *nic,
+		   const struct fabric_place *place)
 {
+	const struct fabric_source *source = &work->facts->sources[place->at.source];
+	int64_t cut_us = source->cut_us ? source->cut_us[place->at.port] : 0;
+
+	if (!nic || !source->holder || source->holder[place->at.port] != nic->node_id)
+		return false;
+	return place->sources & (PLACE_FDB | PLACE_LLDP) ||
+	       (place->sources & PLACE_EARLIER && cut_us <= place->seen_us);
+}
+
+/* Heard at another port than its own, which has its link: somebody sends under its address there,
+ * and moves nobody by that. guard_policy looks at who it is. */
+static int add_stray(struct work *work, const struct fabric_nic *nic,
+		     const struct fabric_place *place)
+{
+	const int64_t *holder = work->facts->sources[place->at.source].holder;
+	struct fabric_place *added;
+
+	if (place->certainty < STRAY || !(place->sources & (PLACE_FDB | PLACE_LLDP)))
+		return 0;
+	added = fabric_array_add(&work->ret->strays, &work->ret->stray_count, sizeof(*added));
+	if (!added)
+		return -ENOMEM;
+	*added = *place;
+	return tell_foreign(work, nic, place->at, holder ? holder[place->at.port] : 0);
+}
+
+/* The places of one MAC: hints[0..count), in order of their ports, become places[0..]. */
+static size_t places_of(const struct hint hints[], size_t count, struct fabric_place places[])
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < count;) {
+		size_t end = i;
+
+		while (end < count && port_ref_equal(hints[end].at, hints[i].at))
+			end++;
+		places[found++] = place_at(&hints[i], end - i);
+		i = end;
+	}
+	return found;
+}
+
+/* The agent in memory is ours, and its node is where it says. */
+static bool agent_says(const struct fabric_place *place)
+{
+	return place->sources & PLACE_AGENT && place->certainty >= worth[1].fresh;
+}
+
+/* Leaves the node's own ports when it has one that it holds; the others are strays. */
+static int leave_own(struct work *work, struct fabric_place places[], size_t *count)
+{
+	const struct fabric_nic *nic = fabric_nic_find(work->facts, places[0].mac);
+	bool held = false;
+	size_t left = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < *count; i++) {
+		held |= is_own(work, nic, &places[i]);
+		if (agent_says(&places[i]) && !is_own(work, nic, &places[i]))
+			return 0;
+	}
+	for (size_t i = 0; i < *count && held && rc == 0; i++) {
+		if (is_own(work, nic, &places[i]))
+			places[left++] = places[i];
+		else
+			rc = add_stray(work, nic, &places[i]);
+	}
+	if (held)
+		*count = left;
+	return rc;
+}
+
+/* hints[0..count) are those of one MAC, in order of their ports; places has room for as many. */
+static int conclude_mac(struct work *work, const struct hint hints[], size_t count,
+			struct fabric_place places[])
+{
+	size_t found = places_of(hints, count, places);
 	struct fabric_place best = {0};
 	struct fabric_place second = {0};
 	struct fabric_place *added;
 
-	for (size_t i = 0; i < count;) {
-		size_t end = i;
-		struct fabric_place place;
-
-		while (end < count && port_ref_equal(hints[end].at, hints[i].at))
-			end++;
-		place = place_at(&hints[i], end - i);
-		if (place.certainty > best.certainty) {
+	if (found > 1 && leave_own(work, places, &found) != 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < found; i++) {
+		if (places[i].certainty > best.certainty) {
 			second = best;
-			best = place;
-		} else if (place.certainty > second.certainty) {
-			second = place;
+			best = places[i];
+		} else if (places[i].certainty > second.certainty) {
+			second = places[i];
 		}
-		i = end;
 	}
 	if (decide(work, &best, &second) != 0)
 		return -ENOMEM;
@@ -427,6 +501,25 @@ static int conclude_mac(struct work *work, const struct hint hints[], size_t cou
 		return -ENOMEM;
 	*added = best;
 	return 0;
+}
+
+static int conclude_macs(struct work *work)
+{
+	struct fabric_place *places = calloc(work->hint_count + 1, sizeof(*places));
+	int rc = places ? 0 : -ENOMEM;
+
+	if (work->hint_count > 0)
+		qsort(work->hints, work->hint_count, sizeof(*work->hints), compare_hints);
+	for (size_t i = 0; i < work->hint_count && rc == 0;) {
+		size_t end = i;
+
+		while (end < work->hint_count && work->hints[end].key == work->hints[i].key)
+			end++;
+		rc = conclude_mac(work, &work->hints[i], end - i, places);
+		i = end;
+	}
+	free(places);
+	return rc;
 }
 
 int place_policy_conclude(const struct fabric_facts *facts, int64_t now_us,
@@ -448,16 +541,8 @@ int place_policy_conclude(const struct fabric_facts *facts, int64_t now_us,
 		rc = hints_of_sightings(&work);
 	if (rc == 0)
 		rc = hints_of_priors(&work);
-	if (work.hint_count > 0)
-		qsort(work.hints, work.hint_count, sizeof(*work.hints), compare_hints);
-	for (size_t i = 0; i < work.hint_count && rc == 0;) {
-		size_t end = i;
-
-		while (end < work.hint_count && work.hints[end].key == work.hints[i].key)
-			end++;
-		rc = conclude_mac(&work, &work.hints[i], end - i);
-		i = end;
-	}
+	if (rc == 0)
+		rc = conclude_macs(&work);
 	free(work.hints);
 	return rc;
 }

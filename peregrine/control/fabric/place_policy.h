@@ -7,7 +7,8 @@
  * nic.flapping     a NIC of ours changed its port again and again within ten minutes
  * nic.two_ports    a NIC of ours is seen at two ports, and nothing says which one is old
  * nic.foreign_port a NIC of a node that no tenant uses is heard at a port that another node was
- *                  given: it is told, and is no place */
+ *                  given, or any NIC at another port than its node's own, which kept its link:
+ *                  somebody sends under its address; it is told, and is no place, but a stray */
 #pragma once
 
 #include "common/base/macros.h"
