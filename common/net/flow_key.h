@@ -11,6 +11,7 @@ enum {
 	PORT_INTERNAL = 0x3fffffff,      /* the switch itself */
 	PORT_DISCARDED = 0x40000000,     /* top bits 01; the reason is counted, not keyed */
 	PORT_MULTIPLE = (int)0x80000000, /* top bits 10: flooded or multicast */
+	PORT_TWO = (int)0x80000002,      /* two of them: one may be a mirror's */
 };
 
 /* No VLAN was told. 0 is "untagged" (a header without a tag) or priority-tagged. */

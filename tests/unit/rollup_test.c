@@ -173,6 +173,45 @@ static void what_leaves_is_told_with_its_tag(void **state)
 	site_end(&site);
 }
 
+/* While a port is mirrored Open vSwitch tells that frames left by two ports. They are on the link
+ * that others to the same MAC left by; where none did, on none, until one does. */
+static void what_is_mirrored_stays_on_its_link(void **state)
+{
+	static const struct {
+		uint32_t output;
+		uint8_t to;
+		uint64_t left;
+	} seconds[] = {
+		{(uint32_t)PORT_TWO, 9, 0},      {3, 9, 6400},
+		{(uint32_t)PORT_TWO, 9, 6400},   {(uint32_t)PORT_TWO, 8, 0},
+		{(uint32_t)PORT_MULTIPLE, 9, 0}, {(uint32_t)PORT_TWO, 7, 0},
+	};
+	struct site site;
+	uint64_t left = 0;
+
+	(void)state;
+	site_start(&site, 60);
+	for (size_t i = 0; i < COUNT_OF(seconds); i++) {
+		int64_t at_s = 70 + (int64_t)i;
+		struct harvest harvest = {.from_us = at_s * SECOND, .until_us = at_s * SECOND + 10};
+		struct flow_add add = {.key = {.input = 1,
+					       .output = seconds[i].output,
+					       .source_mac = {2, 0, 0, 0, 0, 7},
+					       .target_mac = {2, 0, 0, 0, 0, seconds[i].to}},
+				       .rate = 100,
+				       .frame_bytes = 60};
+
+		flow_table_clear(&site.flows);
+		flow_table_add(&site.flows, &add, 1);
+		harvest.flows = site.flows;
+		rollup_take(site.rollup, &harvest);
+		left += seconds[i].left;
+		assert_int_equal(rollup_out_bytes(site.rollup, rollup_place(site.rollup, 1)), left);
+		assert_int_equal(rollup_out_bytes(site.rollup, rollup_place(site.rollup, 0)), 0);
+	}
+	site_end(&site);
+}
+
 /* What left a port while its interface was asked twice: of seconds that it begins or ends in, the
  * part. */
 static void what_left_in_some_time_is_found(void **state)
@@ -484,6 +523,7 @@ int main(void)
 		cmocka_unit_test(a_tick_that_looks_back_does_not_turn_back),
 		cmocka_unit_test(a_late_harvest_is_counted_a_little_later),
 		cmocka_unit_test(what_leaves_is_told_with_its_tag),
+		cmocka_unit_test(what_is_mirrored_stays_on_its_link),
 		cmocka_unit_test(a_remembered_way_ends_with_its_binding),
 		cmocka_unit_test(a_frame_of_64_kib_counts_whole),
 		cmocka_unit_test(memory_does_not_grow),

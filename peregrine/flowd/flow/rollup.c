@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "peregrine/flowd/flow/egress_book.h"
 #include "peregrine/flowd/flow/flow_routes.h"
 #include "peregrine/flowd/flow/source_policy.h"
 #include "peregrine/flowd/sample/agent_directory.h"
@@ -46,6 +47,7 @@ struct rollup {
 	uint64_t *out_bytes; /* by place, of samples, since the start */
 	uint32_t out_room;
 	struct agent_habit *habits; /* per agent */
+	struct egress_book *egress;
 
 	/* No binding begins or ends after that: whose a flow is does not change any more. */
 	int64_t settled_us;
@@ -83,6 +85,8 @@ int rollup_new(const struct rollup_options *options, int64_t now_s, bucket_fn fn
 	rollup->habits = calloc(AGENT_LIMIT + 1, sizeof(*rollup->habits));
 	rc = rollup->habits ? traffic_names_new(&rollup->names) : -ENOMEM;
 	if (!rc)
+		rc = egress_book_new(&rollup->egress);
+	if (!rc)
 		rc = traffic_ring_new(options->ring_seconds, options->ring_bytes, &rollup->ring);
 	if (!rc)
 		rc = flow_routes_init(&rollup->routes, options->route_bits);
@@ -115,6 +119,7 @@ void rollup_free(struct rollup *rollup)
 	free(rollup->node_of_nic);
 	free(rollup->out_bytes);
 	free(rollup->habits);
+	egress_book_free(rollup->egress);
 	free(rollup);
 }
 
@@ -279,11 +284,32 @@ static bool counts_at(const struct rollup *rollup, const struct flow_key *key, b
 	return at_s - (out ? habit->record_out_s : habit->record_in_s) >= HABIT_MEMORY_S;
 }
 
+/* Whose it is; where its switch tells of two ports that it left by, by the one that frames to its
+ * MAC are known to leave by. */
+static struct attribution attribute_out(struct rollup *rollup, const struct flow_key *key,
+					int64_t at_us)
+{
+	struct attribution a = attribute(rollup->index, key, at_us);
+	struct flow_key told = *key;
+
+	if (a.network == INDEX_NONE || key->flags & (FLOW_RECORD | FLOW_INNER | FLOW_FOLDED))
+		return a;
+	if (a.in_port != INDEX_NONE)
+		egress_book_note(rollup->egress, key->agent, a.vlan, key->source_mac, key->input);
+	if (a.out_port != INDEX_NONE)
+		egress_book_note(rollup->egress, key->agent, a.vlan, key->target_mac, key->output);
+	if (key->output != (uint32_t)PORT_TWO)
+		return a;
+	told.output = egress_book_find(rollup->egress, key->agent, a.vlan, key->target_mac);
+	return told.output && told.output != key->input ? attribute(rollup->index, &told, at_us)
+							: a;
+}
+
 /* Whose the flow is, and its rows; counted nowhere without memory for its group. */
 static void find_route(struct rollup *rollup, const struct flow_key *key, int64_t at_us,
 		       struct flow_route *ret)
 {
-	struct attribution a = attribute(rollup->index, key, at_us);
+	struct attribution a = attribute_out(rollup, key, at_us);
 	struct traffic_set *set = live_set(rollup);
 	struct share_key share = {.group = group_of(rollup, &a)};
 	struct conversation_key flow;
@@ -374,8 +400,9 @@ static void take_flow(struct rollup *rollup, const struct flow_entry *entry, uin
 	struct flow_route found;
 
 	/* Near a change each flow is asked for at its own time; where records count may change with
-	 * the next. */
-	if (at_us < rollup->settled_us || (entry->key.flags & FLOW_RECORD)) {
+	 * the next, and which of two ports it left by may be seen then. */
+	if (at_us < rollup->settled_us || (entry->key.flags & FLOW_RECORD) ||
+	    entry->key.output == (uint32_t)PORT_TWO) {
 		find_route(rollup, &entry->key, at_us, &found);
 		add(rollup, &found, &sums);
 		follow_layout(rollup);

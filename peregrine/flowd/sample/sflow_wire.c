@@ -63,13 +63,18 @@ int sflow_open(const void *data, size_t size, struct sflow_datagram *ret,
 	return 0;
 }
 
+static uint32_t port_of_many(uint32_t count)
+{
+	return (uint32_t)(count == 2 ? PORT_TWO : PORT_MULTIPLE);
+}
+
 /* The compact form: 2 bits of format over 30 bits of value. */
 static uint32_t port_of_compact(uint32_t value, uint32_t *reason)
 {
 	switch (value >> 30) {
 	case 0: return value;
 	case 1: *reason = value & 0x3fffffff; return PORT_DISCARDED;
-	case 2: return (uint32_t)PORT_MULTIPLE;
+	case 2: return port_of_many(value & 0x3fffffff);
 	default: return PORT_UNKNOWN;
 	}
 }
@@ -79,7 +84,7 @@ static uint32_t port_of_expanded(uint32_t format, uint32_t value, uint32_t *reas
 	switch (format) {
 	case 0: return value <= PORT_INTERNAL ? value : PORT_UNKNOWN;
 	case 1: *reason = value; return PORT_DISCARDED;
-	case 2: return (uint32_t)PORT_MULTIPLE;
+	case 2: return port_of_many(value);
 	default: return PORT_UNKNOWN;
 	}
 }

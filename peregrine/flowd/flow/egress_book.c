@@ -1,0 +1,58 @@
+#include "peregrine/flowd/flow/egress_book.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROW_BITS = 16, ROWS = 1 << ROW_BITS, GROUP_BIT = 1 };
+
+struct row {
+	uint32_t if_index; /* 0 = empty */
+	uint16_t agent, vlan;
+	uint8_t mac[6];
+};
+
+struct egress_book {
+	struct row rows[ROWS];
+};
+
+int egress_book_new(struct egress_book **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+void egress_book_free(struct egress_book *book)
+{
+	free(book);
+}
+
+static size_t row_of(uint16_t agent, uint16_t vlan, const uint8_t mac[6])
+{
+	uint64_t number = (uint64_t)agent << 16 | vlan;
+
+	for (size_t i = 0; i < 6; i++)
+		number = number * 0x100000001b3U ^ mac[i];
+	return (size_t)((number * 0x9e3779b97f4a7c15U) >> (64 - ROW_BITS));
+}
+
+void egress_book_note(struct egress_book *book, uint16_t agent, uint16_t vlan, const uint8_t mac[6],
+		      uint32_t if_index)
+{
+	struct row *row = &book->rows[row_of(agent, vlan, mac)];
+
+	if (mac[0] & GROUP_BIT)
+		return;
+	*row = (struct row){.if_index = if_index, .agent = agent, .vlan = vlan};
+	memcpy(row->mac, mac, sizeof(row->mac));
+}
+
+uint32_t egress_book_find(const struct egress_book *book, uint16_t agent, uint16_t vlan,
+			  const uint8_t mac[6])
+{
+	const struct row *row = &book->rows[row_of(agent, vlan, mac)];
+
+	if (row->agent != agent || row->vlan != vlan || memcmp(row->mac, mac, sizeof(row->mac)))
+		return 0;
+	return row->if_index;
+}
