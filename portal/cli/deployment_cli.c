@@ -329,7 +329,7 @@ static const struct option_row create_options[] = {
 	 "static address of a NIC (default DHCP)"},
 	{"--lost-drive", 0, OPTION_REPEAT, "SERIAL",
 	 "release without this drive: it was destroyed"},
-	{"--force", 0, OPTION_FLAG, NULL, "also where a health label says no; logged"},
+	{"--force", 0, OPTION_FLAG, NULL, "also against a health label or a PDCI; logged"},
 	{"--wait", 'w', OPTION_FLAG, NULL, "watch it to its end"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };

@@ -154,6 +154,27 @@ static void show_volumes(const json_t *volumes)
 	}
 }
 
+/* A line for each node with one; what the PDCI says of it is not said again. */
+static void show_node_problems(const json_t *pdci)
+{
+	const char *told = haasctl_word(json_object_get(pdci, "problem"), "message");
+	const json_t *node;
+	size_t i;
+
+	json_array_foreach(json_object_get(pdci, "nodes"), i, node)
+	{
+		const json_t *problem = json_object_get(node, "problem");
+		const char *message = haasctl_word(problem, "message");
+		const char *hint = haasctl_word(problem, "hint");
+
+		if (!message[0] || (told[0] && strstr(told, message)))
+			continue;
+		printf("  %-10s %s: %s\n", "node", haasctl_word(node, "node"), message);
+		if (hint[0])
+			printf("  %-10s %s\n", "hint", hint);
+	}
+}
+
 static void show_head(const json_t *pdci)
 {
 	static const char *const members[] = {"actor", "created_at", "ready_at", "ended_at"};
@@ -184,6 +205,7 @@ static void show_head(const json_t *pdci)
 			printf("  %-10s %s\n", i == 0 ? "problem" : parts[i],
 			       haasctl_word(problem, parts[i]));
 	}
+	show_node_problems(pdci);
 }
 
 /* The networks of each node's NICs, a row each. */
@@ -228,7 +250,7 @@ static int pdci_show(void *context, const struct command_input *input)
 		WIDE("replaces"),
 		WIDE("replaced_by"),
 		WIDE("released_at"),
-		TITLED_WIDE("deployment.problem.message", "PROBLEM"),
+		TITLED_WIDE("problem.message", "PROBLEM"),
 	};
 	CLEANUP(text_done) struct text target = {0};
 	struct haasctl_reply reply = {0};

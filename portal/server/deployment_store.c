@@ -33,7 +33,7 @@ const struct db_query store_deployment_create = {
 			"r.wrong") " end as body from (select count(refused) as refused, max(job_id) as job, max(refused) as why, max(hint) as hint, "
 				   "jsonb_agg(jsonb_build_object('id', deployment_id, 'node', node)) as made, "
 				   "jsonb_agg(jsonb_build_object('node', node, 'message', refused, 'hint', hint)) filter (where refused is not null) as wrong "
-				   "from haas.deployment_create($1, $2::text[], $3, $4, $5::jsonb, $6, $7::boolean)) r"),
+				   "from haas.deployment_ask($1, $2::text[], $3, $4, $5::jsonb, $6, $7::boolean)) r"),
 	7};
 
 const struct db_query store_deployment_ask = {

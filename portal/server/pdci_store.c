@@ -9,8 +9,9 @@
 	"jsonb_build_object('id', p.id, 'name', p.name, 'tenant', t.name, 'state', p.state, 'wanted', p.wanted, 'problem', p.problem, "            \
 	"'nodes_wanted', (select sum((g ->> 'count')::bigint) from jsonb_array_elements(p.request -> 'groups') g), "                               \
 	"'nodes_held', (select count(*) from haas.pdci_node m where m.pdci_id = p.id and m.released_at is null), "                                 \
-	"'nodes_ready', (select count(*) from haas.pdci_node m join haas.deployment d on d.id = m.deployment_id where m.pdci_id = p.id "           \
-	"and m.released_at is null and d.plan <> 'release' and d.state = 'done'), "                                                                \
+	"'nodes_ready', (select count(*) from haas.pdci_node m join haas.deployment d on d.id = m.deployment_id "                                   \
+	"join haas.node x on x.id = m.node_id and x.state = 'active' and x.tenant_id = p.tenant_id where m.pdci_id = p.id "                       \
+	"and m.released_at is null and m.replace_asked_at is null and d.plan <> 'release' and d.state = 'done'), "                                                                \
 	"'actor', p.actor, 'version', p.version, 'created_at', p.created_at, 'ready_at', p.ready_at, 'ended_at', p.ended_at)"
 
 /* Which NIC, or bond of which NICs, of a node carries what; m is pdci_node. */
@@ -24,7 +25,8 @@
 #define PDCI_WHOLE                                                                                                                                 \
 	PDCI_ITEM " || jsonb_build_object('request', p.request, 'nodes', coalesce((select jsonb_agg(jsonb_build_object('node', m.node, "           \
 	"'class', m.class, 'group', m.group_index, 'address', host(m.address), 'released_at', m.released_at, 'replaces', m.replaces, 'replaced_by', m.replaced_by, "                              \
-	"'replacing', m.replace_asked_at is not null and m.replaced_by is null, 'nics', " PDCI_NICS ", 'deployment', "                       \
+	"'replacing', m.replace_asked_at is not null and m.replaced_by is null, 'nics', " PDCI_NICS ", 'problem', "           \
+	"case when m.released_at is null then haas.pdci_node_fault(m.pdci_id, m.node_id) end, 'deployment', "                       \
 	"(select " DEPLOYMENT_ITEM " from haas.deployment_view v where v.id = m.deployment_id)) order by m.group_index, m.node) "                  \
 	"from haas.pdci_node m where m.pdci_id = p.id), '[]'), "                                                                                   \
 	"'networks', coalesce((select jsonb_agg(jsonb_build_object('id', n.id, 'name', n.name, 'prefix', n.prefix::text, 'wanted', n.wanted) "     \

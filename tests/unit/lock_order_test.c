@@ -314,7 +314,7 @@ static void create_each(struct actor *actor)
 	static const struct db_query query = {
 		"test_create_each",
 		"select count(x.deployment_id) from (select name from haas.node where id = $1::bigint) n,"
-		" lateral haas.deployment_create('inspect', array[n.name], null, null, '{}', 't') x",
+		" lateral haas.deployment_ask('inspect', array[n.name], null, null, '{}', 't') x",
 		1};
 	const struct db_query *const scope = &store_scope_operator;
 	char id[16];

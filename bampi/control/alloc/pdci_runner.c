@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/text.h"
@@ -60,6 +61,20 @@ static void save(struct pdci_runner *runner)
 		give_up(runner, rc, NULL);
 }
 
+/* What nobody foresaw is the problem of this PDCI alone, and is tried again later: the others are
+ * not kept waiting. */
+static void put_off(struct pdci_runner *runner, int rc, const struct problem *problem)
+{
+	if (rc == E_UNAVAILABLE || rc == E_STALE || !problem || !problem_is_set(problem)) {
+		give_up(runner, rc, problem);
+		return;
+	}
+	log_problem(LOG_LEVEL_ERROR, runner->claim.name, problem);
+	runner->save = (struct pdci_save){
+		.state = runner->claim.state, .problem = *problem, .due_ms = INFEASIBLE_MS};
+	save(runner);
+}
+
 /* --- choosing nodes
  * -----------------------------------------------------------------------------------------------------------------
  */
@@ -84,6 +99,12 @@ int pdci_choose(const struct alloc_node nodes[], size_t count, const struct pdci
 	return 0;
 }
 
+/* The same answer twice is no race. */
+static bool told_before(const struct pdci_runner *runner, const struct problem *problem)
+{
+	return strncmp(runner->claim.told, problem->message, sizeof(runner->claim.told) - 1) == 0;
+}
+
 static void on_allocated(void *context, int rc, const PGresult *result,
 			 const struct problem *problem)
 {
@@ -93,8 +114,10 @@ static void on_allocated(void *context, int rc, const PGresult *result,
 	if (rc == E_CONFLICT) { /* somebody was faster: choose again among what is left */
 		runner->stats.races++;
 		log_info("pdci", "%s: %s", runner->claim.name, problem->message);
-		runner->save = (struct pdci_save){.state = runner->claim.state,
-						  .problem = runner->save.problem};
+		runner->save = (struct pdci_save){
+			.state = runner->claim.state,
+			.problem = *problem,
+			.due_ms = told_before(runner, problem) ? INFEASIBLE_MS : 0};
 		save(runner);
 		return;
 	}
@@ -105,7 +128,7 @@ static void on_allocated(void *context, int rc, const PGresult *result,
 		save(runner);
 		return;
 	}
-	give_up(runner, rc, problem);
+	put_off(runner, rc, problem);
 }
 
 static void on_nodes(void *context, int rc, const PGresult *result, const struct problem *problem)
@@ -193,9 +216,11 @@ static void on_taken(void *context, int rc, const PGresult *result, const struct
 	else if (rc == E_CONFLICT)
 		runner->stats.races++;
 	if (rc != 0 && rc != E_CONFLICT) {
-		give_up(runner, rc, problem);
+		put_off(runner, rc, problem);
 		return;
 	}
+	if (rc == E_CONFLICT)
+		runner->save.problem = *problem;
 	runner->stats.replaced += rc == 0;
 	runner->save.state = PDCI_BUILDING;
 	save(runner);
@@ -233,9 +258,11 @@ static void on_vacant(void *context, int rc, const PGresult *result, const struc
 	struct pdci_runner *runner = context;
 	unsigned vacant = 0;
 
-	if (rc == 0)
-		rc = pdci_request_read(runner->claim.request, &runner->request,
-				       &runner->save.problem);
+	if (rc) {
+		put_off(runner, rc, problem);
+		return;
+	}
+	rc = pdci_request_read(runner->claim.request, &runner->request, &runner->save.problem);
 	if (rc) {
 		give_up(runner, rc, problem);
 		return;
@@ -316,7 +343,7 @@ static void on_released(void *context, int rc, const PGresult *result,
 	int rows = rc ? 0 : PQntuples(result);
 
 	if (rc) {
-		give_up(runner, rc, problem);
+		put_off(runner, rc, problem);
 		return;
 	}
 	runner->options.changed(runner->options.context);
@@ -338,6 +365,20 @@ static void on_released(void *context, int rc, const PGresult *result,
  * -----------------------------------------------------------------------------------------------------------------
  */
 
+static void tell_what_next(const struct pdci_claim *claim, struct problem *problem)
+{
+	if (claim->failed_is_lost)
+		problem_hint(problem,
+			     "haasctl node trace %s tells who did it; haasctl pdci replace %s %s "
+			     "takes another node",
+			     claim->failed_node, claim->name, claim->failed_node);
+	else
+		problem_hint(problem,
+			     "haasctl node trace %s tells why; haasctl deployment retry goes on, "
+			     "haasctl pdci replace %s %s takes another node",
+			     claim->failed_node, claim->name, claim->failed_node);
+}
+
 static void follow(struct pdci_runner *runner)
 {
 	const struct pdci_claim *claim = &runner->claim;
@@ -352,10 +393,7 @@ static void follow(struct pdci_runner *runner)
 		problem_detail(&runner->save.problem, "%lld of %lld nodes are done, %lld failed",
 			       (long long)claim->done, (long long)claim->nodes,
 			       (long long)claim->failed);
-		problem_hint(&runner->save.problem,
-			     "haasctl node trace %s tells why; haasctl deployment retry goes on, "
-			     "haasctl pdci replace %s %s takes another node",
-			     claim->failed_node, claim->name, claim->failed_node);
+		tell_what_next(claim, &runner->save.problem);
 	}
 	save(runner);
 }

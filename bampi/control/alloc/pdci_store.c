@@ -19,9 +19,14 @@ const char *const pdci_state_words[PDCI_STATE_COUNT + 1] = {
 };
 
 /* clang-format off */
-#define MEMBERS "haas.pdci_node m left join haas.deployment d on d.id = m.deployment_id left join haas.node n on n.id = m.node_id"
-/* A cancelled or cleared deployment will never hand the node over: that counts as failed; so does a node that nobody may touch. */
-#define FAILED "(coalesce(d.state in ('failed', 'cancelled', 'cleared'), true) or coalesce(n.state in ('broken', 'held'), true))"
+/* e is the newest deployment of the node, whoever asked for it. */
+#define MEMBERS "haas.pdci_node m left join haas.deployment d on d.id = m.deployment_id left join haas.node n on n.id = m.node_id " \
+	"left join lateral (select x.id, x.plan, x.state, x.problem, x.due_at from haas.deployment x where x.node_id = m.node_id order by x.id desc limit 1) e on true"
+/* No more its tenant's, by somebody's word: released, repaired or unheld by hand. */
+#define LOST "coalesce(n.state not in ('reserved', 'active', 'broken', 'held') or n.tenant_id is distinct from p.tenant_id, true)"
+/* A cancelled or cleared deployment will never hand the node over: that counts as failed; so does a node that nobody may touch, and one that is being installed by nothing. */
+#define FAILED "(coalesce(d.state in ('failed', 'cancelled', 'cleared'), true) or n.state in ('broken', 'held') or " LOST \
+	" or (n.state = 'reserved' and d.state = 'done' and e.due_at is null))"
 /* To be replaced, and nobody has come yet. */
 #define ASKED "(m.replace_asked_at is not null and m.replaced_by is null)"
 static const struct db_query claim_query = {"pdci_claim",
@@ -32,13 +37,17 @@ static const struct db_query claim_query = {"pdci_claim",
 	"  update haas.pdci x set claim_owner = $1, claim_until = now() + $2::bigint * interval '1 ms', due_at = now() + $2::bigint * interval '1 ms',"
 	"    generation = x.generation + 1 from due where x.id = due.id returning x.*"
 	") "
-	"select p.id, p.generation, p.name, t.name, p.wanted = 'absent', p.state, p.request, s.nodes, s.done, s.failed, f.node, f.why, s.replacing, f.spare "
+	"select p.id, p.generation, p.name, t.name, p.wanted = 'absent', p.state, p.request, s.nodes, s.done, s.failed, f.node, f.why, s.replacing, f.spare, f.lost,"
+	"  p.problem ->> 'message' "
 	"from p join haas.tenant t on t.id = p.tenant_id "
-	"cross join lateral (select count(*) as nodes, count(*) filter (where not " ASKED " and not " FAILED " and d.state = 'done') as done,"
+	"cross join lateral (select count(*) as nodes,"
+	"  count(*) filter (where not " ASKED " and not " FAILED " and d.state = 'done' and n.state = 'active') as done,"
 	"  count(*) filter (where not " ASKED " and " FAILED ") as failed, count(*) filter (where " ASKED ") as replacing"
 	"  from " MEMBERS " where m.pdci_id = p.id and (m.released_at is null or " ASKED ")) s "
-	"left join lateral (select m.node, m.replaces is not null as spare, case when n.state in ('broken', 'held') then 'it is ' || n.state"
-	"  else coalesce(d.problem ->> 'message', 'deployment ' || d.id || ' is ' || d.state, 'its deployment is gone') end as why"
+	"left join lateral (select m.node, m.replaces is not null as spare, " LOST " as lost, case when n.state in ('broken', 'held') then 'it is ' || n.state"
+	"  when d.state in ('failed', 'cancelled', 'cleared') then coalesce(d.problem ->> 'message', 'deployment ' || d.id || ' is ' || d.state)"
+	"  when n.id is null then 'it was deleted' when " LOST " then 'it is ' || n.state || ': it was taken out of this PDCI'"
+	"  else coalesce(e.problem ->> 'message', 'deployment ' || e.id || ' (' || e.plan || ') is ' || e.state, 'its deployment is gone') end as why"
 	"  from " MEMBERS " where m.pdci_id = p.id and m.released_at is null and not " ASKED " and " FAILED
 	"  order by m.replaces is not null, m.node limit 1) f on true", 2};
 
@@ -82,9 +91,10 @@ static const struct db_query replace_step_query = {"pdci_replace_step",
 	"select node, group_index, waits_for from haas.pdci_replace_step($1::bigint, $2::bigint, 'bampid')", 2};
 static const struct db_query replace_take_query = {"pdci_replace_take", "select haas.pdci_replace_take($1::bigint, $2::bigint, $3::jsonb, 'bampid')", 3};
 
+/* Due before its claim runs out: one of its nodes changed since, so it is looked at again at once. */
 static const struct db_query save_query = {"pdci_save",
 	"with was as (select id, name, tenant_id, state from haas.pdci where id = $1::bigint), saved as ("
-	"  update haas.pdci p set state = $3, problem = $4::jsonb, due_at = case when $5::bigint >= 0 then now() + $5::bigint * interval '1 ms' end,"
+	"  update haas.pdci p set state = $3, problem = $4::jsonb, due_at = case when p.due_at < p.claim_until then now() when $5::bigint >= 0 then now() + $5::bigint * interval '1 ms' end,"
 	"    claim_owner = null, claim_until = null, version = version + case when p.state <> $3 or p.problem is distinct from $4::jsonb then 1 else 0 end,"
 	"    ready_at = case when $3 = 'ready' then coalesce(p.ready_at, now()) else p.ready_at end"
 	"  where p.id = $1::bigint and p.generation = $2::bigint returning p.id"
@@ -129,11 +139,13 @@ int pdci_claim_read(const PGresult *result, struct pdci_claim *ret)
 		.failed = db_int(result, 0, 9, 0),
 		.replacing = db_int(result, 0, 12, 0),
 		.failed_is_spare = db_bool(result, 0, 13),
+		.failed_is_lost = db_bool(result, 0, 14),
 	};
 	(void)text_copy(ret->name, sizeof(ret->name), db_text(result, 0, 2, ""));
 	(void)text_copy(ret->tenant, sizeof(ret->tenant), db_text(result, 0, 3, ""));
 	(void)text_copy(ret->failed_node, sizeof(ret->failed_node), db_text(result, 0, 10, ""));
 	(void)text_copy(ret->failed_why, sizeof(ret->failed_why), db_text(result, 0, 11, ""));
+	(void)text_copy(ret->told, sizeof(ret->told), db_text(result, 0, 15, ""));
 	if (state < 0)
 		return E_MALFORMED;
 	ret->state = (enum pdci_state)state;

@@ -33,6 +33,8 @@ struct pdci_claim {
 	int64_t nodes, done, failed, replacing;
 	char failed_node[64], failed_why[160];
 	bool failed_is_spare; /* it took another's place itself */
+	bool failed_is_lost;  /* taken out by somebody: nothing that could be retried */
+	char told[256];       /* the problem that it has, as far as it goes */
 };
 
 /* What becomes of a claim. */

@@ -88,7 +88,8 @@ select switch_delete('leaf1', 'ann');
 \echo a release that failed waits for a person, and a refusal is told once
 insert into pdci (tenant_id, name, request, wanted, state, actor, generation) values (2, 'p', '{"groups": []}', 'absent', 'releasing', 'ann', 1);
 insert into pdci_node (pdci_id, node, node_id, group_index, class) values (1, 'n2', 2, 0, ''), (1, 'n5', 5, 0, '');
-update node set state = 'held', dirty = true where name = 'n5';
+update node set dirty = true where name = 'n5';
+delete from bmc where node_id = 5;
 select waits_for from pdci_release_step(1, 1, 'bampid');
 update deployment set state = 'failed', due_at = null, ended_at = now(), problem = '{"message": "no answer"}';
 select waits_for from pdci_release_step(1, 1, 'bampid');

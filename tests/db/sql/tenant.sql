@@ -32,8 +32,8 @@ insert into object_grant (image_id, tenant_id, granted_by) values (3, 2, 'globex
 select grant_put('image', 'secret:1', null, 'globex', null, 'globex');
 \echo may acme install what it sees? and what it does not see?
 select name, image_allowed(id, 1) as acme, image_allowed(id, 2) as globex, image_allowed(id, null) as operator from image_view order by name;
-select refused is null from deployment_create('install', array['spare'], 'acme-os', null, '{}', 'globex');
-select node, refused from deployment_create('release', array['n-acme'], null, null, '{}', 'globex');
+select refused is null from deployment_ask('install', array['spare'], 'acme-os', null, '{}', 'globex');
+select node, refused from deployment_ask('release', array['n-acme'], null, null, '{}', 'globex');
 select node_request('spare', 'hold', 'globex', 'x');
 select node, refused from node_action_create(array['n-acme'], 'power_off', '{}', true, 'globex');
 \echo a deployment stays its tenant's to read when its node is another's
