@@ -8,6 +8,8 @@
 
 #include "common/base/error.h"
 
+#include "tests/sim/switch_cli_copies.h"
+
 #define NOWHERE 4095 /* the one VLAN that a port in no VLAN lets through: none (802.1Q) */
 
 void cli_ports_add(struct cli_ports *ports, unsigned number)
@@ -318,6 +320,9 @@ static int push_bonds(struct cli_store *store)
 			if (memcmp(is, &wanted, sizeof(wanted)) == 0 ||
 			    cli_ports_next(make ? &wanted : is, 1) == 0)
 				continue;
+			rc = cli_copies_end(store); /* made anew, with the ports that there are */
+			if (rc != 0)
+				break;
 			rc = push_bond(store, number, make ? &wanted : is, make);
 			*is = make ? wanted : (struct cli_ports){{0}};
 		}
@@ -365,6 +370,8 @@ int cli_store_push(struct cli_store *store)
 		rc = look(store);
 	if (rc == 0)
 		rc = push_tagging(store);
+	if (rc == 0)
+		rc = cli_copies_push(store);
 	return rc != 0 ? rc : push_vlans(store);
 }
 

@@ -134,6 +134,7 @@ struct cli_store {
 	/* The data plane's bonds, as they were made, and what it calls its ports. */
 	struct cli_ports bonds[CLI_LAGS + 1];
 	char plane_names[CLI_PORTS_MAX + 1][SWITCH_PORT_NAME];
+	struct switch_ovs_mirror copies[CLI_MIRRORS]; /* its mirrors, the same; number 0: none */
 	struct switch_plane plane;
 };
 

@@ -181,7 +181,8 @@ static void plane_add(const struct switch_ovs *ovs, struct switch_plane *plane, 
 		mac = (struct mac){{0}};
 	if (strcmp(string_of(port, "name"), ovs->bridge) == 0)
 		plane->mac = mac;
-	if (number < 1 || number > (json_int_t)SWITCH_PORT_MAX || number == LOCAL_OFPORT)
+	if (number < 1 || number > (json_int_t)SWITCH_PORT_MAX || number == LOCAL_OFPORT ||
+	    strcmp(string_of(interface, "type"), "erspan") == 0) /* a session's, no socket */
 		return;
 	*at = (struct switch_plane_port){
 		.number = (uint32_t)number,
@@ -197,9 +198,23 @@ static void plane_add(const struct switch_ovs *ovs, struct switch_plane *plane, 
 		plane->port_count++;
 }
 
+/* Whether one of the bridge's ports; another bridge of the same switch is what routes. */
+static bool is_here(json_t *bridge, json_t *port)
+{
+	json_t *ports = json_object_get(bridge, "ports");
+	json_t *one;
+
+	for (size_t i = 0; (one = element(ports, i)) != NULL; i++) {
+		if (strcmp(uuid_of(one), uuid_of(json_object_get(port, "_uuid"))) == 0)
+			return true;
+	}
+	return false;
+}
+
 int switch_ovs_read(struct switch_ovs *ovs, struct switch_plane *ret)
 {
 	struct switch_plane plane = {0};
+	json_t *bridge;
 	json_t *ports;
 	json_t *interfaces;
 	json_t *row;
@@ -207,17 +222,21 @@ int switch_ovs_read(struct switch_ovs *ovs, struct switch_plane *ret)
 	size_t i;
 	int rc = switch_rpc_call(
 		&ovs->database, "transact",
-		json_pack("[s,{s:s,s:s,s:[],s:[s,s,s,s,s,s]},{s:s,s:s,s:[],s:[s,s,s,s,s,s]}]",
+		json_pack("[s,{s:s,s:s,s:[],s:[s,s,s,s,s,s,s]},{s:s,s:s,s:[],s:[s,s,s,s,s,s,s]},"
+			  "{s:s,s:s,s:[[s,s,s]],s:[s]}]",
 			  "Open_vSwitch", "op", "select", "table", "Port", "where", "columns",
-			  "name", "interfaces", "tag", "trunks", "vlan_mode", "rstp_status", "op",
-			  "select", "table", "Interface", "where", "columns", "_uuid", "ofport",
-			  "ifindex", "admin_state", "link_state", "mac_in_use"),
+			  "_uuid", "name", "interfaces", "tag", "trunks", "vlan_mode",
+			  "rstp_status", "op", "select", "table", "Interface", "where", "columns",
+			  "_uuid", "ofport", "ifindex", "admin_state", "link_state", "mac_in_use",
+			  "type", "op", "select", "table", "Bridge", "where", "name",
+			  "==", ovs->bridge, "columns", "ports"),
 		&answer);
 
 	if (rc != 0)
 		return rc;
 	ports = json_object_get(json_array_get(answer, 0), "rows");
 	interfaces = json_object_get(json_array_get(answer, 1), "rows");
+	bridge = json_array_get(json_object_get(json_array_get(answer, 2), "rows"), 0);
 	plane.ports = calloc(json_array_size(ports) + 1, sizeof(*plane.ports));
 	if (!ports || !interfaces || !plane.ports) {
 		json_decref(answer);
@@ -228,7 +247,7 @@ int switch_ovs_read(struct switch_ovs *ovs, struct switch_plane *ret)
 	{
 		json_t *interface = interface_of(interfaces, row);
 
-		if (interface)
+		if (interface && is_here(bridge, row))
 			plane_add(ovs, &plane, row, interface);
 	}
 	qsort(plane.ports, plane.port_count, sizeof(*plane.ports), compare_ports);
@@ -535,6 +554,11 @@ static bool carries(const struct switch_tagging *tagging, uint32_t vid)
 	       (tagging->mode != SWITCH_ACCESS && switch_tagging_has(tagging, vid));
 }
 
+int switch_ovs_purge(struct switch_ovs *ovs)
+{
+	return ask_control(ovs, "revalidator/purge", json_array());
+}
+
 /* Open vSwitch forwards to a learned address without asking whether its port is in the VLAN, which
  * no bridge of 802.1Q does (8.8.9: egress filtering by the member set). It forgets the addresses of
  * a port whose VLANs change, but a frame that is under way then may be learned once more as of
@@ -546,7 +570,7 @@ static int forget_elsewhere(struct switch_ovs *ovs)
 	struct switch_plane plane = {0};
 	struct switch_fdb_row *rows = NULL;
 	size_t count = 0;
-	int rc = ask_control(ovs, "revalidator/purge", json_array());
+	int rc = switch_ovs_purge(ovs);
 
 	if (rc == 0)
 		rc = switch_ovs_read(ovs, &plane);

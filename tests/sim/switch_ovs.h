@@ -88,6 +88,19 @@ struct switch_ovs_member {
 MUST_USE int switch_ovs_bond(struct switch_ovs *ovs, unsigned number,
 			     const struct switch_ovs_member *members, size_t member_count,
 			     bool make);
+/* A mirror session: what its ports send and get, out of another port, or wrapped as ERSPAN II from
+ * an address of the switch to a collector by what Open vSwitch knows of routes. Kept by value and
+ * compared as bytes. */
+enum { SWITCH_MIRROR_PORTS = 16 };
+struct switch_ovs_mirror {
+	unsigned number, id; /* 1 and up; ERSPAN's session */
+	size_t count;
+	char ports[SWITCH_MIRROR_PORTS][SWITCH_PORT_NAME];
+	char target[SWITCH_PORT_NAME], from[16], to[16]; /* target "": it is sent */
+};
+/* Made, or taken away as it was made; returns when the data plane has it. */
+MUST_USE int switch_ovs_mirror(struct switch_ovs *ovs, const struct switch_ovs_mirror *mirror,
+			       bool make);
 /* The bridge's sFlow: one for all of its ports. `interval` 0: no counters. */
 struct switch_ovs_sflow {
 	char target[80]; /* "10.0.0.1:6343" */

@@ -8,7 +8,7 @@
 
 #include "tests/sim/switch_ovs_private.h"
 
-enum { WORDS = 120 };
+enum { WORDS = SWITCH_VSCTL_WORDS };
 
 static void say(const char *words[WORDS], size_t *count, const char *const more[])
 {
@@ -18,7 +18,7 @@ static void say(const char *words[WORDS], size_t *count, const char *const more[
 }
 #define SAY(...) say(words, &count, (const char *const[]){__VA_ARGS__, NULL})
 
-static int run_vsctl(const char *const words[WORDS])
+int switch_ovs_vsctl(const char *const words[WORDS])
 {
 	char *arguments[WORDS];
 	int status = -1;
@@ -74,5 +74,5 @@ int switch_ovs_bond(struct switch_ovs *ovs, unsigned number,
 				  members[i].number);
 		SAY("--", "set", "interface", members[i].name, requests[i]);
 	}
-	return run_vsctl(words);
+	return switch_ovs_vsctl(words);
 }

@@ -13,3 +13,10 @@ struct switch_ovs {
 
 /* Consumes `params` (the words of a "transact"); returns when the data plane has it. */
 MUST_USE int switch_ovs_transact(struct switch_ovs *ovs, json_t *params);
+/* ovs-vsctl with these words, itself the first, NULL at their end; returns when the data plane has
+ * what they say. */
+enum { SWITCH_VSCTL_WORDS = 120 };
+MUST_USE int switch_ovs_vsctl(const char *const words[SWITCH_VSCTL_WORDS]);
+/* Flows that it has cached go: what they did before goes on until its revalidators have been there,
+ * which nothing waits for. */
+MUST_USE int switch_ovs_purge(struct switch_ovs *ovs);
