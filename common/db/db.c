@@ -399,7 +399,6 @@ int db_submit(struct db *db, const struct db_query *query, const char *const par
 
 const char *const db_plan_anew[] = {
 	"set plan_cache_mode = force_custom_plan",
-	"set jit = off",
 	"set random_page_cost = 1.1",
 	NULL,
 };

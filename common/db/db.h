@@ -40,8 +40,7 @@ typedef void (*db_notify_fn)(void *context, const char *channel);
 
 /* For db_options.setup, where statements are few and large: PostgreSQL keeps the plan that it made
  * when a table was empty (a quiet night), and that plan reads all of it for each of two thousand
- * rows. For the same statements compiling costs more than running (150 ms of a claim's 220, as soon
- * as an estimate passes jit_above_cost), and what they look up by key lies in memory. */
+ * rows. What they look up by key lies in memory. */
 extern const char *const db_plan_anew[];
 
 struct db_options {

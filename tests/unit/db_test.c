@@ -381,6 +381,18 @@ static void test_commit_failure(void **state)
 	assert_int_equal(ask(f, &parent, NULL), 0);
 }
 
+/* Whatever the server's own setting is: that one is another source. */
+static void test_no_jit(void **state)
+{
+	static const struct db_query source = {
+		"jit_source",
+		"select setting || ' by ' || source from pg_settings where name = 'jit'", 0};
+	struct fixture *f = *state;
+
+	assert_int_equal(ask(f, &source, NULL), 0);
+	assert_string_equal(f->seen.text, "off by session");
+}
+
 static void test_prepare_again(void **state)
 {
 	static const struct db_query late = {"late", "select n from late", 0};
@@ -523,6 +535,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_repeat, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_repeat_ends, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_commit_failure, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_no_jit, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_prepare_again, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_notify, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_many_and_large, connect_db, close_db),
