@@ -320,13 +320,15 @@ $$;
 
 -- --- what is wrong with a node of a PDCI -----------------------------------------------------------------------------------------------------------
 
--- Somebody looks at a PDCI when one of its nodes changes, whoever did it: what is being looked at now is looked at again.
+-- Somebody looks at a PDCI when one of its nodes changes, whoever did it: what is being looked at now is looked at again. One with a place to fill is looked at each second, and
+-- whoever does it holds the PDCI before its nodes: not waited for here.
 drop trigger pdci_node_broke on node;
 drop function pdci_node_broke();
 create function pdci_node_changed() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
 begin
 	update pdci p set due_at = now() from pdci_node m
-	where m.node_id = new.id and m.released_at is null and p.id = m.pdci_id and p.wanted = 'present' and (p.due_at is null or p.claim_until is not null);
+	where m.node_id = new.id and m.released_at is null and p.id = m.pdci_id and p.wanted = 'present' and (p.due_at is null or p.claim_until is not null)
+	  and not exists (select from pdci_node x where x.pdci_id = p.id and x.replace_asked_at is not null and x.replaced_by is null);
 	if found then
 		perform pg_notify('deployment', '');
 	end if;
