@@ -104,7 +104,7 @@ static void reasons_are_told_in_words(void **state)
 	assert_int_equal(count, 3);
 	assert_string_equal(suspects[0].drill, "link:a:b/tenant:acme");
 	assert_string_equal(suspects[0].reasons,
-			    "85 % of the traffic there (88 % of the link), 3 % before; is there "
+			    "85 % of the traffic there (88 % of the link, 3 % before); is there "
 			    "too: red (VLAN 7)");
 	assert_string_equal(suspects[1].reasons, "counted 1.2 errors/s and 30.0 discards/s");
 	assert_string_equal(suspects[2].reasons, "its BMC logged 2 h before: DIMM 3 failed");

@@ -83,12 +83,13 @@ static void reason_of(const struct candidate *c, char ret[SUSPECT_REASON])
 	case FACT_FLOW:
 		if (c->percent > 0)
 			(void)text_format(ret, SUSPECT_REASON,
-					  "%.0f %% of the traffic there (%.0f %% of the link), "
-					  "%.0f %% before",
-					  c->share * 100, c->percent, c->before * 100);
+					  "%.0f %% of the traffic there (%.0f %% of the link, "
+					  "%.0f %% before)",
+					  c->share * 100, c->percent,
+					  c->share > 0 ? c->percent * c->before / c->share : 0);
 		else
 			(void)text_format(ret, SUSPECT_REASON,
-					  "%.0f %% of the traffic there, %.0f %% before",
+					  "%.0f %% of the traffic there, %.0f %% of as much before",
 					  c->share * 100, c->before * 100);
 		break;
 	case FACT_LOCATED:

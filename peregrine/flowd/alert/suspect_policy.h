@@ -28,9 +28,9 @@ struct candidate {
 	const char *name;  /* of the asset; facts of one name and kind belong together */
 	const char *text;  /* what was changed, logged ...; "" = none */
 	const char *drill; /* where to look; "" = nowhere */
-	double share;      /* of what the port carries, 0..1, and before that */
-	double before;
-	double percent;          /* of the port's speed; 0 = not known */
+	double share;      /* of what the port carries now, 0..1 */
+	double before;     /* what was there before, of what the port carries now: may be more */
+	double percent;    /* of the port's speed; 0 = not known */
 	double errors, discards; /* a second */
 	int64_t age_s;
 	bool here;     /* at the very port or node */
