@@ -99,8 +99,13 @@ void drill_part_exact(const struct drill_part *part, double of_s, struct text *o
 	CLEANUP(json_decrefp) json_t *bytes = json_integer(part->exact_bytes);
 	CLEANUP(text_done) struct text scratch = {0};
 
-	text_addf(out, "the interface counted %s in %.0f of %.0f s",
-		  listing_text(bytes, "exact_bytes", &scratch), part->exact_seconds, of_s);
+	text_addf(out, "the interface counted %s in %.0f ",
+		  listing_text(bytes, "exact_bytes", &scratch), part->exact_seconds);
+	/* Readings need not meet the window: of a short one they are of the minutes around it. */
+	if (part->exact_seconds > of_s * 1.1 + 1)
+		text_add(out, "s around it");
+	else
+		text_addf(out, "of %.0f s", of_s);
 }
 
 double drill_part_bound(const struct drill_part *part)

@@ -36,7 +36,7 @@ void drill_page_free(struct drill_page *page);
 struct drill_part drill_part_of(const json_t *row);
 /* "412.5 Mbit/s", or with `in_bytes` "51.6 MB/s". */
 void drill_part_rate(const struct drill_part *part, bool in_bytes, char ret[32]);
-/* "the interface counted 29 GiB in 290 of 300 s" */
+/* "the interface counted 29 GiB in 290 of 300 s", or "2.4 GiB in 60 s around it" */
 void drill_part_exact(const struct drill_part *part, double of_s, struct text *out);
 /* The larger half of the interval in percent of the estimate; negative without traffic. */
 double drill_part_bound(const struct drill_part *part);
