@@ -18,7 +18,107 @@ static void pdci_target(struct text *target, const struct command_input *input, 
 
 /* --- asking for one --- */
 
-/* What could be had per group; why not more is told like a refusal. */
+#define LINE_WIDTH 79
+
+/* Words, wrapped where a line is full; what follows the first line is set in further. */
+static void tell_wrapped(const char *text)
+{
+	int at = fprintf(stderr, "  ");
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		if (at > 4 && at + 1 + (int)length > LINE_WIDTH)
+			at = fprintf(stderr, "\n    ") - 1;
+		else if (at > 4)
+			at += fprintf(stderr, " ");
+		at += fprintf(stderr, "%.*s", (int)length, text);
+		text += length + strspn(text + length, " ");
+	}
+	fprintf(stderr, "\n");
+}
+
+/* "group 1 (class gpu): 2 of 3; 12 active, n7 held" */
+static void tell_groups(const json_t *groups)
+{
+	const json_t *group;
+	size_t i;
+
+	json_array_foreach(groups, i, group)
+	{
+		const char *class = haasctl_word(group, "class");
+		const char *why = json_string_value(json_object_get(group, "why"));
+		CLEANUP(text_done) struct text line = {0};
+		json_int_t possible = json_integer_value(json_object_get(group, "possible"));
+		json_int_t wanted = json_integer_value(json_object_get(group, "wanted"));
+
+		if (possible == wanted)
+			continue;
+		text_addf(&line,
+			  "group %zu (%s%s): %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+			  "%s%s",
+			  i + 1, *class ? "class " : "any class", class, possible, wanted,
+			  why && *why ? "; " : "", why ? why : "");
+		tell_wrapped(text_get(&line));
+	}
+}
+
+/* "volume data of 8 GiB: storage s1", or the largest that there is room for. */
+static void tell_volumes(const json_t *volumes, bool possible)
+{
+	const json_t *volume;
+	size_t i;
+
+	json_array_foreach(volumes, i, volume)
+	{
+		CLEANUP(text_done) struct text size = {0};
+		CLEANUP(text_done) struct text largest = {0};
+		const json_t *most = json_object_get(volume, "largest_bytes");
+		bool fits = json_is_true(json_object_get(volume, "possible"));
+
+		if (fits != possible)
+			continue;
+		fprintf(stderr, "  volume %s of %s: %s", haasctl_word(volume, "name"),
+			listing_text(json_object_get(volume, "size_bytes"), "size_bytes", &size),
+			fits ? "" : "no room");
+		if (!fits && json_integer_value(most) > 0)
+			fprintf(stderr, "; the largest that fits has %s,",
+				listing_text(most, "size_bytes", &largest));
+		if (fits || json_integer_value(most) > 0)
+			fprintf(stderr, "%son storage %s", fits ? "" : " ",
+				haasctl_word(volume, "storage"));
+		fprintf(stderr, "\n");
+	}
+}
+
+static bool has_impossible(const json_t *volumes)
+{
+	const json_t *volume;
+	size_t i;
+
+	json_array_foreach(volumes, i, volume)
+	{
+		if (!json_is_true(json_object_get(volume, "possible")))
+			return true;
+	}
+	return false;
+}
+
+/* What of it cannot be had. Nodes are waited for, a volume without room is refused. */
+static void tell_short(const json_t *answer)
+{
+	const json_t *volumes = json_object_get(answer, "volumes");
+	bool room = !has_impossible(volumes);
+
+	fprintf(stderr, "haasctl: %s\n",
+		room ? "there are not enough free nodes" : "it cannot be had as it is asked for");
+	tell_groups(json_object_get(answer, "groups"));
+	tell_volumes(volumes, false);
+	fprintf(stderr, "  hint: ask for what is possible%s\n",
+		room ? ", or ask without --dry-run: it is tried again" : "");
+}
+
+/* What could be had per group and of volumes; why not more is told like a refusal. */
 static int tell_feasibility(const struct command_input *input, json_t *answer)
 {
 	static const struct output_column columns[] = {NUMBER("group"), COLUMN("class"),
@@ -41,12 +141,10 @@ static int tell_feasibility(const struct command_input *input, json_t *answer)
 			(size_t)json_integer_value(json_object_get(answer, "leaves")),
 			json_array_size(nodes) > 0 ? ": " : "",
 			json_array_size(nodes) > 0 ? listing_text(nodes, "nodes", &names) : "");
+		tell_volumes(json_object_get(answer, "volumes"), true);
 		return status;
 	}
-	fprintf(stderr,
-		"haasctl: there are not enough free nodes\n  %s\n  hint: ask for what is "
-		"possible, or ask without --dry-run: it is tried again\n",
-		haasctl_word(answer, "reason"));
+	tell_short(answer);
 	return status == EXIT_OK ? EXIT_CONFLICT : status;
 }
 

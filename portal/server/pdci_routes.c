@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/db/array.h"
 
 #include "portal/server/daemon_call.h"
 #include "portal/server/exchange.h"
@@ -37,9 +36,29 @@ static const char *tenant_of(const struct exchange *exchange)
 
 /* --- could it be? --- */
 
-/* Names of nodes that are not theirs are not for tenants. */
+static void tried_free(void *data)
+{
+	json_decref(data);
+}
+
+static bool all_possible(const json_t *volumes)
+{
+	const json_t *volume;
+	size_t i;
+
+	json_array_foreach(volumes, i, volume)
+	{
+		if (!json_is_true(json_object_get(volume, "possible")))
+			return false;
+	}
+	return true;
+}
+
+/* bampid's answer about nodes, and what was tried of the rest. Names of nodes that are not theirs
+ * are not for tenants. */
 static void answer_feasibility(struct exchange *exchange, const struct http_response *response)
 {
+	json_t *volumes = json_object_get(exchange->data, "volumes");
 	CLEANUP(json_decrefp) json_t *answer = NULL;
 	CLEANUP(freep) char *text = NULL;
 	struct problem problem = {0};
@@ -52,48 +71,35 @@ static void answer_feasibility(struct exchange *exchange, const struct http_resp
 	}
 	if (exchange->tenant[0] != '\0')
 		(void)json_object_del(answer, "nodes");
+	if (!all_possible(volumes))
+		(void)json_object_set_new(answer, "feasible", json_false());
+	(void)json_object_set(answer, "volumes", volumes);
 	text = json_dumps(answer, JSON_COMPACT);
 	if (text)
 		exchange_answer(exchange, 200, text);
 }
 
-static void refuse_taken(struct exchange *exchange, const char *kind, const char *name)
-{
-	struct problem problem = {0};
-
-	(void)problem_set(&problem, E_CONFLICT, "%s %s exists already", kind, name);
-	problem_hint(&problem, "choose another name");
-	exchange_problem(exchange, 409, &problem);
-}
-
+/* The database has taken it, as it would when it is asked for: now the nodes. */
 static void ask_feasibility(struct exchange *exchange, const PGresult *result)
 {
 	CLEANUP(freep) char *request = pdci_request_text(exchange->body);
 	CLEANUP(freep) char *text = NULL;
 	CLEANUP(json_decrefp) json_t *question = NULL;
+	const char *tried_text = db_text(result, 0, 0, "{}");
 	struct problem problem = {0};
+	json_t *tried = NULL;
 	json_t *inner = NULL;
 
-	if (PQntuples(result) == 0) {
-		(void)problem_set(&problem, E_NOT_FOUND, "tenant %s does not exist",
-				  tenant_of(exchange));
-		problem_hint(&problem, "haasctl tenant list shows the tenants");
-		exchange_problem(exchange, 404, &problem);
-		return;
-	}
-	if (db_bool(result, 0, 1)) {
-		refuse_taken(exchange, "PDCI", text_of(exchange->body, "name"));
-		return;
-	}
-	if (!db_is_null(result, 0, 2)) {
-		refuse_taken(exchange, "network", db_text(result, 0, 2, ""));
-		return;
-	}
+	if (json_read(tried_text, strlen(tried_text), FEASIBILITY_LIMIT, &tried, &problem) != 0)
+		return; /* the last release answers */
+	exchange->data = tried;
+	exchange->data_free = tried_free;
 	if (!request ||
 	    json_read(request, strlen(request), FEASIBILITY_LIMIT, &inner, &problem) != 0)
-		return; /* the last release answers */
-	question = json_pack("{s:s, s:b, s:o}", "tenant", tenant_of(exchange), "names",
-			     exchange->tenant[0] == '\0', "request", inner);
+		return;
+	question = json_pack("{s:s, s:b, s:I, s:o}", "tenant", tenant_of(exchange), "names",
+			     exchange->tenant[0] == '\0', "links",
+			     json_integer_value(json_object_get(tried, "links")), "request", inner);
 	text = question ? json_dumps(question, JSON_COMPACT) : NULL;
 	if (text)
 		daemon_pass_on(exchange, &(struct daemon_ask){
@@ -109,16 +115,12 @@ static void ask_feasibility(struct exchange *exchange, const PGresult *result)
 
 static void dry_run(struct exchange *exchange)
 {
-	const json_t *networks = json_object_get(exchange->body, "networks");
-	CLEANUP(text_done) struct text names = {0};
-	const char *params[3] = {tenant_of(exchange), text_of(exchange->body, "name")};
+	CLEANUP(freep) char *request = pdci_request_text(exchange->body);
+	const char *params[] = {tenant_of(exchange), text_of(exchange->body, "name"), request,
+				exchange->actor};
 
-	array_begin(&names);
-	for (size_t i = 0; i < json_array_size(networks); i++)
-		array_add(&names, text_of(json_array_get(networks, i), "name"));
-	array_end(&names);
-	params[2] = text_get(&names);
-	exchange_query(exchange, &store_pdci_taken, params, ask_feasibility);
+	if (request) /* else the last release answers */
+		exchange_query(exchange, &store_pdci_try, params, ask_feasibility);
 }
 
 /* --- asked for, given back --- */

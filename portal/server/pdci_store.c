@@ -50,11 +50,7 @@ const struct db_query store_pdci_list = {
 const struct db_query store_pdci_get = {
 	"pdci_get", "select (" PDCI_WHOLE ")::text from " PDCIS "where p.id = haas.pdci_find($1, $2)", 2};
 
-const struct db_query store_pdci_taken = {
-	"pdci_taken",
-	"select t.name, exists (select from haas.pdci p where p.tenant_id = t.id and p.name = $2 and p.state <> 'released'), "
-	"(select min(n.name) from haas.network n where n.tenant_id = t.id and n.name = any ($3::text[])) from haas.tenant t where t.name = $1",
-	3};
+const struct db_query store_pdci_try = {"pdci_try", "select haas.pdci_try($1, $2, $3::jsonb, $4)::text", 4};
 
 const struct db_query store_pdci_create = {
 	"pdci_create", "select set_config('haas.result', haas.pdci_create($1, $2, $3::jsonb, $4)::text, true)", 4};

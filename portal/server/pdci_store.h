@@ -4,12 +4,12 @@
 
 #include "common/db/db.h"
 
-extern const struct db_query store_pdci_list;  /* $1 limit $2 cursor $3 state $4 active $5 tenant $6
-						  name -> (page) */
-extern const struct db_query store_pdci_get;   /* $1 id or name $2 tenant -> (body) */
-extern const struct db_query store_pdci_taken; /* $1 tenant $2 name $3 networks[] -> (tenant, is the
-						  name taken, the first network that is) */
-extern const struct db_query store_pdci_create;   /* $1 tenant $2 name $3 request $4 actor */
+extern const struct db_query store_pdci_list; /* $1 limit $2 cursor $3 state $4 active $5 tenant $6
+						 name -> (page) */
+extern const struct db_query store_pdci_get;  /* $1 id or name $2 tenant -> (body) */
+extern const struct db_query store_pdci_create; /* $1 tenant $2 name $3 request $4 actor */
+extern const struct db_query store_pdci_try; /* as store_pdci_create, nothing is kept -> ({volumes,
+						links}) */
 extern const struct db_query store_pdci_created;  /* -> answer */
 extern const struct db_query store_pdci_release;  /* $1 id or name $2 tenant $3 actor */
 extern const struct db_query store_pdci_replace;  /* as store_pdci_release; $4 node */

@@ -100,7 +100,8 @@ static void who_cannot_be_given_is_named_with_the_reason(void **state)
 		free_node("dirty", "gpu", "r1", ""),   free_node("busy", "gpu", "r1", ""),
 		free_node("nobmc", "gpu", "r1", ""),   free_node("uefi", "gpu", "r1", ""),
 		free_node("sick", "gpu", "r1", ""),    free_node("other", "cpu", "r1", ""),
-		free_node("unready", "gpu", "r1", ""),
+		free_node("unready", "gpu", "r1", ""), free_node("let", "gpu", "r1", ""),
+		free_node("afar", "gpu", "r1", ""),    free_node("full", "gpu", "r1", ""),
 	};
 	const struct alloc_group group = {
 		.class = "gpu", .count = 3, .firmwares = 1U << FIRMWARE_BIOS};
@@ -117,20 +118,24 @@ static void who_cannot_be_given_is_named_with_the_reason(void **state)
 	nodes[5].firmware = FIRMWARE_UEFI;
 	text_copy(nodes[6].label, sizeof(nodes[6].label), "fan_failed");
 	nodes[8].state = NODE_DISCOVERED;
+	nodes[9].state = NODE_ACTIVE;
+	text_copy(nodes[10].cable, sizeof(nodes[10].cable), "eth0 was found at leaf2:p4");
+	text_copy(nodes[11].numbers, sizeof(nodes[11].numbers),
+		  "0 of 1 VLAN numbers free in fabric main");
 	assert_int_equal(alloc_choose(nodes, COUNT_OF(nodes), &request, &answer), 0);
 	assert_false(answer.feasible);
 	assert_int_equal(answer.got[0], 1);
 	expect_picks(nodes, &answer, "0:ok");
-	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, 99, &all);
+	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, true, &all);
 	assert_string_equal(
 		text_get(&all),
-		"group 1 (class gpu): 1 of 3, active is active, dirty is dirty, busy is being worked on, "
-		"nobmc has no BMC or no boot NIC, uefi does not boot the image (firmware), "
-		"sick has health label fan_failed, unready is not accepted yet");
-	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, 2, &few);
-	assert_string_equal(
-		text_get(&few),
-		"group 1 (class gpu): 1 of 3, active is active, dirty is dirty, and 5 more");
+		"group 1 (class gpu): 1 of 3; 2 active, afar whose cables are in doubt, busy being "
+		"worked on, dirty dirty, full with 0 of 1 VLAN numbers free in fabric main, nobmc "
+		"without BMC or boot NIC, sick with health label fan_failed, uefi whose firmware does "
+		"not boot the image, unready not accepted yet");
+	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, false, &few);
+	assert_string_equal(text_get(&few),
+			    "group 1 (class gpu): 1 of 3; 0 of 1 VLAN numbers free in fabric main");
 }
 
 /* One who can have any node does not take the only one that another can have. */
@@ -288,12 +293,12 @@ static void nics_that_do_not_fit(void **state)
 	assert_int_equal(answer.got[0], 1); /* n1: its bond is another group's concern */
 	assert_int_equal(answer.got[1], 1);
 	assert_string_equal(nodes[answer.picks[0].node].name, "n1");
-	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, 9, &named);
+	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, true, &named);
 	assert_string_equal(text_get(&named),
-			    "group 2 (class gpu): 1 of 2, n1 has a bond that ends at two switches "
-			    "(MLAG is not offered), n3 has a bond whose ports are not one "
-			    "aggregate of its switch, n4 is active");
-	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, 0, &told);
+			    "group 2 (class gpu): 1 of 2; n1 with a bond that ends at two switches "
+			    "(MLAG is not offered), n3 with a bond whose ports are not one "
+			    "aggregate of its switch, n4 active");
+	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, false, &told);
 	assert_string_equal(text_get(&told),
 			    "group 2 (class gpu): 1 of 2; NICs: a bond ends at two switches (MLAG "
 			    "is not offered), the ports of a bond are not one aggregate of their "
@@ -349,37 +354,37 @@ static void disks_that_are_asked_for(void **state)
 		const char *refusal; /* NULL: it has them */
 	} cases[] = {
 		{NULL, {0, 0, 0}, NULL},
-		{NULL, {1, 0, 0}, "has no inventory: its disks are not known"},
+		{NULL, {1, 0, 0}, "without inventory (disks not known)"},
 		{"", {0, 0, 0}, NULL},
-		{"", {1, 0, 0}, "has 0 of 1 local disks"},
+		{"", {1, 0, 0}, "with 0 of 1 local disks"},
 		{"1f", {1, 0, 0}, NULL},
-		{"1f 1f", {3, 0, 0}, "has 2 of 3 local disks"},
+		{"1f 1f", {3, 0, 0}, "with 2 of 3 local disks"},
 		{"2000398934016r 480103981056f", {1, 2 * TB, 0}, NULL},
 		{"2000398934016r", {1, 2000398934016, 0}, NULL},
 		{"2000398934016r",
 		 {1, 2000398934017, 0},
-		 "has 0 of 1 local disks of at least 1.8 TiB"},
+		 "with 0 of 1 local disks of at least 1.8 TiB"},
 		{"2199023255551f 1f",
 		 {2, (uint64_t)2 << 40, 0},
-		 "has 0 of 2 local disks of at least 2 TiB"},
+		 "with 0 of 2 local disks of at least 2 TiB"},
 		{"2000398934016r 480103981056f",
 		 {1, TB, ALLOC_DISK_FLASH},
-		 "has 0 of 1 local flash disks of at least 931.3 GiB"},
+		 "with 0 of 1 local flash disks of at least 931.3 GiB"},
 		{"2000398934016r 480103981056f", {1, 0, ALLOC_DISK_FLASH}, NULL},
 		{"2000398934016r 480103981056f",
 		 {2, 0, ALLOC_DISK_ROTATING},
-		 "has 1 of 2 local rotating disks"},
+		 "with 1 of 2 local rotating disks"},
 		{"2000398934016u", {1, TB, 0}, NULL},
 		{"2000398934016u",
 		 {1, TB, ALLOC_DISK_FLASH},
-		 "has disks of a kind that is not known (inspect it)"},
+		 "with disks of a kind that is not known (inspect)"},
 		{"480103981056u",
 		 {1, TB, ALLOC_DISK_FLASH},
-		 "has 0 of 1 local flash disks of at least 931.3 GiB"},
+		 "with 0 of 1 local flash disks of at least 931.3 GiB"},
 		{"2000398934016u 2000398934016f", {1, TB, ALLOC_DISK_FLASH}, NULL},
 		{"2000398934016u 2000398934016f",
 		 {3, TB, ALLOC_DISK_FLASH},
-		 "has 1 of 3 local flash disks of at least 931.3 GiB"},
+		 "with 1 of 3 local flash disks of at least 931.3 GiB"},
 	};
 
 	(void)state;
@@ -427,11 +432,11 @@ static void nodes_are_chosen_by_their_disks(void **state)
 	choose(nodes, COUNT_OF(nodes), groups, COUNT_OF(groups), ALLOC_NEAR, &answer);
 	assert_false(answer.feasible);
 	expect_picks(nodes, &answer, "0:b 1:a 1:c"); /* b: all that it can be had for */
-	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, 9, &named);
+	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, true, &named);
 	assert_string_equal(text_get(&named),
-			    "group 2 (class gpu): 2 of 3, b has 0 of 1 local disks of at least "
-			    "1.8 TiB, d has no inventory: its disks are not known, e is active");
-	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, 0, &told);
+			    "group 2 (class gpu): 2 of 3; b with 0 of 1 local disks of at least "
+			    "1.8 TiB, d without inventory (disks not known), e active");
+	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, false, &told);
 	assert_string_equal(text_get(&told), "group 2 (class gpu): 2 of 3; disks: too few, too "
 					     "small or of another kind");
 	alloc_answer_done(&answer);

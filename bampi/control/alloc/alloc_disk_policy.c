@@ -65,7 +65,7 @@ const char *alloc_disks_refusal(const struct alloc_disks *disks,
 	if (wanted->count == 0)
 		return NULL;
 	if (!disks->known)
-		return "has no inventory: its disks are not known";
+		return "without inventory (disks not known)";
 	for (size_t i = 0; i < disks->count; i++) {
 		bool large = disks->disks[i].size_bytes >= wanted->min_bytes;
 		enum alloc_disk_kind kind = disks->disks[i].kind;
@@ -76,9 +76,9 @@ const char *alloc_disks_refusal(const struct alloc_disks *disks,
 	if (fit >= wanted->count)
 		return NULL;
 	if (fit + maybe >= wanted->count)
-		return "has disks of a kind that is not known (inspect it)";
+		return "with disks of a kind that is not known (inspect)";
 	size_text(wanted->min_bytes, size, sizeof(size));
-	(void)text_format(ret, room, "has %u of %u local %sdisks%s%s", fit, wanted->count,
+	(void)text_format(ret, room, "with %u of %u local %sdisks%s%s", fit, wanted->count,
 			  kind_texts[wanted->kind], wanted->min_bytes ? " of at least " : "",
 			  wanted->min_bytes ? size : "");
 	return ret;

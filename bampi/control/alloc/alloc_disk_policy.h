@@ -39,7 +39,7 @@ struct alloc_disks {
  * most `room` disks and returns how many there are; what follows an unreadable word is left out. */
 size_t alloc_disks_parse(const char *text, struct alloc_disk ret[], size_t room);
 
-/* NULL when it has them, else why not: "has 1 of 2 local disks of at least 1.8 TiB". Static, or
+/* NULL when it has them, else why not: "with 1 of 2 local disks of at least 1.8 TiB". Static, or
  * written to `ret`. */
 const char *alloc_disks_refusal(const struct alloc_disks *disks,
 				const struct alloc_disks_wanted *wanted, char *ret, size_t room);

@@ -13,7 +13,8 @@
 
 #include "bampi/control/alloc/alloc_disk_policy.h"
 
-#define ALLOC_GROUPS_MAX 16
+#define ALLOC_GROUPS_MAX   16
+#define ALLOC_REFUSAL_SIZE 128
 
 enum alloc_spread {
 	/* Packed: as few leaf switches as possible, then as few racks; what is left over stays in
@@ -41,6 +42,9 @@ struct alloc_node {
 	 * of node_fits (db/schema); '-' and 0 = yes. */
 	char fits[ALLOC_GROUPS_MAX + 1];
 	struct alloc_disks disks; /* borrowed */
+	/* Why its ports would not be taken into networks, and why its fabric has no numbers for
+	 * the request's; "" = they would be, it has. Cut where they are longer. */
+	char cable[128], numbers[96];
 };
 
 struct alloc_group {
@@ -77,15 +81,20 @@ void alloc_answer_done(struct alloc_answer *answer);
 MUST_USE int alloc_choose(const struct alloc_node nodes[], size_t count,
 			  const struct alloc_request *request, struct alloc_answer *ret);
 
-/* Why this node cannot be in this group; NULL when it can. Static but for label and disks, which
- * are written to `ret`. A node of another class has "another class". */
+/* Why this node cannot be in this group, so that it can follow "3 " or its name: "active", "without
+ * BMC or boot NIC"; NULL when it can. Static but for label, numbers and disks, which are written to
+ * `ret`. A node of another class is "of another class". */
 const char *alloc_refusal(const struct alloc_node *node, const struct alloc_group *group, char *ret,
 			  size_t room);
 
-/* "group 1 (class gpu): 2 of 3; n4 is active, n5 is dirty, and 7 more" for each group that falls
- * short, at most `names` nodes named each; 0 names none, does not tell how many there are, and says
- * once what speaks against NICs and disks: "group 1 (class gpu): 0 of 2; NICs: a bond ends at two
- * switches; disks: too few or too small". */
+/* Of the nodes of its class that it cannot have, how many for each reason, the most first; one
+ * alone by its name: "12 active, 3 without inventory, n7 held". Not `named`: what speaks against
+ * NICs, disks and numbers, once, and neither names nor how many there are: "NICs: a bond ends at
+ * two switches; disks: too few or too small". */
+void alloc_why(const struct alloc_node nodes[], size_t count, const struct alloc_group *group,
+	       bool named, struct text *ret);
+
+/* "group 1 (class gpu): 2 of 3; 12 active, n7 held" for each group that falls short. */
 void alloc_reasons(const struct alloc_node nodes[], size_t count,
 		   const struct alloc_request *request, const struct alloc_answer *answer,
-		   unsigned names, struct text *ret);
+		   bool named, struct text *ret);

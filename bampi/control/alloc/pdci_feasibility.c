@@ -11,6 +11,7 @@
 #include "bampi/control/alloc/pdci_runner_private.h"
 
 #define QUESTIONS_MAX 32
+#define REFUSED_MAX   1000 /* nodes that are told one by one, of each group */
 
 /* Lives until its two rows came: also when the client is gone before. */
 struct pdci_question {
@@ -43,7 +44,49 @@ static void refuse(struct pdci_question *question, int rc, const struct problem 
 				    &told);
 }
 
-static void write_answer(const struct pdci_question *question, const struct alloc_node nodes[],
+/* All nodes as they were read. */
+struct node_list {
+	const struct alloc_node *nodes;
+	size_t count;
+};
+
+/* Whom the group cannot have, one by one. */
+static void write_refused(const struct node_list *all, const struct alloc_group *group,
+			  struct text *body)
+{
+	size_t told = 0;
+
+	json_begin_array(body, "refused");
+	for (size_t i = 0; i < all->count && told < REFUSED_MAX; i++) {
+		const struct alloc_node *node = &all->nodes[i];
+		char room[ALLOC_REFUSAL_SIZE];
+		const char *why = alloc_refusal(node, group, room, sizeof(room));
+
+		if (!why || (group->class[0] && strcmp(node->class, group->class) != 0))
+			continue;
+		json_begin_object(body, NULL);
+		json_string(body, "node", node->name);
+		json_string(body, "why", why);
+		if (node->state == NODE_FREE && node->cable[0])
+			json_string(body, "detail", node->cable);
+		json_end_object(body);
+		told++;
+	}
+	json_end_array(body);
+}
+
+static void write_shortfall(const struct pdci_question *question, const struct node_list *all,
+			    const struct alloc_group *group, struct text *body)
+{
+	CLEANUP(text_done) struct text why = {0};
+
+	alloc_why(all->nodes, all->count, group, question->names, &why);
+	json_string(body, "why", text_get(&why));
+	if (question->names)
+		write_refused(all, group, body);
+}
+
+static void write_answer(const struct pdci_question *question, const struct node_list *all,
 			 const struct alloc_answer *answer, const struct problem *problem,
 			 struct text *body)
 {
@@ -55,12 +98,14 @@ static void write_answer(const struct pdci_question *question, const struct allo
 		json_string(body, "class", question->request.groups[i].class);
 		json_int(body, "wanted", question->request.groups[i].count);
 		json_int(body, "possible", answer->got[i]);
+		if (answer->got[i] < question->request.groups[i].count)
+			write_shortfall(question, all, &question->request.groups[i], body);
 		json_end_object(body);
 	}
 	json_end_array(body);
 	json_begin_array(body, "nodes");
 	for (size_t i = 0; i < answer->pick_count; i++)
-		json_string(body, NULL, nodes[answer->picks[i].node].name);
+		json_string(body, NULL, all->nodes[answer->picks[i].node].name);
 	json_end_array(body);
 	json_int(body, "racks", answer->racks);
 	json_int(body, "leaves", answer->leaves);
@@ -89,7 +134,7 @@ static void on_nodes(void *context, int rc, const PGresult *result, const struct
 	if (rc) {
 		refuse(question, rc, problem);
 	} else if (question->http) {
-		write_answer(question, nodes, &answer, &reason, &body);
+		write_answer(question, &(struct node_list){nodes, count}, &answer, &reason, &body);
 		http_answer_json(question->http, 200, &body);
 	}
 	question_free(question);
@@ -138,8 +183,12 @@ static int ask(struct pdci_runner *runner, struct http_request *http, const json
 	if (rc == 0)
 		rc = pdci_store_facts(
 			runner->options.db,
-			&(struct pdci_facts_ask){tenant ? tenant : "", &question->request,
-						 json_object_get(body, "request")},
+			&(struct pdci_facts_ask){
+				.tenant = tenant ? tenant : "",
+				.request = &question->request,
+				.json = json_object_get(body, "request"),
+				.links = json_integer_value(json_object_get(body, "links")),
+			},
 			&(struct pdci_facts_calls){on_images, on_packages, on_nodes}, question);
 	if (rc)
 		return rc;

@@ -14,7 +14,6 @@
 #define RETRY_MS      1000
 #define FOLLOW_MS     1000  /* while its nodes are worked on */
 #define INFEASIBLE_MS 10000 /* a node may have become free */
-#define NAMED_NODES   4
 
 static void next(struct pdci_runner *runner, int64_t after_ms)
 {
@@ -91,7 +90,7 @@ int pdci_choose(const struct alloc_node nodes[], size_t count, const struct pdci
 	if (rc)
 		return rc;
 	if (!ret_answer->feasible) {
-		alloc_reasons(nodes, count, &wanted, ret_answer, names ? NAMED_NODES : 0, &reasons);
+		alloc_reasons(nodes, count, &wanted, ret_answer, names, &reasons);
 		(void)problem_set(ret_problem, E_CONFLICT, "there are not enough free nodes");
 		problem_detail(ret_problem, "%s", text_get(&reasons));
 		problem_hint(ret_problem, "ask for what is possible, or wait: it is tried again");
@@ -179,8 +178,10 @@ static void on_packages(void *context, int rc, const PGresult *result,
 
 static int ask_facts(struct pdci_runner *runner, db_result_fn on_rows)
 {
-	const struct pdci_facts_ask ask = {runner->claim.tenant, &runner->request,
-					   runner->claim.request};
+	const struct pdci_facts_ask ask = {.tenant = runner->claim.tenant,
+					   .request = &runner->request,
+					   .json = runner->claim.request,
+					   .pdci = runner->claim.id};
 
 	return pdci_store_facts(runner->options.db, &ask,
 				&(struct pdci_facts_calls){on_images, on_packages, on_rows},

@@ -36,8 +36,9 @@ void pdci_runner_wake(struct pdci_runner *runner);
 void pdci_runner_db_state(struct pdci_runner *runner, bool connected);
 const struct pdci_runner_stats *pdci_runner_stats(const struct pdci_runner *runner);
 
-/* POST /feasibility {"tenant": NAME, "request": {...}, "names": bool}: answers {"feasible",
- * "groups":
- * [{"class", "wanted", "possible"}], "nodes", "racks", "leaves", "reason"}. `names`: reasons name
- * nodes, also other tenants', so only for operators. */
+/* POST /feasibility {"tenant": NAME, "request": {...}, "names": bool, "links": networks that its
+ * volumes would need}: answers {"feasible", "groups": [{"class", "wanted", "possible", "why",
+ * "refused": [{"node", "why", "detail"}]}], "nodes", "racks", "leaves", "reason"}; why and refused
+ * of groups that fall short. `names`: reasons name nodes, also other tenants', so only for
+ * operators. */
 void pdci_feasibility(struct pdci_runner *runner, struct http_request *request);

@@ -63,6 +63,7 @@ static const struct db_query packages_query = {"pdci_packages",
 	"where not haas.package_allowed(w.name, (select t.id from haas.tenant t where t.name = $1)) order by w.at limit 1", 2};
 
 static const struct db_query nodes_query = {"pdci_nodes",
+	"with short as materialized (select * from haas.vlan_short(nullif($2, '0')::bigint, $1::jsonb, $3::integer)) "
 	"select n.id, n.name, n.class, n.rack, n.state, n.firmware, n.dirty,"
 	/* busy; also one that somebody released by hand while its PDCI still has it */
 	"  exists (select from haas.deployment d where d.node_id = n.id and d.due_at is not null)"
@@ -79,8 +80,11 @@ static const struct db_query nodes_query = {"pdci_nodes",
 	"   (select coalesce(string_agg((d ->> 'size_bytes') || case when d -> 'rotational' = 'true' then 'r' when d -> 'rotational' = 'false' or d ->> 'kind' = 'nvme' then 'f' else 'u' end, ' '), '')"
 	"    from jsonb_array_elements(coalesce(i.data -> 'disks', '[]')) d"
 	"    where coalesce(d -> 'removable' <> 'true', true) and coalesce(d -> 'read_only' <> 'true', true))"
-	"   from haas.node_inventory i where i.node_id = n.id) end "
-	"from haas.node n order by n.name", 1};
+	"   from haas.node_inventory i where i.node_id = n.id) end,"
+	"  case when n.state = 'free' then haas.node_port_fault(n.id) end,"
+	"  case when n.state = 'free' and exists (select from short) then (select min(s.why) from short s"
+	"    where s.fabric_id in (select haas.node_fabrics(n.id))) end "
+	"from haas.node n order by n.name", 3};
 
 static const struct db_query allocate_query = {"pdci_allocate", "select haas.pdci_allocate($1::bigint, $2::bigint, $3::jsonb, 'bampid')", 3};
 static const struct db_query release_query = {"pdci_release", "select node, waits_for from haas.pdci_release_step($1::bigint, $2::bigint, 'bampid')", 2};
@@ -173,7 +177,13 @@ int pdci_store_facts(struct db *db, const struct pdci_facts_ask *ask,
 
 	const char *params[] = {ask->tenant, text_get(&images)};
 	const char *package_params[] = {ask->tenant, text_get(&packages)};
-	const char *node_params[] = {text};
+	char pdci[24];
+	char links[24];
+	const char *node_params[] = {text, pdci, links};
+
+	number(pdci, ask->pdci);
+	number(links, ask->links);
+
 	const struct db_call calls[] = {
 		{&images_query, params, fns->on_images, context},
 		{&packages_query, package_params, fns->on_packages, context},
@@ -222,6 +232,8 @@ static int read_node(const PGresult *result, int row, struct alloc_node *node)
 	(void)text_copy(node->label, sizeof(node->label), db_text(result, row, 9, ""));
 	(void)text_copy(node->leaf, sizeof(node->leaf), db_text(result, row, 10, ""));
 	(void)text_copy(node->fits, sizeof(node->fits), db_text(result, row, 11, ""));
+	(void)text_copy(node->cable, sizeof(node->cable), db_text(result, row, 13, ""));
+	(void)text_copy(node->numbers, sizeof(node->numbers), db_text(result, row, 14, ""));
 	return 0;
 }
 

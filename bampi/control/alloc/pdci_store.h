@@ -56,6 +56,8 @@ struct pdci_facts_ask {
 	const char *tenant;
 	const struct pdci_request *request;
 	const json_t *json; /* that it was read from */
+	int64_t pdci;       /* that asked; 0 = none yet */
+	int64_t links;      /* none yet: networks that its volumes would need */
 };
 
 /* In their order. */
