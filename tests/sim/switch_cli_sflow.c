@@ -1,5 +1,5 @@
 /* sFlow on emulated command lines: what was typed is kept as a line of the running configuration,
- * in the place of one that says the same otherwise. Nothing samples. */
+ * in the place of one that says the same otherwise. What samples: switch_cli_samples.c. */
 #include <string.h>
 #include <strings.h>
 

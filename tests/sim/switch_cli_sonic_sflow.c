@@ -1,5 +1,5 @@
 /* SONiC's sFlow: sonic-utilities, config/main.py (sflow) and show/sflow.py; sonic-swss, sflowmgr:
- * ports are told of only while it is on. Nothing samples. */
+ * ports are told of only while it is on. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 
 #include "tests/sim/switch_cli_copies.h"
+#include "tests/sim/switch_cli_samples.h"
 
 #define NOWHERE 4095 /* the one VLAN that a port in no VLAN lets through: none (802.1Q) */
 
@@ -372,6 +373,8 @@ int cli_store_push(struct cli_store *store)
 		rc = push_tagging(store);
 	if (rc == 0)
 		rc = cli_copies_push(store);
+	if (rc == 0)
+		rc = cli_samples_push(store);
 	return rc != 0 ? rc : push_vlans(store);
 }
 

@@ -135,6 +135,7 @@ struct cli_store {
 	struct cli_ports bonds[CLI_LAGS + 1];
 	char plane_names[CLI_PORTS_MAX + 1][SWITCH_PORT_NAME];
 	struct switch_ovs_mirror copies[CLI_MIRRORS]; /* its mirrors, the same; number 0: none */
+	struct switch_ovs_sflow samples;              /* its sFlow; rate 0: none */
 	struct switch_plane plane;
 };
 
