@@ -234,7 +234,12 @@ static void an_address_that_is_sent_from_elsewhere_moves_nobody(void **state)
 	assert_int_equal(lab->conclusion.stray_count, 2);
 	assert_true(port_ref_equal(lab->conclusion.strays[0].at, (struct port_ref){2, 0}));
 	assert_true(has_conflict(lab, "nic.foreign_port"));
-	assert_non_null(strstr(lab->conclusion.conflicts[0].message, "node n2's"));
+	assert_string_equal(
+		lab->conclusion.conflicts[0].message,
+		"NIC eth0 of node n1 is heard here, and the port is node n2's: not believed");
+	assert_string_equal(
+		lab->conclusion.conflicts[1].message,
+		"NIC eth0 of node n1 is heard here, and its own port kept its link: not believed");
 	/* By LLDP, too; and while it is silent and its link was not lost. */
 	hears(lab, 2, 0, "52:54:00:00:00:09", "52:54:00:00:00:01")->port_subtype = 3;
 	place_is(lab, 1, 1, 3, 80, PLACE_FDB);

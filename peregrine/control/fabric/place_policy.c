@@ -57,7 +57,7 @@ static int64_t other_holder(const struct work *work, const struct fabric_nic *ni
 static int tell_foreign(struct work *work, const struct fabric_nic *nic, struct port_ref at,
 			int64_t holder)
 {
-	const char *owner = "another node";
+	const char *owner = NULL;
 	struct fabric_conflict *conflict;
 
 	for (size_t i = 0; i < work->facts->nic_count && holder; i++) {
@@ -66,12 +66,13 @@ static int tell_foreign(struct work *work, const struct fabric_nic *nic, struct 
 	}
 	if (fabric_conflict_add(work->ret, "nic.foreign_port", true, at, &conflict) != 0)
 		return -ENOMEM;
-	(void)text_format(
-		conflict->message, sizeof(conflict->message),
-		"NIC %s of node %s is heard here, and the port is node %s's: not believed",
-		nic->name, nic->node, owner);
+	(void)text_format(conflict->message, sizeof(conflict->message),
+			  "NIC %s of node %s is heard here, and %s%s%s: not believed", nic->name,
+			  nic->node, holder ? "the port is node " : "its own port kept its link",
+			  holder ? (owner ? owner : "?") : "", holder ? "'s" : "");
 	(void)text_format(conflict->hint, sizeof(conflict->hint),
-			  "node %s sends under that address, or a cable was moved", owner);
+			  "%s%s sends under that address, or a cable was moved",
+			  owner ? "node " : "", owner ? owner : "who is there");
 	return 0;
 }
 
