@@ -1,5 +1,5 @@
 /* Mirror sessions (SPAN) of emulated command lines, by whatever words; each is one `run` of struct
- * cli_command. What is mirrored is written down, not carried out: no frame is copied. */
+ * cli_command. What copies the frames: switch_cli_copies.h. */
 #pragma once
 
 #include "tests/sim/switch_cli.h"
