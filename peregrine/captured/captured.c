@@ -19,13 +19,20 @@ LEAKS_LEFT_TO_SANITIZER
 
 #define SUBJECT "captured"
 
-enum { LOOK_MS = 1000, KEEP_LOOKS = 10 };
+enum {
+	LOOK_MS = 1000,
+	KEEP_LOOKS = 10,
+	/* After the database was away captures are heard of again before anybody looks which are
+	 * not. */
+	BACK_MS = 5000,
+};
 
 static const char *const channels[] = {"capture", NULL};
 
 /* clang-format off */
 static const struct db_query work_query = {"capture_work",
-	"with swept as materialized (select haas.capture_sweep() as moved) select w.id, w.state, w.wanted, w.files, w.\"order\"::text"
+	"with swept as materialized (select haas.capture_sweep() as moved) select w.id, w.state, w.wanted, w.files, w.\"order\"::text,"
+	" haas.capture_left_ms(w.id)"
 	" from swept left join haas.capture_work w on w.collector = $1 where swept.moved is not null and w.id is not null order by w.id", 1};
 static const struct db_query keep_query = {"capture_keep",
 	"select haas.capture_keep($1, $2::integer, $3::bigint, $4::bigint)", 4};
@@ -154,6 +161,8 @@ static void over(void *context)
 		one->problem = strdup("{\"code\":\"internal\",\"message\":\"the process of the "
 				      "capture died\",\"detail\":\"\",\"hint\":\"\"}");
 	}
+	if (one->late && strcmp(one->because, "stopped") == 0)
+		(void)text_copy(one->because, sizeof(one->because), "deadline");
 	log_info(SUBJECT, "capture %" PRId64 ": over (because=%s)", one->id, one->because);
 	tell_end(one);
 }
@@ -236,6 +245,10 @@ static void take_row(struct captured *captured, const PGresult *result, int row)
 			tell_end(one);
 		return;
 	}
+	if (one)
+		one->until_ms = db_is_null(result, row, 5)
+					? 0
+					: loop_now_ms(captured->loop) + db_int(result, row, 5, 0);
 	if (one && one->process) {
 		if (!wanted)
 			capture_process_stop(one->process);
@@ -308,12 +321,27 @@ static void keep(struct captured *captured)
 		captured->until_keep = KEEP_LOOKS;
 }
 
+/* The database, which says when a capture is over, is away: what was consented to was so long. */
+static void stop_late(const struct captured *captured)
+{
+	int64_t now_ms = loop_now_ms(captured->loop);
+
+	for (struct taken *one = captured->taken; one; one = one->next) {
+		if (!one->process || one->late || !one->until_ms || now_ms < one->until_ms)
+			continue;
+		one->late = true;
+		capture_process_stop(one->process);
+	}
+}
+
 static void look(void *context)
 {
 	struct captured *captured = context;
 	const char *const params[] = {captured->conf->name};
 
 	loop_timer_arm(captured->look, LOOK_MS);
+	if (!db_connected(captured->db))
+		stop_late(captured);
 	if (db_connected(captured->db) &&
 	    (captured->until_keep == 0 || --captured->until_keep == 0))
 		keep(captured);
@@ -340,7 +368,8 @@ static void on_db_state(void *context, bool connected)
 		log_warn(SUBJECT, "PostgreSQL is away: captures go on until their time is over");
 	captured->until_keep = 0;
 	if (connected && captured->look)
-		loop_timer_arm(captured->look, 0);
+		loop_timer_arm(captured->look, captured->was_connected ? BACK_MS : 0);
+	captured->was_connected |= connected;
 }
 
 /* --- life ---------------------------------------------------------------------------------------

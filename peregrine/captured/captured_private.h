@@ -20,6 +20,8 @@ struct taken {
 	char *problem, *result; /* JSON of the end; owned */
 	bool telling;           /* the end is on its way to the database */
 	bool beating;           /* so is a beat; the end comes after it */
+	int64_t until_ms;       /* by our clock, 0 = not told: without a database it ends then */
+	bool late;              /* it was ended so */
 	char lines[LIVE_LINES][LIVE_LINE_SIZE];
 	uint64_t line_count; /* of its life; the last LIVE_LINES are here */
 };
@@ -30,7 +32,7 @@ struct captured {
 	struct db *db;
 	struct http_server *server;
 	struct loop_timer *look;
-	bool reading;
+	bool reading, was_connected;
 	unsigned until_keep; /* looks: what is too old goes then */
 	struct taken *taken;
 };

@@ -15,12 +15,19 @@ LEAKS_LEFT_TO_SANITIZER
 
 #define SUBJECT "mirrors"
 
-enum { LOOK_MS = 1000, AGAIN_MS = 5000, SWEEP_MS = 60000, ASK_MS = 20000 };
+enum {
+	LOOK_MS = 1000,
+	AGAIN_MS = 5000,
+	SWEEP_MS = 60000,
+	ASK_MS = 20000,
+	/* After the database was away collectors are heard of before we look who is not. */
+	BACK_MS = 5000,
+};
 
 /* clang-format off */
 static const struct db_query sessions_query = {"capture_sessions",
 	"with swept as materialized (select haas.capture_sweep() as moved) select s.switch_id, s.id, s.port, s.target,"
-	" coalesce(s.tunnel_to, ''), coalesce(s.tunnel_from, ''), coalesce(s.session, 0)"
+	" coalesce(s.tunnel_to, ''), coalesce(s.tunnel_from, ''), coalesce(s.session, 0), coalesce(haas.capture_left_ms(s.id), 0)"
 	" from swept, haas.capture_session s where swept.moved is not null order by s.switch_id, s.id", 0};
 /* Before the switch is told: whoever is peregrined afterwards knows that it may have it. */
 static const struct db_query may_have_query = {"capture_may_have",
@@ -40,8 +47,10 @@ struct told {
 
 	/* being asked for */
 	char wanted[64];
+	char written[64]; /* of what the rows say that it may have */
 	struct switch_mirror rows[SWITCH_MIRRORS_MAX];
 	int64_t ids[SWITCH_MIRRORS_MAX];
+	int64_t until_ms[SWITCH_MIRRORS_MAX]; /* their time is over, by our clock */
 	size_t count;
 	char target[64]; /* where its mirrors go, "" = not known */
 	struct switch_tunnel tunnel;
@@ -52,7 +61,7 @@ struct mirrors {
 	struct loop_timer *timer;
 	struct db *db;
 	struct switch_queue *queue;
-	bool connected, reading;
+	bool connected, was_connected, reading;
 	struct told *told;
 };
 
@@ -189,10 +198,12 @@ static void on_may_have(void *context, int rc, const PGresult *result,
 	struct told *told = context;
 
 	on_row(NULL, rc, result, problem);
-	if (rc)
+	if (rc) {
 		told->asking = false;
-	else
-		ask(told);
+		return;
+	}
+	(void)text_copy(told->written, sizeof(told->written), told->wanted);
+	ask(told);
 }
 
 static void tell(struct told *told)
@@ -233,12 +244,16 @@ static void add(struct told *told, const PGresult *result, int row)
 {
 	struct switch_mirror *mirror = &told->rows[told->count];
 	int64_t id = db_int(result, row, 1, 0);
+	int64_t left_ms = db_int(result, row, 7, 0);
 
+	if (left_ms <= 0)
+		return;
 	memset(mirror, 0, sizeof(*mirror)); /* hashed as bytes */
 	if (!text_format(mirror->name, sizeof(mirror->name), SWITCH_MIRROR_PREFIX "%" PRId64, id) ||
 	    !text_copy(mirror->port, sizeof(mirror->port), db_text(result, row, 2, "")) ||
 	    !text_copy(mirror->target, sizeof(mirror->target), db_text(result, row, 3, "")))
 		return;
+	told->until_ms[told->count] = loop_now_ms(told->mirrors->loop) + left_ms;
 	told->ids[told->count++] = id;
 }
 
@@ -300,11 +315,44 @@ static void on_sessions(void *context, int rc, const PGresult *result,
 		row = take_switch(mirrors, result, row);
 }
 
+/* --- without a database ------------------------------------------------------------------------
+ */
+
+/* Sessions whose time is over are taken back though nobody can be asked. What is left was written
+ * down before; where that is not sure, nothing is left. The rows hear of it when all is told anew,
+ * by the database's return. */
+static void drop_late(struct told *told)
+{
+	int64_t now_ms = loop_now_ms(told->mirrors->loop);
+	bool written = told->count == 0 || strcmp(told->wanted, told->written) == 0;
+	bool again = written && !told->known[0] && now_ms >= told->next_ms;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < told->count; i++) {
+		if (now_ms >= told->until_ms[i])
+			continue;
+		told->rows[kept] = told->rows[i];
+		told->until_ms[kept] = told->until_ms[i];
+		told->ids[kept++] = told->ids[i];
+	}
+	if (kept == told->count && !again)
+		return;
+	told->count = written ? kept : 0;
+	digest(told, told->wanted, sizeof(told->wanted));
+	(void)text_copy(told->written, sizeof(told->written), told->wanted);
+	told->asking = true;
+	ask(told);
+}
+
 static void on_timer(void *context)
 {
 	struct mirrors *mirrors = context;
 
 	loop_timer_arm(mirrors->timer, LOOK_MS);
+	for (struct told *told = mirrors->told; told && !mirrors->connected; told = told->next) {
+		if (!told->asking)
+			drop_late(told);
+	}
 	if (!mirrors->reading && mirrors->connected)
 		mirrors->reading =
 			db_submit(mirrors->db, &sessions_query, NULL, on_sessions, mirrors) == 0;
@@ -315,7 +363,14 @@ static void on_timer(void *context)
 void mirrors_db_state(struct mirrors *mirrors, bool connected)
 {
 	mirrors->connected = connected;
-	mirrors_wake(mirrors);
+	/* What switches have was not written down meanwhile. */
+	for (struct told *told = mirrors->told; told && connected; told = told->next) {
+		told->known[0] = '\0';
+		told->next_ms = 0;
+	}
+	if (connected)
+		loop_timer_arm(mirrors->timer, mirrors->was_connected ? BACK_MS : 0);
+	mirrors->was_connected |= connected;
 }
 
 int mirrors_new(struct loop *loop, struct db *db, struct switch_queue *queue, struct mirrors **ret)

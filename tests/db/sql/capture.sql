@@ -30,6 +30,8 @@ select "order" from capture_work;
 select capture_told(1, 'listening', null, null, null);
 select state, deadline between now() + interval '50 s' and now() + interval '70 s' as soon from capture;
 select switch_id, id, port, target from capture_session;
+\echo as long as its time
+select capture_left_ms(1) between 1 and 60000;
 update capture set mirrored = true;
 select capture_mirrored(1, true, null);
 select capture_told(1, 'running', null, null, '{"packets": 7}');
@@ -62,6 +64,8 @@ select started('{"node": "n2"}', 'user a');
 select started('{"node": "n1"}', 'user t');
 select started('{"node": "n1"}', 'user a');
 select * from told where id > 1;
+\echo or as the grant that it rests on
+select capture_left_ms(5) between 1 and 3600000;
 \echo withdrawn: it ends, whatever it was doing
 select capture_told(max(id), 'listening', null, null, null) from capture where consent = 'grant';
 select capture_grant_withdraw(1, 'user t');
