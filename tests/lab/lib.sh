@@ -21,9 +21,10 @@ rack_nodes() { # the nodes' folders in order
 	done
 }
 
-is_alive() { # PIDFILE: a zombie is not alive
+is_alive() { # PIDFILE: a zombie is not alive, unless threads of it are still on their way out and hold its sockets
 	local pid state
-	pid=$(cat "$1" 2>/dev/null) && [ -n "$pid" ] && read -r _ _ state _ 2>/dev/null <"/proc/$pid/stat" && [ "$state" != Z ]
+	pid=$(cat "$1" 2>/dev/null) && [ -n "$pid" ] && read -r _ _ state _ 2>/dev/null <"/proc/$pid/stat" &&
+		{ [ "$state" != Z ] || [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" -gt 1 ]; }
 }
 
 ipmi() { # NODE COMMAND...: ipmitool beside the product; -C 3, because without it every command waits 10 s
