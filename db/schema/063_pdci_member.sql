@@ -245,7 +245,8 @@ declare
 begin
 	perform node_lock(p_nodes);
 	for r in select n.name as node, p.id, p.name, p.tenant_id from node n join pdci_node m on m.node_id = n.id and m.released_at is null join pdci p on p.id = m.pdci_id
-		 where n.name = any (p_nodes) and p_plan in ('install', 'release') and in_scope(p.tenant_id) and p.wanted = 'present' and m.replace_asked_at is null
+		 where n.name = any (p_nodes)
+		   and (p_plan = 'install' or (p_plan = 'release' and in_scope(p.tenant_id) and p.wanted = 'present' and m.replace_asked_at is null))
 		   and not exists (select from deployment d where d.node_id = n.id and d.due_at is not null)   -- busy: said as ever
 		 order by n.name loop
 		if p_force and is_operator() then
@@ -255,10 +256,15 @@ begin
 		end if;
 		v_refused := true;
 		node := r.node; deployment_id := null; job_id := null;
-		refused := format('node %s belongs to PDCI %s', r.node, r.name);
-		hint := format('haasctl pdci replace %1$s %2$s takes another in its place, haasctl pdci release %1$s gives all of it back%3$s', r.name, r.node,
-			       case when is_operator() then '; or say --force, and the PDCI goes without it' else '' end);
-		perform event_add(p_actor, 'deployment.refused', 'node', r.node, r.tenant_id, refused, jsonb_build_object('plan', p_plan));
+		if in_scope(r.tenant_id) then
+			refused := format('node %s belongs to PDCI %s', r.node, r.name);
+			hint := format('haasctl pdci replace %1$s %2$s takes another in its place, haasctl pdci release %1$s gives all of it back%3$s', r.name, r.node,
+				       case when is_operator() then '; or say --force, and the PDCI goes without it' else '' end);
+		else
+			refused := format('node %s is not given out yet', r.node);
+			hint := 'choose another node';
+		end if;
+		perform event_add(p_actor, 'deployment.refused', 'node', r.node, case when in_scope(r.tenant_id) then r.tenant_id else current_tenant() end, refused, jsonb_build_object('plan', p_plan));
 		return next;
 	end loop;
 	if not v_refused then

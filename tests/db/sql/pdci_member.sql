@@ -61,6 +61,11 @@ select node_place_ask(1, 'parking'), node_transition(1, 'scrubbed', 'x');
 select pdci_node_fault(:one, 1) ->> 'message', due_at is not null from pdci;
 select name from allocatable_node order by name;
 select refused from deployment_ask('install', '{n1}', 'demo', 'globex', '{}', 'ann');
+set role portald;
+select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '2', false) \g /dev/null
+select refused, hint from deployment_ask('install', '{n1}', 'demo', null, '{}', 'tom');
+select set_config('haas.scope', 'operator', false) \g /dev/null
+reset role;
 \echo broken and mended: off the network of its tenant at once, and replaced only when that was read
 update port_intent set applied_version = wanted_version;
 select node_transition(2, 'break', 'x');
