@@ -59,6 +59,7 @@ static void look_at_health(struct agent *agent)
 		return;
 	agent->health_ms = now_ms;
 	if (switch_ovs_health(agent->device.ovs, &health) != 0 ||
+	    // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): padding costs a serial
 	    memcmp(&health, &agent->device.health, sizeof(health)) == 0)
 		return;
 	agent->device.health = health;
@@ -499,6 +500,19 @@ static int usage(FILE *out, int status)
 	return status;
 }
 
+static bool be_like(struct agent *agent, const char *name)
+{
+	const struct switch_like *like = switch_like_find(name);
+
+	if (!like ||
+	    (like->is_dnos && !agent->device.dnos && switch_dnos_new(&agent->device.dnos) != 0))
+		return false;
+	agent->likeness.like = agent->device.like = like;
+	agent->device.manners = like->words;
+	agent->device.has_access = like->mode_length > 0;
+	return true;
+}
+
 static int read_options(struct agent *agent, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -536,15 +550,8 @@ static int read_options(struct agent *agent, int argc, char **argv)
 				return usage(stderr, 2);
 			break;
 		case 'L':
-			agent->likeness.like = switch_like_find(optarg);
-			if (!agent->likeness.like)
+			if (!be_like(agent, optarg))
 				return usage(stderr, 2);
-			if (agent->likeness.like->is_dnos && !agent->device.dnos &&
-			    switch_dnos_new(&agent->device.dnos) != 0)
-				return usage(stderr, 2);
-			agent->device.manners = agent->likeness.like->words;
-			agent->device.like = agent->likeness.like;
-			agent->device.has_access = agent->likeness.like->mode_length > 0;
 			break;
 		case 'F':
 			if (!agent->device.sflow && switch_sflow_new(&agent->device.sflow) != 0)

@@ -113,16 +113,17 @@ static void test_full(void **state)
 	assert_int_equal(f->done, 103);
 }
 
-/* worker_free has said that it is over, and waits for its threads. */
+/* worker_free has said that it is over, and waits for its threads. The parameters have
+ * the names of pthread.h. */
 static atomic_bool joining;
 
-int pthread_join(pthread_t thread, void **ret)
+int pthread_join(pthread_t th, void **thread_return)
 {
 	int (*join)(pthread_t, void **) = NULL;
 
 	*(void **)&join = dlsym(RTLD_NEXT, "pthread_join");
 	atomic_store(&joining, true);
-	return join(thread, ret);
+	return join(th, thread_return);
 }
 
 /* What runs is waited for, what is queued is dropped; everyone is told. */
