@@ -11,7 +11,7 @@
 /* clang-format off */
 static const struct db_query read_query = {"switch_read",
 	"select e.switch_id, s.name, e.fabric_id, e.family, host(e.address), e.ports::text, e.credentials::text, encode(e.secrets_sealed, 'hex'),"
-	" e.managed, e.poll_s from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id", 0};
+	" e.managed, e.poll_s, floor(extract(epoch from e.created_at) * 1000000)::bigint from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id", 0};
 
 static const struct db_query publish_query = {"switch_publish",
 	"insert into haas.daemon_key as k (daemon, public_key) values ('peregrined', decode($1, 'hex'))"
@@ -136,6 +136,7 @@ int switch_row_read(const PGresult *result, int row, const struct seal_key *key,
 		.fabric_id = db_int(result, row, 2, 0),
 		.managed = db_bool(result, row, 8),
 		.poll_ms = db_int(result, row, 9, 30) * 1000,
+		.since_us = db_int(result, row, 10, 0),
 	};
 	(void)text_copy(ret_row->name, sizeof(ret_row->name), db_text(result, row, 1, ""));
 	(void)text_copy(endpoint.name, sizeof(endpoint.name), ret_row->name);

@@ -18,6 +18,7 @@ struct switches;
 /* One row, without how it is reached. */
 struct switch_row {
 	int64_t id, fabric_id;
+	int64_t since_us; /* when it was entered, since 1970 */
 	char name[64];
 	bool managed; /* false: read, never write */
 	int64_t poll_ms;

@@ -140,6 +140,15 @@ static void a_cable_to_itself(void **state)
 	assert_true(has_conflict(lab, "fabric.self_link"));
 }
 
+static const char *conflict_text(const struct lab *lab, const char *kind)
+{
+	for (size_t i = 0; i < lab->conclusion.conflict_count; i++) {
+		if (strcmp(lab->conclusion.conflicts[i].kind, kind) == 0)
+			return lab->conclusion.conflicts[i].message;
+	}
+	return "";
+}
+
 static void clones(void **state)
 {
 	struct lab *lab = *state;
@@ -149,7 +158,18 @@ static void clones(void **state)
 	hears_switch(lab, 1, 1, 0, "Ethernet1/1");
 	conclude(lab);
 	assert_string_equal(link_text(lab, 0), "s0:1-s1:2 confirmed");
+	assert_string_equal(
+		conflict_text(lab, "fabric.chassis_shared"),
+		"switch s2 tells the chassis id of switch s1 (02:00:00:00:00:10): nothing is "
+		"set there");
 	assert_true(has_conflict(lab, "fabric.chassis_shared"));
+	/* The one that was entered first is set, whatever its number. */
+	lab->sources[1].since_us = 7;
+	conclude(lab);
+	assert_string_equal(
+		conflict_text(lab, "fabric.chassis_shared"),
+		"switch s1 tells the chassis id of switch s2 (02:00:00:00:00:10): nothing is "
+		"set there");
 }
 
 static void a_node_that_calls_itself_a_switch(void **state)

@@ -10,12 +10,15 @@
 
 enum { SEEDS = 1500 };
 
+/* Without its marks: nothing to be freed. */
 static struct isolation_report check(const struct random_fabric *f, const port_state state[],
 				     const port_state meant[], const port_state before[])
 {
 	struct isolation_report report;
 
 	assert_int_equal(isolation_check(&f->model, state, meant, before, &report), 0);
+	assert_int_equal(report.mark_count, report.count);
+	free(TAKE(report.marks));
 	return report;
 }
 
@@ -191,6 +194,106 @@ static void what_was_before_is_allowed_but_no_mixture(void **unused)
 	vlan_set_add(&s.f.room[1].tagged, RF_LOW);
 	report = check(&s.f, s.f.state, s.meant, before);
 	assert_int_equal(report.count, 1);
+}
+
+/* --- more findings than are listed -------------------------------------- */
+
+enum { MANY = ISOLATION_FINDINGS + 9 };
+
+/* One switch whose every port is an access port of another network, and is not ours where `bad`
+ * says so. */
+struct many {
+	struct fabric_switch at;
+	struct fabric_port ports[MANY];
+	struct fabric_network networks[MANY];
+	char names[MANY][8];
+	struct port_vlans room[MANY];
+	port_state state[MANY];
+	struct fabric_model model;
+};
+
+static void many_check(struct many *many, const bool bad[], struct isolation_report *ret)
+{
+	memset(many, 0, sizeof(*many));
+	many->at = (struct fabric_switch){.id = 1, .name = "s", .port_count = MANY};
+	for (uint32_t i = 0; i < MANY; i++) {
+		(void)snprintf(many->names[i], sizeof(many->names[i]), "p%u", (unsigned)i);
+		many->ports[i] = (struct fabric_port){.name = many->names[i],
+						      .role = bad[i] ? PORT_FOREIGN : PORT_EDGE,
+						      .carrier = i,
+						      .peer = MODEL_NONE};
+		many->networks[i] = (struct fabric_network){
+			.id = i + 1, .name = many->names[i], .vlan = (uint16_t)(RF_LOW + i)};
+		many->room[i].native = (uint16_t)(RF_LOW + i);
+		many->state[i] = &many->room[i];
+	}
+	many->model = (struct fabric_model){.vlan_low = RF_LOW,
+					    .vlan_high = RF_LOW + MANY,
+					    .parking = RF_LOW + MANY + 1,
+					    .switches = &many->at,
+					    .switch_count = 1,
+					    .ports = many->ports,
+					    .port_count = MANY,
+					    .networks = many->networks,
+					    .network_count = MANY};
+	assert_int_equal(isolation_check(&many->model, many->state, many->state, NULL, ret), 0);
+}
+
+/* As many as before, and the new one is beyond the list. */
+static void a_new_finding_is_found_among_many(void **unused)
+{
+	CLEANUP(isolation_report_done) struct isolation_report before = {0};
+	CLEANUP(isolation_report_done) struct isolation_report after = {0};
+	struct isolation_finding finding;
+	struct vlan_set vlans;
+	struct many many;
+	bool bad[MANY];
+
+	(void)unused;
+	for (uint32_t i = 0; i < MANY; i++)
+		bad[i] = i < MANY - 1;
+	many_check(&many, bad, &before);
+	assert_int_equal(before.count, MANY - 1);
+	assert_int_equal(before.mark_count, MANY - 1);
+	assert_false(isolation_news(&many.model, &before, &before, &vlans, &finding));
+	assert_true(vlan_set_is_empty(&vlans));
+	bad[3] = false;
+	bad[MANY - 1] = true;
+	many_check(&many, bad, &after);
+	assert_int_equal(after.count, before.count);
+	assert_true(isolation_news(&many.model, &before, &after, &vlans, &finding));
+	assert_int_equal(vlan_set_count(&vlans), 1);
+	assert_true(vlan_set_has(&vlans, RF_LOW + MANY - 1));
+	assert_int_equal(finding.port, MANY - 1);
+	assert_string_equal(finding.path, "s:p40 carries VLAN 50");
+	assert_true(isolation_news(&many.model, &after, &before, &vlans, NULL));
+	assert_true(vlan_set_has(&vlans, RF_LOW + 3));
+}
+
+/* Whom a further port would be held for: any of them, listed or not. */
+static void a_vlan_is_found_among_many(void **unused)
+{
+	CLEANUP(isolation_report_done) struct isolation_report report = {0};
+	struct isolation_finding finding;
+	struct vlan_set vlans = {0};
+	struct many many;
+	bool bad[MANY];
+
+	(void)unused;
+	for (uint32_t i = 0; i < MANY; i++)
+		bad[i] = i != 5;
+	many_check(&many, bad, &report);
+	vlan_set_add(&vlans, RF_LOW + 5);
+	assert_false(vlan_set_has(&report.named, RF_LOW + 5));
+	assert_false(isolation_with(&many.model, &report, &vlans, &finding));
+	vlan_set_add(&vlans, RF_LOW + MANY - 1);
+	assert_true(vlan_set_has(&report.named, RF_LOW + MANY - 1));
+	assert_true(isolation_with(&many.model, &report, &vlans, &finding));
+	assert_int_equal(finding.port, MANY - 1);
+	assert_int_equal(finding.network, MANY - 1);
+	vlan_set_add(&vlans, RF_LOW);
+	assert_true(isolation_with(&many.model, &report, &vlans, &finding));
+	assert_string_equal(finding.path, "s:p0 carries VLAN 10");
 }
 
 /* --- against flooding --------------------------------------------------- */
@@ -489,6 +592,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_fault_is_found),
 		cmocka_unit_test(what_was_before_is_allowed_but_no_mixture),
+		cmocka_unit_test(a_new_finding_is_found_among_many),
+		cmocka_unit_test(a_vlan_is_found_among_many),
 		cmocka_unit_test(the_proof_agrees_with_flooding),
 		cmocka_unit_test(every_prefix_of_a_plan_keeps_tenants_apart),
 		cmocka_unit_test(repairing_makes_nothing_worse),

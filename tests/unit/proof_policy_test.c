@@ -359,6 +359,7 @@ static uint32_t pass(struct world *world)
 		fail_msg("seed %llu: refused: %s", (unsigned long long)world->number,
 			 ground.proof.fault.path);
 	proof_done(&ground.proof);
+	isolation_report_done(&ground.now);
 	plan_done(&ground.plan);
 	wanted_done(&ground.wanted);
 	flux_done(&ground.flux);

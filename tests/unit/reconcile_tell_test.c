@@ -263,6 +263,59 @@ static void silence_ends_no_alert(void **state)
 	assert_true(wait_sql(site, "select count(*) from alert where cleared_at is null", 0));
 }
 
+/* Entered again under another address: what was set there would be set under whoever is at the
+ * first, and what is not wanted there taken away. */
+static void a_switch_that_was_entered_twice_is_set_once(void **state)
+{
+	struct site *site = *state;
+	uint64_t edits;
+
+	settle(site);
+	engine_kill(site);
+	(void)text_copy(leaf(site, 0)->chassis, sizeof(leaf(site, 0)->chassis),
+			"02:00:00:00:00:aa");
+	(void)text_copy(leaf(site, 2)->chassis, sizeof(leaf(site, 2)->chassis),
+			"02:00:00:00:00:AA");
+	edits = leaf(site, 2)->edits;
+	engine_start(site);
+	want(site, 0, 0, 1);
+	want(site, 1, 0, 1);
+	want(site, 2, 0, 1);
+	assert_true(wait_sql(
+		site,
+		"select count(*) from port_intent where switch_id = 3 and port = 'p1' and "
+		"applied_version <> wanted_version and problem ->> 'message' = 'switch leaf3 "
+		"tells the chassis id of switch leaf1: nothing is set there'",
+		1));
+	assert_true(wait_sql(
+		site, "select count(*) from port_intent where applied_version <> wanted_version",
+		1));
+	assert_int_equal(leaf(site, 0)->ports[0].vlans.native, 100);
+	assert_int_equal(leaf(site, 2)->edits, edits);
+	/* The first is silent, in a life that has not heard it: its last reading counts. */
+	engine_kill(site);
+	leaf(site, 0)->trouble.unreachable = true;
+	assert_int_equal(sql(site,
+			     "insert into switch_observed (switch_id, family, object_id, text, "
+			     "system, chassis, uptime_ms, reachable, asked_at) values (1, '', '', "
+			     "'', '', '02:00:00:00:00:aa', 1, false, now());"),
+			 0);
+	engine_start(site);
+	want(site, 1, 1, 2);
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where switch_id = 2 and "
+			     "applied_version <> wanted_version",
+			     0));
+	assert_int_equal(leaf(site, 2)->edits, edits);
+	/* It is a switch of its own. */
+	leaf(site, 0)->trouble.unreachable = false;
+	(void)text_copy(leaf(site, 2)->chassis, sizeof(leaf(site, 2)->chassis),
+			"02:00:00:00:00:ab");
+	settle(site);
+	assert_int_equal(leaf(site, 2)->ports[0].vlans.native, 100);
+	assert_no_leak(site);
+}
+
 int main(void)
 {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, patient_start, case_stop)
@@ -274,6 +327,7 @@ int main(void)
 		CASE(a_foreign_change_of_an_uplink_is_only_told_of_where_asked),
 		CASE(alerts_of_an_earlier_life_end_with_their_cause),
 		CASE(silence_ends_no_alert),
+		CASE(a_switch_that_was_entered_twice_is_set_once),
 	};
 
 	return cmocka_run_group_tests(tests, site_start, site_stop);

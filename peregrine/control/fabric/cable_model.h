@@ -22,6 +22,7 @@ enum port_given { GIVEN_NOT, GIVEN, GIVEN_KEPT };
 /* One switch. */
 struct fabric_source {
 	int64_t id, fabric_id;
+	int64_t since_us; /* when it was entered: of two that are one, the later is not set */
 	const char *name;
 	const struct switch_reading *reading; /* NULL = it was never read */
 	bool fresh;                           /* it answers now */

@@ -371,6 +371,7 @@ int facts_gather(struct work *work)
 		work->sources[count++] = (struct fabric_source){
 			.id = sight->row.id,
 			.fabric_id = sight->row.fabric_id,
+			.since_us = sight->row.since_us,
 			.name = sight->row.name,
 			.reading = sight->has_reading ? &sight->reading : NULL,
 			.fresh = sight->reachable,

@@ -28,6 +28,7 @@ struct discovery_options {
 
 struct discovery_switch {
 	int64_t id, fabric_id;
+	int64_t since_us; /* when it was entered, since 1970 */
 	char name[64];
 	int64_t poll_ms;
 	struct problem problem; /* set: it cannot be asked, and why */

@@ -17,7 +17,17 @@ enum {
 
 /* --- switches that look alike ------------------------------------------------------ */
 
-/* The first switch before this one that tells the same chassis id; UINT32_MAX = none. */
+static bool was_entered_before(const struct link_work *work, uint32_t a, uint32_t b)
+{
+	const struct fabric_source *left = &work->facts->sources[a];
+	const struct fabric_source *right = &work->facts->sources[b];
+
+	return left->since_us != right->since_us ? left->since_us < right->since_us
+						 : left->id < right->id;
+}
+
+/* The first switch that was entered before this one and tells the same chassis id; UINT32_MAX =
+ * none. As scene_switches.c has it, which leaves this one alone then. */
 static uint32_t twin_of(const struct link_work *work, uint32_t source)
 {
 	struct key_map *map = &work->facts->index->words;
@@ -29,7 +39,8 @@ static uint32_t twin_of(const struct link_work *work, uint32_t source)
 		uint32_t other = key_map_value(map, entry);
 		const struct switch_reading *reading = reading_of(work, other);
 
-		if (other < source && other < twin && reading &&
+		if (reading && was_entered_before(work, other, source) &&
+		    (twin == UINT32_MAX || was_entered_before(work, other, twin)) &&
 		    strcasecmp(chassis, reading->identity.chassis) == 0)
 			twin = other;
 	}
@@ -46,16 +57,16 @@ static int chassis_shared(struct link_work *work)
 
 		if (twin == UINT32_MAX)
 			continue;
-		if (fabric_conflict_add(work->ret, "fabric.chassis_shared", true,
+		if (fabric_conflict_add(work->ret, "fabric.chassis_shared", false,
 					(struct port_ref){i, UINT32_MAX}, &conflict) != 0)
 			return -ENOMEM;
-		(void)text_format(conflict->message, sizeof(conflict->message),
-				  "switches %s and %s tell the same chassis id %s",
-				  source_name(work, twin), source_name(work, i),
-				  reading->identity.chassis);
+		(void)text_format(
+			conflict->message, sizeof(conflict->message),
+			"switch %s tells the chassis id of switch %s (%s): nothing is set there",
+			source_name(work, i), source_name(work, twin), reading->identity.chassis);
 		(void)text_copy(conflict->hint, sizeof(conflict->hint),
-				"one is a copy of the other, or both addresses are one switch; "
-				"their names decide until then");
+				"both addresses are one switch: haasctl switch delete one of them; "
+				"or one is a copy of the other: give it an id of its own");
 	}
 	return 0;
 }

@@ -2,7 +2,7 @@
  * is confirmed when both ends name each other; one end alone is a claim. Members of an aggregate
  * first, the aggregate follows from them. What contradicts itself is named, never guessed over:
  *
- * fabric.chassis_shared   two switches tell the same chassis id
+ * fabric.chassis_shared   two switches tell the same chassis id: the later one is not set
  * fabric.port_unknown     a switch hears another at a port that this one does not have
  * fabric.port_ambiguous   the port id fits several ports (stacks, one MAC for all) and nothing
  * decides fabric.one_sided        a switch hears another that hears nothing there

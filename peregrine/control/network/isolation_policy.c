@@ -1,10 +1,7 @@
 #include "peregrine/control/network/isolation_policy.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-
-#include "common/base/error.h"
 
 /* The domain of VLAN v inside switch s has the number s * VLAN_LIMIT + v. */
 #define DOMAIN(at, vlan) ((at) * (uint32_t)VLAN_LIMIT + (uint32_t)(vlan))
@@ -19,22 +16,20 @@ struct proof {
 	bool translated;            /* some uplink changes a VLAN */
 	struct isolation_report *report;
 	struct isolation_finding unlisted; /* one more than the report has room for */
+	struct isolation_finding *last;    /* being filled in: not among the marks yet */
+	bool failed;                       /* no memory for them */
 };
-
-static const char *const fault_texts[] = {
-	[FAULT_ONE_NUMBER] = "one_number",   [FAULT_STRANGER] = "stranger",
-	[FAULT_TAGS] = "tags_accepted",      [FAULT_FOREIGN_PORT] = "foreign_port",
-	[FAULT_JOINED] = "networks_joined",  [FAULT_FOREIGN_VLAN] = "foreign_vlan",
-	[FAULT_PARKING] = "parking_carried", [FAULT_LOOP] = "loop",
-};
-static_assert(COUNT_OF(fault_texts) == ISOLATION_FAULT_COUNT, "a text for each fault");
-
-const char *isolation_fault_text(enum isolation_fault fault)
-{
-	return fault_texts[fault];
-}
 
 /* --- findings -------------------------------------------------------- */
+
+/* What was found last is filled in by now. */
+static void mark_last(struct proof *proof)
+{
+	const struct isolation_finding *finding = TAKE(proof->last);
+
+	if (finding && !proof->failed)
+		proof->failed = isolation_report_mark(proof->report, finding) != 0;
+}
 
 static struct isolation_finding *find(struct proof *proof, enum isolation_fault fault,
 				      uint32_t port)
@@ -43,11 +38,13 @@ static struct isolation_finding *find(struct proof *proof, enum isolation_fault 
 	struct isolation_report *report = proof->report;
 	struct isolation_finding *finding = &proof->unlisted;
 
+	mark_last(proof);
 	if (report->count++ < ISOLATION_FINDINGS)
 		finding = &report->findings[report->count - 1];
 	*finding = none;
 	finding->fault = fault;
 	finding->port = port;
+	proof->last = finding;
 	return finding;
 }
 
@@ -449,6 +446,23 @@ static int check_domains(struct proof *proof)
 
 /* --- the proof ------------------------------------------------------- */
 
+static int check_ways(struct proof *proof)
+{
+	CLEANUP(freep) uint32_t *room = NULL;
+
+	if (proof->model->switch_count == 0)
+		return 0;
+	room = malloc(2 * sizeof(*room) * proof->domain_count);
+	if (!room)
+		return -ENOMEM;
+	proof->parent = room;
+	proof->first = room + proof->domain_count;
+	for (uint32_t i = 0; i < proof->domain_count; i++)
+		proof->parent[i] = i;
+	check_links(proof);
+	return proof->translated ? check_domains(proof) : 0;
+}
+
 int isolation_check(const struct fabric_model *model, const port_state state[],
 		    const port_state meant[], const port_state before[],
 		    struct isolation_report *ret)
@@ -457,53 +471,13 @@ int isolation_check(const struct fabric_model *model, const port_state state[],
 			      .state = state,
 			      .domain_count = model->switch_count * (uint32_t)VLAN_LIMIT,
 			      .report = ret};
-	CLEANUP(freep) uint32_t *room = NULL;
+	int rc;
 
-	ret->count = 0;
-	ret->tainted = (struct vlan_set){0};
+	isolation_report_init(ret);
 	check_numbers(&proof);
 	check_ports(&proof, meant, before);
-	if (model->switch_count == 0)
-		return 0;
-	room = malloc(2 * sizeof(*room) * proof.domain_count);
-	if (!room)
-		return -ENOMEM;
-	proof.parent = room;
-	proof.first = room + proof.domain_count;
-	for (uint32_t i = 0; i < proof.domain_count; i++)
-		proof.parent[i] = i;
-	check_links(&proof);
-	return proof.translated ? check_domains(&proof) : 0;
-}
-
-bool isolation_same(const struct isolation_finding *a, const struct isolation_finding *b)
-{
-	return a->fault == b->fault && a->network == b->network && a->other == b->other &&
-	       a->port == b->port;
-}
-
-void isolation_problem(const struct fabric_model *model, const struct isolation_finding *finding,
-		       struct problem *ret)
-{
-	/* before the first name, between the two, after the second */
-	static const char *const says[][3] = {
-		[FAULT_ONE_NUMBER] = {"networks ", " and ", " would have one VLAN"},
-		[FAULT_STRANGER] = {"network ", " would be on a port that is meant for ", ""},
-		[FAULT_TAGS] = {"an access port of network ", " would take tagged frames", NULL},
-		[FAULT_FOREIGN_PORT] = {"network ", " would be on a port that is not ours", NULL},
-		[FAULT_JOINED] = {"networks ", " and ", " would meet"},
-		[FAULT_FOREIGN_VLAN] = {"network ", " would meet a VLAN that is not ours", NULL},
-		[FAULT_PARKING] = {"the parking VLAN would leave a switch", NULL, NULL},
-		[FAULT_LOOP] = {"network ", " would run in a circle", NULL},
-	};
-	const char *const *say = says[finding->fault];
-	const char *a =
-		finding->network == MODEL_NONE ? "(none)" : model->networks[finding->network].name;
-	const char *b =
-		finding->other == MODEL_NONE ? "(none)" : model->networks[finding->other].name;
-
-	(void)problem_set(ret, E_CONFLICT, "%s%s%s%s%s", say[0], say[1] ? a : "",
-			  say[1] ? say[1] : "", say[2] ? b : "", say[2] ? say[2] : "");
-	problem_detail(ret, "%s", finding->path);
-	problem_hint(ret, "nothing of it was sent; haasctl switch diff shows what differs");
+	rc = check_ways(&proof);
+	mark_last(&proof);
+	isolation_report_sort(ret);
+	return proof.failed ? -ENOMEM : rc;
 }

@@ -16,7 +16,7 @@ static const struct db_query load_query = {"intent_load",
 	"'fabrics', (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'name', name, 'low', vlan_low, 'high', vlan_high, 'parking', parking_vlan, 'parking_count', parking_count,"
 	"  'quarantine_s', quarantine_s, 'repair', repair = 'repair') order by id), '[]') from haas.fabric),"
 	"'switches', (select coalesce(jsonb_agg(jsonb_build_object('id', e.switch_id, 'name', s.name, 'fabric', e.fabric_id, 'spine', e.role = 'spine',"
-	"  'managed', e.managed, 'family', coalesce(nullif(e.family, ''), o.family, ''),"
+	"  'managed', e.managed, 'chassis', coalesce(o.chassis, ''), 'since', floor(extract(epoch from e.created_at) * 1000000)::bigint, 'family', coalesce(nullif(e.family, ''), o.family, ''),"
 	"  'aggregates', (select a.aggregates from haas.switch_ability a where a.switch_id = e.switch_id)) order by e.switch_id), '[]')"
 	"  from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id left join haas.switch_observed o on o.switch_id = e.switch_id),"
 	"'links', (select coalesce(jsonb_agg(jsonb_build_array(a_switch, a_port, b_switch, b_port, state) order by id), '[]') from haas.link),"

@@ -5,37 +5,6 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* What a report has that was not there before. Beyond the list only their number is known. */
-static struct vlan_set new_faults(const struct isolation_report *before,
-				  const struct isolation_report *report, bool *any,
-				  struct isolation_finding *first)
-{
-	struct vlan_set vlans = {0};
-
-	*any = false;
-	for (size_t i = 0; i < report->count && i < ISOLATION_FINDINGS; i++) {
-		const struct isolation_finding *finding = &report->findings[i];
-		bool was_there = false;
-
-		for (size_t k = 0; k < before->count && k < ISOLATION_FINDINGS && !was_there; k++)
-			was_there = isolation_same(&before->findings[k], finding);
-		if (was_there)
-			continue;
-		if (!*any && first)
-			*first = *finding;
-		*any = true;
-		vlan_set_add(&vlans, finding->vlan);
-		vlan_set_add(&vlans, finding->other_vlan);
-	}
-	if (report->count > before->count && report->count > ISOLATION_FINDINGS) {
-		if (!*any && first)
-			*first = report->findings[0];
-		*any = true;
-		vlans = vlan_set_union(&vlans, &report->tainted);
-	}
-	return vlans;
-}
-
 struct prover {
 	const struct proof_ground *ground;
 	struct proof *proof;
@@ -84,9 +53,8 @@ static int prove_any_order(struct prover *prover, const bool chosen[], struct vl
 	for (int after = 0; rc == 0 && after < 2; after++) {
 		CLEANUP(freep)
 		port_state *state = flux_state(ground->flux, model, ground->observed);
-		struct isolation_report report;
+		CLEANUP(isolation_report_done) struct isolation_report report = {0};
 		struct vlan_set vlans;
-		bool any = false;
 
 		if (!state)
 			return -ENOMEM;
@@ -97,9 +65,8 @@ static int prove_any_order(struct prover *prover, const bool chosen[], struct vl
 		rc = isolation_check(model, state, ground->wanted->ports, ground->applied, &report);
 		if (rc)
 			return rc;
-		vlans = new_faults(ground->now, &report, &any,
-				   prover->any ? NULL : &prover->proof->fault);
-		prover->any |= any;
+		prover->any |= isolation_news(model, ground->now, &report, &vlans,
+					      prover->any ? NULL : &prover->proof->fault);
 		*ret = vlan_set_union(ret, &vlans);
 	}
 	return rc;
@@ -129,7 +96,8 @@ static int prove_stages(struct prover *prover, const bool others[])
 		rc = state_worst(prover, others, true, state);
 	prover->any = false;
 	for (int stage = 0; rc == 0 && !prover->any && stage < PLAN_STAGE_COUNT; stage++) {
-		struct isolation_report report;
+		CLEANUP(isolation_report_done) struct isolation_report report = {0};
+		struct vlan_set vlans;
 
 		for (size_t i = 0; i < ground->plan->count; i++) {
 			const struct plan_edit *edit = &ground->plan->edits[i];
@@ -144,7 +112,8 @@ static int prove_stages(struct prover *prover, const bool others[])
 		prover->proof->checks++;
 		rc = isolation_check(model, state, ground->wanted->ports, ground->applied, &report);
 		if (rc == 0)
-			(void)new_faults(ground->now, &report, &prover->any, &prover->proof->fault);
+			prover->any = isolation_news(model, ground->now, &report, &vlans,
+						     &prover->proof->fault);
 	}
 	return rc;
 }

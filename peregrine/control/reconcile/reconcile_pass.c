@@ -157,6 +157,21 @@ static bool is_unsaved(const struct known_switch *known, const struct pass *pass
 	return port && known_starts_elsewhere(known, port);
 }
 
+/* The switch is another one under another name: set there, or nowhere. */
+static bool is_of_twin(struct pass *pass, uint32_t i)
+{
+	const struct scene_intent *intent = &pass->scene.intents[i];
+	const char *twin = scene_twin(&pass->scene, intent->switch_id);
+
+	if (!twin)
+		return false;
+	(void)problem_set(&pass->faults[i], E_CONFLICT,
+			  "switch %s tells the chassis id of switch %s: nothing is set there",
+			  intent->switch_name, twin);
+	problem_hint(&pass->faults[i], "one of them is to be deleted, if they are one");
+	return true;
+}
+
 /* Why an intent is not met, where that is known before anything is sent. */
 static void find_fault(const struct reconcile *reconcile, struct pass *pass, uint32_t i)
 {
@@ -166,6 +181,8 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 	const struct known_port *port =
 		known && known->read ? known_port_named(known, intent->port_name) : NULL;
 
+	if (is_of_twin(pass, i))
+		return;
 	if (known && known->failures > 0) {
 		(void)problem_set(&pass->faults[i], known->problem.code,
 				  "switch %s cannot be set: %s", intent->switch_name,
@@ -222,28 +239,25 @@ static bool hold_tainted(struct pass *pass, const struct isolation_report *repor
 	struct fabric_model *model = &pass->scene.model;
 	bool any = false;
 
-	for (size_t k = 0; k < report->count && k < ISOLATION_FINDINGS; k++) {
-		const struct isolation_finding *finding = &report->findings[k];
+	for (uint32_t i = 0; i < pass->scene.intent_count; i++) {
+		uint32_t p = pass->scene.intents[i].port;
+		struct isolation_finding finding;
+		struct vlan_set more;
+		struct vlan_set has = {0};
 
-		for (uint32_t i = 0; i < pass->scene.intent_count; i++) {
-			uint32_t p = pass->scene.intents[i].port;
-			struct vlan_set more;
-			struct vlan_set has = {0};
-
-			if (p == MODEL_NONE || !pass->wanted.ports[p] || model->ports[p].held)
-				continue;
-			more = port_vlans_all(pass->wanted.ports[p]);
-			if (pass->scene.observed[p])
-				has = port_vlans_all(pass->scene.observed[p]);
-			more = vlan_set_minus(&more, &has);
-			if (!vlan_set_has(&more, finding->vlan) &&
-			    !vlan_set_has(&more, finding->other_vlan))
-				continue;
-			isolation_problem(model, finding, &pass->faults[i]);
-			model->ports[p].held = true;
-			model->ports[model->ports[p].carrier].held = true;
-			any = true;
-		}
+		if (p == MODEL_NONE || !pass->wanted.ports[p] || model->ports[p].held)
+			continue;
+		more = port_vlans_all(pass->wanted.ports[p]);
+		if (pass->scene.observed[p])
+			has = port_vlans_all(pass->scene.observed[p]);
+		more = vlan_set_minus(&more, &has);
+		more = vlan_set_intersection(&more, &report->named);
+		if (vlan_set_is_empty(&more) || !isolation_with(model, report, &more, &finding))
+			continue;
+		isolation_problem(model, &finding, &pass->faults[i]);
+		model->ports[p].held = true;
+		model->ports[model->ports[p].carrier].held = true;
+		any = true;
 	}
 	return any;
 }
@@ -267,19 +281,18 @@ static int check_now(struct pass *pass)
 	int rc = isolation_check(model, pass->scene.observed, pass->wanted.ports,
 				 pass->scene.applied, &pass->shown);
 
-	pass->now = pass->shown;
 	if (rc || !pass->scene.flux.any)
 		return rc;
 	state = flux_state(&pass->scene.flux, model, pass->scene.observed);
 	return state ? isolation_check(model, state, pass->wanted.ports, pass->scene.applied,
-				       &pass->now)
+				       &pass->fluxed)
 		     : -ENOMEM;
 }
 
 static int think(const struct reconcile *reconcile, struct pass *pass)
 {
 	const struct fabric_model *model = &pass->scene.model;
-	struct isolation_report last = {0};
+	CLEANUP(isolation_report_done) struct isolation_report last = {0};
 	int rc;
 
 	pass->faults = calloc(pass->scene.intent_count + 1, sizeof(*pass->faults));
@@ -333,11 +346,18 @@ int pass_make(const struct reconcile *reconcile, const struct engine_fabric *fab
 	return 0;
 }
 
+const struct isolation_report *pass_now(const struct pass *pass)
+{
+	return pass->scene.flux.any ? &pass->fluxed : &pass->shown;
+}
+
 void pass_done(struct pass *pass)
 {
 	plan_done(&pass->plan);
 	wanted_done(&pass->wanted);
 	scene_done(&pass->scene);
+	isolation_report_done(&pass->shown);
+	isolation_report_done(&pass->fluxed);
 	free(pass->faults);
 	free(pass->drifted);
 	*pass = (struct pass){0};

@@ -157,7 +157,7 @@ static int prove(struct engine_fabric *fabric, struct pass *pass, struct proof *
 					    .plan = &pass->plan,
 					    .flux = &pass->scene.flux,
 					    .waits = pass->scene.waits,
-					    .now = &pass->now};
+					    .now = pass_now(pass)};
 	struct reconcile_stats *stats = &fabric->reconcile->stats;
 	int rc = proof_make(&ground, ret);
 

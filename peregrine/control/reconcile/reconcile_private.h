@@ -96,14 +96,16 @@ struct pass {
 	struct scene scene;
 	struct wanted wanted;
 	struct plan plan;
-	struct isolation_report now;   /* of what may be now: under way in all its states */
-	struct isolation_report shown; /* of what is observed, under way as it will be */
-	struct problem *faults;        /* per intent; code 0 = none */
-	bool *drifted;                 /* per switch of the model */
+	struct isolation_report shown;  /* of what is observed, under way as it will be */
+	struct isolation_report fluxed; /* only where something is under way: in all its states */
+	struct problem *faults;         /* per intent; code 0 = none */
+	bool *drifted;                  /* per switch of the model */
 	uint64_t digest;
 };
 MUST_USE int pass_make(const struct reconcile *reconcile, const struct engine_fabric *fabric,
 		       size_t place, struct pass *ret);
+/* Of what may be now. */
+const struct isolation_report *pass_now(const struct pass *pass);
 void pass_done(struct pass *pass);
 /* What differs is drift alone: the facts are those of when all was well. */
 bool pass_is_drift(const struct engine_fabric *fabric, const struct pass *pass);

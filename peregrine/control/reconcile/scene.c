@@ -206,6 +206,7 @@ void scene_done(struct scene *scene)
 	free(scene->intent_of);
 	flux_done(&scene->flux);
 	free(scene->waits);
+	free(scene->twins);
 	free(scene->kept);
 	free(scene->intents);
 	free(scene->numbers);

@@ -44,6 +44,8 @@ struct scene {
 		*applied;    /* per port; of an uplink that we set, what of ours it got */
 	bool *kept;          /* per port: was an uplink on a node's old port, and stays one */
 	bool *waits;         /* per switch: is to be read before anything is begun */
+	const char **twins;  /* per switch: one entered before it that it is, by its chassis id, and
+				that is set instead of it; NULL = none */
 	struct flux flux;    /* changes under way lie over `observed` */
 	uint32_t *intent_of; /* per port: index of its intent; MODEL_NONE */
 	struct scene_intent *intents;
@@ -79,6 +81,8 @@ struct scene_source {
 MUST_USE int scene_make(const struct scene_source *source, struct scene *ret);
 void scene_done(struct scene *scene);
 
+/* The name of the switch that this one is, too; NULL: it is a switch of its own. */
+const char *scene_twin(const struct scene *scene, int64_t switch_id);
 /* Can it be said of intent i that it is met when its port shows what is wanted? Not where the port
  * may not be touched, or cannot be what its networks say. */
 bool scene_intent_counts(const struct scene *scene, const struct wanted *wanted, uint32_t i);

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "peregrine/control/driver/switch_family_table.h"
 #include "peregrine/control/reconcile/scene_private.h"
@@ -146,6 +147,76 @@ static int make_switch(struct scene_maker *maker, const json_t *row, uint32_t at
 	return 0;
 }
 
+/* --- one switch under two addresses ------------------------------------ */
+
+struct twin {
+	const char *chassis, *name;
+	int64_t since, id;
+};
+
+/* As it says itself, or said when it was last read by anybody. */
+static struct twin twin_of(const struct scene_maker *maker, const json_t *row)
+{
+	struct twin twin = {.id = json_integer_value(json_object_get(row, "id")),
+			    .since = json_integer_value(json_object_get(row, "since")),
+			    .name = json_string_value(json_object_get(row, "name"))};
+	const struct known_switch *known = book_find(maker->book, twin.id);
+	const char *told = json_string_value(json_object_get(row, "chassis"));
+
+	twin.chassis = known && known->chassis[0] ? known->chassis : told ? told : "";
+	return twin;
+}
+
+static int by_chassis(const void *left, const void *right)
+{
+	const struct twin *a = left;
+	const struct twin *b = right;
+	int order = strcasecmp(a->chassis, b->chassis);
+
+	if (order != 0)
+		return order;
+	if (a->since != b->since)
+		return a->since < b->since ? -1 : 1;
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* What would be set at one would be set at the other, whatever fabrics they are in: the one that
+ * was entered first is set, the others are held. */
+static int hold_twins(struct scene_maker *maker)
+{
+	struct scene *scene = maker->scene;
+	const json_t *rows = scene_rows(scene, "switches");
+	size_t count = json_array_size(rows);
+	CLEANUP(freep) struct twin *twins = calloc(count + 1, sizeof(*twins));
+	size_t first = 0;
+
+	if (!twins)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		twins[i] = twin_of(maker, json_array_get(rows, i));
+	qsort(twins, count, sizeof(*twins), by_chassis);
+	for (size_t i = 1; i < count; i++) {
+		uint32_t at = scene_switch_at(scene, twins[i].id);
+
+		if (!twins[i].chassis[0] ||
+		    strcasecmp(twins[first].chassis, twins[i].chassis) != 0) {
+			first = i;
+		} else if (at != MODEL_NONE) {
+			scene->twins[at] = twins[first].name;
+			scene->model.switches[at].held = true;
+			scene->waits[at] = false;
+		}
+	}
+	return 0;
+}
+
+const char *scene_twin(const struct scene *scene, int64_t switch_id)
+{
+	uint32_t at = scene_switch_at(scene, switch_id);
+
+	return at == MODEL_NONE ? NULL : scene->twins[at];
+}
+
 /* In the order of `rows`, which is that of the ids. */
 int scene_make_switches(struct scene_maker *maker)
 {
@@ -169,12 +240,14 @@ int scene_make_switches(struct scene_maker *maker)
 	scene->model.switches =
 		calloc(json_array_size(switches) + 1, sizeof(*scene->model.switches));
 	scene->waits = calloc(json_array_size(switches) + 1, sizeof(*scene->waits));
+	scene->twins = calloc(json_array_size(switches) + 1, sizeof(*scene->twins));
 	scene->observed = calloc(room, sizeof(port_state));
 	scene->applied = calloc(room, sizeof(port_state));
 	scene->kept = calloc(room, sizeof(*scene->kept));
 	scene->intent_of = calloc(room, sizeof(*scene->intent_of));
 	if (!scene->names || !scene->waits || !scene->model.ports || !scene->model.switches ||
-	    !scene->observed || !scene->applied || !scene->intent_of || !scene->kept)
+	    !scene->twins || !scene->observed || !scene->applied || !scene->intent_of ||
+	    !scene->kept)
 		return -ENOMEM;
 	json_array_foreach(switches, i, row)
 	{
@@ -187,7 +260,7 @@ int scene_make_switches(struct scene_maker *maker)
 			return rc;
 		scene->model.switch_count++;
 	}
-	return 0;
+	return hold_twins(maker);
 }
 
 /* --- links ----------------------------------------------------------- */

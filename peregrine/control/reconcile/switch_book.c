@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -307,6 +308,10 @@ static void find_lags(const struct switch_reading *reading, struct known_port *p
 static void take_marks(struct known_switch *known, const struct switch_identity *identity,
 		       int64_t since_ms)
 {
+	if (identity->chassis[0] && strcasecmp(identity->chassis, known->chassis) != 0) {
+		(void)text_copy(known->chassis, sizeof(known->chassis), identity->chassis);
+		known->changed = true;
+	}
 	known->uptime_ms = identity->uptime_ms;
 	known->vlan_changes = identity->vlan_changes;
 	if (identity->member_changes && since_ms > known->touched_ms)

@@ -27,6 +27,7 @@ struct known_port {
 struct known_switch {
 	int64_t id;
 	char name[64];
+	char chassis[64];         /* as it told last; "" = never */
 	bool wanted;              /* in the intent that was read last */
 	bool read;                /* at least once */
 	bool stale;               /* read it whole before anything else */

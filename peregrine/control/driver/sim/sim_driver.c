@@ -129,6 +129,7 @@ static int answer_read(const struct session *session, struct sim_switch *at,
 	reading->requests = 1;
 	(void)text_copy(reading->identity.text, sizeof(reading->identity.text), "simulated switch");
 	(void)text_copy(reading->identity.system, sizeof(reading->identity.system), at->name);
+	(void)text_copy(reading->identity.chassis, sizeof(reading->identity.chassis), at->chassis);
 	(void)text_copy(reading->identity.family, sizeof(reading->identity.family), "sim");
 	reading->identity.uptime_ms =
 		(uint64_t)(loop_now_ms(session->fabric->loop) - at->up_since_ms);

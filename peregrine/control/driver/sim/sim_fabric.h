@@ -52,6 +52,7 @@ struct sim_trouble {
 struct sim_switch {
 	int64_t id;
 	char name[64];
+	char chassis[64]; /* LLDP's; "" = it tells none */
 	struct sim_port *ports;
 	uint32_t port_count;
 	struct vlan_set vlans, saved_vlans;
