@@ -148,6 +148,8 @@ static int management_body(json_t *body, const struct command_input *input, cons
 		(void)json_object_set_new(
 			body, "managed",
 			json_boolean(strcmp(command_option(input, "--managed"), "yes") == 0));
+	if (command_option(input, "--force"))
+		(void)json_object_set_new(body, "force", json_true());
 	set_credentials(body, input, before);
 	status = set_ports(body, input, before);
 	return status == EXIT_OK && secrets ? set_secrets(body, secrets) : status;
@@ -491,6 +493,7 @@ static const struct option_row add_options[] = {
 	{"--ovsdb-port", 0, OPTION_VALUE, "N", "where not 6640"},
 	{"--poll", 0, OPTION_VALUE, "TIME", "how often it is asked whether anything changed, 30s"},
 	{"--managed", 0, OPTION_VALUE, "yes|no", "no = read, never changed"},
+	{"--force", 0, OPTION_FLAG, NULL, "another fabric or not managed, though it is in use"},
 };
 static const struct option_row wiring_list_options[] = {
 	{"--switch", 0, OPTION_VALUE, "SWITCH", "only of this switch"},

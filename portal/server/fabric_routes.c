@@ -33,6 +33,7 @@ static const struct member_row management_members[] = {
 	{"family",      MEMBER_TEXT,   0, 0, 23,    NULL},
 	{"address",     MEMBER_IPV4,   0, 0, 0,     NULL},
 	{"managed",     MEMBER_BOOL,   0, 0, 0,     NULL},
+	{"force",       MEMBER_BOOL,   0, 0, 0,     NULL},
 	{"poll_s",      MEMBER_INT,    0, 1, 86400, NULL},
 	{"ports",       MEMBER_OBJECT, 0, 0, 0,     NULL},
 	{"credentials", MEMBER_OBJECT, 0, 0, 0,     NULL},
