@@ -244,10 +244,10 @@ static int fabric_show(void *context, const struct command_input *input)
 static int link_list(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
-		COLUMN("a_switch"),       COLUMN("a_port"), COLUMN("b_switch"),
-		COLUMN("b_port"),         COLUMN("state"),  TITLED_NUMBER("certainty", "SURE"),
-		TITLED("since", "SINCE"), WIDE("evidence"), WIDE("lag"),
-		WIDE_NUMBER("members"),   WIDE("fabric"),   WIDE("seen_at"),
+		COLUMN("a_switch"),     COLUMN("a_port"), COLUMN("b_switch"),
+		COLUMN("b_port"),       COLUMN("state"),  TITLED_NUMBER("certainty", "SURE"),
+		WIDE("since"),          WIDE("evidence"), WIDE("lag"),
+		WIDE_NUMBER("members"), WIDE("fabric"),   WIDE("seen_at"),
 		WIDE_NUMBER("id"),
 	};
 	CLEANUP(text_done) struct text target = {0};
@@ -355,7 +355,9 @@ static int nic_locate(void *context, const struct command_input *input)
 	if (status != EXIT_OK)
 		return status;
 	items = json_object_get(reply.json, "items");
-	status = listing_rows(input, items, COLUMNS(location_columns));
+	/* a head over nothing is no answer for people */
+	if (json_array_size(items) > 0 || !listing_for_people(input))
+		status = listing_rows(input, items, COLUMNS(location_columns));
 	if (status == EXIT_OK && json_array_size(items) == 0) {
 		fprintf(stderr,
 			"haasctl: %s was seen at no port\n"

@@ -84,12 +84,18 @@ static void add_words(struct text *ret, const json_t *array)
 	}
 }
 
-/* The API's value as text; `people` shortens what the key's suffix allows. */
+static bool is_time(const char *key)
+{
+	return ends_with(key, "_at") || strcmp(key, "at") == 0 || ends_with(key, "since");
+}
+
+/* The API's value as text; `people` shortens what the key's suffix allows, and reads the message of
+ * a problem. */
 static void add_value(struct text *ret, const json_t *value, const char *key, bool people)
 {
 	switch (json_typeof(value)) {
 	case JSON_STRING:
-		if (people && (ends_with(key, "_at") || strcmp(key, "at") == 0))
+		if (people && is_time(key))
 			add_time(ret, json_string_value(value));
 		else
 			text_add(ret, json_string_value(value));
@@ -105,7 +111,12 @@ static void add_value(struct text *ret, const json_t *value, const char *key, bo
 	case JSON_FALSE: text_add(ret, people ? "no" : "false"); break;
 	case JSON_NULL: break;
 	case JSON_ARRAY: add_words(ret, value); break;
-	case JSON_OBJECT: add_dump(ret, value); break;
+	case JSON_OBJECT:
+		if (people && json_is_string(json_object_get(value, "message")))
+			text_add(ret, json_string_value(json_object_get(value, "message")));
+		else
+			add_dump(ret, value);
+		break;
 	}
 }
 

@@ -10,7 +10,7 @@
 static const struct output_column network_columns[] = {
 	COLUMN("name"),    COLUMN("tenant"),   COLUMN("kind"),
 	COLUMN("prefix"),  COLUMN("vlan"),     TITLED_NUMBER("ports_count", "PORTS"),
-	COLUMN("applied"), COLUMN("pdci"),     WIDE_NUMBER("id"),
+	COLUMN("applied"), WIDE("pdci"),       WIDE_NUMBER("id"),
 	WIDE("wanted"),    WIDE("created_at"),
 };
 
