@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/base/json_text.h"
 #include "common/model/drill_url.h"
@@ -184,6 +185,18 @@ static void add_row_names(const struct drill *drill, const PGresult *rows, int r
 
 /* --- notes --- */
 
+/* Times are RFC 3339 in UTC: they compare as texts. */
+static bool is_to_come(const struct drill_window *window)
+{
+	char now[32] = "";
+	time_t at = time(NULL);
+	struct tm parts;
+
+	if (gmtime_r(&at, &parts))
+		(void)strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", &parts);
+	return now[0] && strcmp(window->from, now) > 0;
+}
+
 static void add_notes(const struct drill *drill, bool too_much, struct text *body)
 {
 	const struct drill_window *window = &drill->window;
@@ -198,7 +211,9 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 					  : "so long ago is not kept: ask for a later time");
 		json_string(body, NULL, note);
 	}
-	if (window->present < window->buckets) {
+	if (is_to_come(window)) {
+		json_string(body, NULL, "that time is still to come");
+	} else if (window->present < window->buckets) {
 		(void)text_format(note, sizeof(note),
 				  "%" PRId64 " of %" PRId64 " buckets of %" PRId64
 				  " s are missing: nobody collected then",
