@@ -16,6 +16,14 @@ static int alert_list(void *context, const struct command_input *input)
 		WIDE("cleared_at"),     WIDE("subject_kind"), WIDE("acknowledged_at"),
 		WIDE("silenced_until"), WIDE("tenant"),
 	};
+	/* Which of them are over is what one looks for then. */
+	static const struct output_column all_columns[] = {
+		NUMBER("id"),           COLUMN("subject"),    COLUMN("kind"),
+		COLUMN("raised_at"),    COLUMN("cleared_at"), TITLED("acknowledged_by", "SEEN_BY"),
+		WIDE("severity"),       WIDE("message"),      WIDE("hint"),
+		WIDE("seen_at"),        WIDE("subject_kind"), WIDE("acknowledged_at"),
+		WIDE("silenced_until"), WIDE("tenant"),
+	};
 	CLEANUP(text_done) struct text target = {0};
 	const char *state = command_option(input, "--all")        ? "all"
 			    : command_option(input, "--silenced") ? "silenced"
@@ -24,6 +32,8 @@ static int alert_list(void *context, const struct command_input *input)
 	text_addf(&target, "/alerts?state=%s", state);
 	haasctl_query(&target, input, "--kind", "kind");
 	haasctl_query(&target, input, "--subject", "subject");
+	if (strcmp(state, "all") == 0)
+		return listing_pages(context, input, text_get(&target), 0, COLUMNS(all_columns));
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
 }
 

@@ -97,6 +97,7 @@ static void print_entry(const json_t *entry)
 static int case_show(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text opened = {0};
 	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
 	const json_t *entry;
 	char clock[32];
@@ -117,7 +118,8 @@ static int case_show(void *context, const struct command_input *input)
 	       json_integer_value(json_object_get(reply.json, "id")),
 	       haasctl_word(reply.json, "tenant")[0] ? " of " : "",
 	       haasctl_word(reply.json, "tenant"), haasctl_word(reply.json, "state"), clock,
-	       haasctl_word(reply.json, "opened_at"), haasctl_word(reply.json, "text"));
+	       listing_text(json_object_get(reply.json, "opened_at"), "opened_at", &opened),
+	       haasctl_word(reply.json, "text"));
 	json_array_foreach(json_object_get(reply.json, "entries"), i, entry) print_entry(entry);
 	return EXIT_OK;
 }
