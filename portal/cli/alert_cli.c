@@ -18,10 +18,12 @@ static int alert_list(void *context, const struct command_input *input)
 	};
 	/* Which of them are over is what one looks for then. */
 	static const struct output_column all_columns[] = {
-		NUMBER("id"),           COLUMN("subject"),    COLUMN("kind"),
-		COLUMN("raised_at"),    COLUMN("cleared_at"), TITLED("acknowledged_by", "SEEN_BY"),
-		WIDE("severity"),       WIDE("message"),      WIDE("hint"),
-		WIDE("seen_at"),        WIDE("subject_kind"), WIDE("acknowledged_at"),
+		NUMBER("id"),           COLUMN("subject"),
+		COLUMN("kind"),         COLUMN("raised_at"),
+		COLUMN("cleared_at"),   TITLED_WIDE("acknowledged_by", "SEEN_BY"),
+		WIDE("severity"),       WIDE("message"),
+		WIDE("hint"),           WIDE("seen_at"),
+		WIDE("subject_kind"),   WIDE("acknowledged_at"),
 		WIDE("silenced_until"), WIDE("tenant"),
 	};
 	CLEANUP(text_done) struct text target = {0};
