@@ -4,7 +4,6 @@
  * with `config apply-patch` and switchport modes, and 201911, which has neither. */
 #include "tests/sim/switch_cli_sonic.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +26,12 @@ int sonic_fail(struct sonic_call *call, const char *format, ...)
 	return 2;
 }
 
-static bool has_option(const struct sonic_call *call, char letter)
+bool sonic_has_option(const struct sonic_call *call, char letter)
 {
 	return strchr(call->options, letter) != NULL;
 }
 
-static struct cli_config *config_of(const struct sonic_call *call)
+struct cli_config *sonic_config_of(const struct sonic_call *call)
 {
 	return call->shell->session->device->store->running;
 }
@@ -44,224 +43,6 @@ static void shout(struct sonic_call *call, const char *color, const char *text)
 
 	text_addf(call->shell->out, is_colored ? "\033[%sm\033[4m%s\033[0m\n" : "%.0s%s\n", color,
 		  text);
-}
-
-/* --- VLANs ----------------------------------------------------------- */
-
-/* One number, or with -m a list. */
-static int read_vids(struct sonic_call *call, bool is_member, struct vlan_set *ret)
-{
-	const char *text = call->arguments[0];
-
-	*ret = (struct vlan_set){{0}};
-	if (has_option(call, 'm'))
-		return vlan_set_parse(text, ret) == 0
-			       ? 0
-			       : sonic_fail(call, "Failed to parse %s, reason: invalid range",
-					    text);
-	if (strspn(text, "0123456789") != strlen(text) || strlen(text) > 6)
-		return is_member ? sonic_fail(call, "Vlan is not integer.")
-				 : sonic_fail(call, "%s is not integer", text);
-	if (strtoul(text, NULL, 10) == 1)
-		return strstr(call->command->words, "add")
-			       ? sonic_fail(call, "Vlan1 is default VLAN")
-			       : sonic_fail(call, "Invalid VLAN ID 1 (2-4094)");
-	if (strtoul(text, NULL, 10) < 2 || strtoul(text, NULL, 10) > VLAN_LAST)
-		return sonic_fail(call, "Invalid VLAN ID %lu (2-4094)", strtoul(text, NULL, 10));
-	vlan_set_add(ret, (unsigned)strtoul(text, NULL, 10));
-	return 0;
-}
-
-static int vlan_add(struct sonic_call *call)
-{
-	struct cli_store *store = call->shell->session->device->store;
-	struct vlan_set vids;
-	int status = read_vids(call, false, &vids);
-
-	if (status != 0)
-		return status;
-	for
-		EACH_VLAN(vid, &vids)
-		{
-			if (vlan_set_has(&store->running->vlans, vid))
-				return sonic_fail(call, "Vlan%u already exists.", vid);
-			cli_store_create(store, vid, "");
-		}
-	return 0;
-}
-
-static bool has_members(const struct cli_store *store, unsigned vid)
-{
-	for (unsigned number = 1; number <= store->port_count; number++) {
-		const struct cli_port *port = &store->running->ports[number];
-
-		if (port->access == vid || vlan_set_has(&port->allowed, vid))
-			return true;
-	}
-	return false;
-}
-
-static int vlan_del(struct sonic_call *call)
-{
-	struct cli_store *store = call->shell->session->device->store;
-	struct vlan_set vids;
-	int status = read_vids(call, false, &vids);
-
-	if (status != 0)
-		return status;
-	for
-		EACH_VLAN(vid, &vids)
-		{
-			if (!vlan_set_has(&store->running->vlans, vid))
-				return sonic_fail(call, "Vlan%u does not exist", vid);
-			if (has_members(store, vid))
-				return sonic_fail(call,
-						  "VLAN ID %u can not be removed. First remove all "
-						  "members assigned to this VLAN.",
-						  vid);
-			vlan_set_remove(&store->running->vlans, vid);
-			store->running->names[vid][0] = '\0';
-		}
-	return 0;
-}
-
-/* --- members --------------------------------------------------------- */
-
-static int may_join(struct sonic_call *call, const struct cli_port *port, unsigned vid,
-		    bool untagged)
-{
-	const char *name = call->arguments[1];
-
-	if (!vlan_set_has(&config_of(call)->vlans, vid))
-		return sonic_fail(call, "Vlan%u does not exist", vid);
-	if (port->access == vid || vlan_set_has(&port->allowed, vid))
-		return sonic_fail(call, "%s is already a member of Vlan%u", name, vid);
-	if (untagged && port->access != 0)
-		return sonic_fail(call, "%s is already untagged member!", name);
-	if (port->link == CLI_LINK_ROUTED)
-		return sonic_fail(
-			call,
-			"%s is in routed mode!\nUse switchport mode command to change port mode",
-			name);
-	if (port->link == CLI_LINK_ACCESS && !untagged)
-		return sonic_fail(call, "%s is in access mode! Tagged Members cannot be added",
-				  name);
-	return 0;
-}
-
-static struct cli_port *named_port(struct sonic_call *call, const char *name, int *ret_status)
-{
-	unsigned number = sonic_port_find(call->shell->session, name);
-
-	*ret_status = number == 0 ? sonic_fail(call, "%s does not exist", name) : 0;
-	return number == 0 ? NULL : &config_of(call)->ports[number];
-}
-
-static int member_add(struct sonic_call *call)
-{
-	bool untagged = has_option(call, 'u');
-	struct vlan_set vids;
-	struct cli_port *port;
-	int status;
-
-	if (untagged && has_option(call, 'm'))
-		return sonic_fail(call, "%s cannot have more than one untagged Vlan.",
-				  call->arguments[1]);
-	status = read_vids(call, true, &vids);
-	port = status == 0 ? named_port(call, call->arguments[1], &status) : NULL;
-	if (!port)
-		return status;
-	for
-		EACH_VLAN(vid, &vids)
-		{
-			status = may_join(call, port, vid, untagged);
-			if (status != 0)
-				return status;
-			if (untagged)
-				port->access = (uint16_t)vid;
-			else
-				vlan_set_add(&port->allowed, vid);
-		}
-	return 0;
-}
-
-static int member_del(struct sonic_call *call)
-{
-	struct vlan_set vids;
-	int status = read_vids(call, true, &vids);
-	struct cli_port *port = NULL;
-
-	if (status == 0)
-		port = named_port(call, call->arguments[1], &status);
-	if (!port)
-		return status;
-	for
-		EACH_VLAN(vid, &vids)
-		{
-			if (!vlan_set_has(&config_of(call)->vlans, vid))
-				return sonic_fail(call, "Vlan%u does not exist", vid);
-			if (port->access == vid)
-				port->access = 0;
-			else if (vlan_set_has(&port->allowed, vid))
-				vlan_set_remove(&port->allowed, vid);
-			else
-				return sonic_fail(call, "%s is not a member of Vlan%u",
-						  call->arguments[1], vid);
-		}
-	return 0;
-}
-
-/* --- ports ----------------------------------------------------------- */
-
-static int switchport_mode(struct sonic_call *call)
-{
-	static const char *const words[] = {"access", "trunk", "routed"};
-	static const enum cli_link links[] = {CLI_LINK_ACCESS, CLI_LINK_TRUNK, CLI_LINK_ROUTED};
-	const char *mode = call->arguments[0];
-	const char *name = call->arguments[1];
-	struct cli_port *port;
-	size_t i = 0;
-	int status;
-
-	while (i < COUNT_OF(words) && strcmp(words[i], mode) != 0)
-		i++;
-	if (i == COUNT_OF(words))
-		return sonic_fail(
-			call,
-			"Invalid value for \"<mode_type>\": invalid choice: %s. (choose from "
-			"access, trunk, routed)",
-			mode);
-	port = named_port(call, name, &status);
-	if (!port)
-		return status;
-	if (port->link == links[i])
-		return sonic_fail(call, "%s is already in %s mode", name, mode);
-	if (links[i] == CLI_LINK_ACCESS && port->link == CLI_LINK_TRUNK &&
-	    !vlan_set_is_empty(&port->allowed))
-		return sonic_fail(call,
-				  "%s is in trunk mode and have tagged member(s).\nRemove tagged "
-				  "member(s) from %s to switch to access mode",
-				  name, name);
-	if (links[i] == CLI_LINK_ROUTED && !vlan_set_is_empty(&port->allowed))
-		return sonic_fail(call,
-				  "%s has tagged member(s). \nRemove them to change mode to routed",
-				  name);
-	if (links[i] == CLI_LINK_ROUTED && port->access != 0)
-		return sonic_fail(
-			call, "%s has untagged member. \nRemove it to change mode to routed", name);
-	port->link = links[i];
-	text_addf(call->shell->out, "%s switched to %s mode\n", name, mode);
-	return 0;
-}
-
-static int interface_up(struct sonic_call *call)
-{
-	int status;
-	struct cli_port *port = named_port(call, call->arguments[0], &status);
-
-	if (port)
-		port->is_shut = strstr(call->command->words, "shutdown") != NULL;
-	return status;
 }
 
 /* --- whole configurations -------------------------------------------- */
@@ -288,7 +69,7 @@ static int save(struct sonic_call *call)
 {
 	struct cli_session *session = call->shell->session;
 
-	if (has_option(call, 'y'))
+	if (sonic_has_option(call, 'y'))
 		save_now(session, call->shell->out);
 	else
 		cli_ask(session, call->shell->out,
@@ -310,11 +91,11 @@ static int update(struct sonic_call *call, const char *text, bool is_patch, cons
 	struct text why = {0};
 	int status = 0;
 
-	if (has_option(call, 'd'))
+	if (sonic_has_option(call, 'd'))
 		shout(call, "33", "** DRY RUN EXECUTION **");
 	if (!text)
 		text_addf(&why, "[Errno 2] No such file or directory: '%s'", call->arguments[0]);
-	if (text && sonic_update(call->shell, text, is_patch, has_option(call, 'd'), &why)) {
+	if (text && sonic_update(call->shell, text, is_patch, sonic_has_option(call, 'd'), &why)) {
 		shout(call, "36", done);
 	} else {
 		text_addf(call->shell->err, "%s due to: %s\n", failed, text_get(&why));
@@ -349,7 +130,7 @@ static int checkpoint(struct sonic_call *call)
 	bool good;
 
 	checkpoint_path(call->arguments[0], path);
-	sonic_config_text(session, config_of(call), &db);
+	sonic_config_text(session, sonic_config_of(call), &db);
 	text_addf(call->shell->out,
 		  "Config Rollbacker: Config checkpoint starting.\n"
 		  "Config Rollbacker: Checkpoint name: %s.\n"
@@ -425,16 +206,18 @@ static void reboot(struct cli_session *session)
 /* --- the commands ---------------------------------------------------- */
 
 static const struct sonic_command commands[] = {
-	{"config vlan add", "<vid>", "m", 1, 1, vlan_add, SWITCH_CREATE, false},
-	{"config vlan del", "<vid>", "m", 1, 1, vlan_del, SWITCH_DELETE, false},
-	{"config vlan member add", "<vid> port", "um", 2, 2, member_add, SWITCH_UNTAGGED, false},
-	{"config vlan member del", "<vid> <port>", "m", 2, 2, member_del, SWITCH_EGRESS, false},
-	{"config switchport mode", "<mode_type> port", "", 2, 2, switchport_mode, SWITCH_FRAMES,
-	 true},
-	{"config interface startup", "<interface_name>", "", 1, 1, interface_up, SWITCH_FILTER,
+	{"config vlan add", "<vid>", "m", 1, 1, sonic_vlan_add, SWITCH_CREATE, false},
+	{"config vlan del", "<vid>", "m", 1, 1, sonic_vlan_del, SWITCH_DELETE, false},
+	{"config vlan member add", "<vid> port", "um", 2, 2, sonic_member_add, SWITCH_UNTAGGED,
 	 false},
-	{"config interface shutdown", "<interface_name>", "", 1, 1, interface_up, SWITCH_FILTER,
+	{"config vlan member del", "<vid> <port>", "m", 2, 2, sonic_member_del, SWITCH_EGRESS,
 	 false},
+	{"config switchport mode", "<mode_type> port", "", 2, 2, sonic_switchport_mode,
+	 SWITCH_FRAMES, true},
+	{"config interface startup", "<interface_name>", "", 1, 1, sonic_interface_up,
+	 SWITCH_FILTER, false},
+	{"config interface shutdown", "<interface_name>", "", 1, 1, sonic_interface_up,
+	 SWITCH_FILTER, false},
 	{"config mirror_session span add", "<session_name> <dst_port> <src_port> <direction>", "",
 	 4, 4, sonic_span_add, SWITCH_SPAN, true},
 	{"config mirror_session erspan add",
@@ -556,7 +339,7 @@ static int run_command(struct sonic_call *call, int argc, char **argv)
 		return sonic_fail(call, "Missing argument \"%s\".", call->command->usage);
 	if (call->count > call->command->at_most)
 		return sonic_fail(call, "Got unexpected extra argument");
-	if (verb == SWITCH_UNTAGGED && !has_option(call, 'u'))
+	if (verb == SWITCH_UNTAGGED && !sonic_has_option(call, 'u'))
 		verb = SWITCH_EGRESS;
 	changes = verb < SWITCH_VERBS && verb != SWITCH_SAVE;
 	fate = cli_fate_of(session, verb);

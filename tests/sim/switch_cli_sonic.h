@@ -54,6 +54,13 @@ int sonic_vlan_brief(struct sonic_call *call);
 int sonic_vlan_config(struct sonic_call *call);
 int sonic_mirror_sessions(struct sonic_call *call);
 int sonic_span_add(struct sonic_call *call);
+/* switch_cli_sonic_vlan.c */
+int sonic_vlan_add(struct sonic_call *call);
+int sonic_vlan_del(struct sonic_call *call);
+int sonic_member_add(struct sonic_call *call);
+int sonic_member_del(struct sonic_call *call);
+int sonic_switchport_mode(struct sonic_call *call);
+int sonic_interface_up(struct sonic_call *call);
 /* switch_cli_sonic_sflow.c */
 int sonic_sflow_state(struct sonic_call *call);
 int sonic_sflow_collector(struct sonic_call *call);
@@ -63,6 +70,9 @@ int sonic_sflow_show(struct sonic_call *call);
 int sonic_sflow_show_ports(struct sonic_call *call);
 int sonic_erspan_add(struct sonic_call *call);
 int sonic_mirror_remove(struct sonic_call *call);
+bool sonic_has_option(const struct sonic_call *call, char letter);
+/* What runs. */
+struct cli_config *sonic_config_of(const struct sonic_call *call);
 /* The usage and why; returns the exit status. */
 int sonic_fail(struct sonic_call *call, const char *format, ...) PRINTF_LIKE(2, 3);
 int sonic_interfaces_status(struct sonic_call *call);
