@@ -1,6 +1,5 @@
 #include "peregrine/control/driver/cli/cli_sampling_policy.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "common/base/text.h"
 
 #include "peregrine/control/driver/cli/cli_port.h"
+#include "peregrine/control/driver/cli/cli_sampling_line.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -81,91 +81,14 @@ static bool fill_in(const struct planner *planner, const char *line, const char 
 	return !text.failed && text_copy(ret, LINE_SIZE, text_get(&text));
 }
 
-/* Whole words of `line`, whatever its case, are the beginning of the `size` bytes at `at`. */
-static bool begins(const char *at, size_t size, const char *line, size_t length)
-{
-	if (size < length || strncasecmp(at, line, length) != 0)
-		return false;
-	return size == length || at[length] == ' ' || (length > 0 && line[length - 1] == ' ');
-}
-
-/* Goes through the lines of a configuration, without the spaces around them. */
-struct cursor {
-	const char *next;
-	const char *at;
-	size_t size;
-	bool is_inside;   /* of a section */
-	char port[64];    /* the section is this port's; "" = none */
-	const char *head; /* the line that begins the section */
-	size_t head_size;
-};
-
-/* Where a line is looked for: at the top, or in one of these. */
-struct place {
-	const char *port, *section;
-};
-
-static bool next_line(const struct cli_dialect *dialect, struct cursor *cursor)
-{
-	static const char head[] = "interface ";
-	const char *end;
-
-	if (!*cursor->next)
-		return false;
-	cursor->at = cursor->next;
-	end = cursor->at + strcspn(cursor->at, "\n");
-	cursor->next = end + (*end == '\n');
-	cursor->is_inside = isspace((unsigned char)*cursor->at);
-	while (cursor->at < end && isspace((unsigned char)*cursor->at))
-		cursor->at++;
-	while (end > cursor->at && isspace((unsigned char)end[-1]))
-		end--;
-	cursor->size = (size_t)(end - cursor->at);
-	if (cursor->is_inside)
-		return true;
-	cursor->head = cursor->at;
-	cursor->head_size = cursor->size;
-	cursor->port[0] = '\0';
-	if (begins(cursor->at, cursor->size, head, sizeof(head) - 1)) {
-		char name[64];
-
-		(void)text_format(name, sizeof(name), "%.*s",
-				  (int)(cursor->size - sizeof(head) + 1),
-				  cursor->at + sizeof(head) - 1);
-		cli_port_name(dialect, name, cursor->port, sizeof(cursor->port));
-	}
-	return true;
-}
-
-static bool is_at(const struct planner *planner, const struct cursor *cursor, struct place place)
-{
-	if (cursor->is_inside != (place.port || place.section))
-		return false;
-	if (place.port)
-		return cli_port_same(planner->dialect, cursor->port, place.port);
-	return !place.section || (cursor->head_size == strlen(place.section) &&
-				  strncasecmp(cursor->head, place.section, cursor->head_size) == 0);
-}
-
-/* The first line of the configuration that begins as `line` does in its first `length` bytes. */
-static bool find(const struct planner *planner, const char *line, size_t length, struct place place,
-		 struct cursor *ret)
-{
-	*ret = (struct cursor){.next = planner->about->text};
-	while (next_line(planner->dialect, ret)) {
-		if (is_at(planner, ret, place) && begins(ret->at, ret->size, line, length))
-			return true;
-	}
-	return false;
-}
-
-static const struct place top;
+static const struct sampling_place top;
 
 static bool is_there(const struct planner *planner, const char *line, size_t length)
 {
-	struct cursor cursor;
+	struct sampling_cursor cursor;
 
-	return find(planner, line, length, top, &cursor);
+	return sampling_line_find(planner->dialect, planner->about->text, line, length, top,
+				  &cursor);
 }
 
 static void put(struct planner *planner, const char *text)
@@ -216,10 +139,11 @@ static bool stands(const struct planner *planner, const struct cli_sampling_line
 {
 	static const char udp[] = " port 6343";
 	size_t length = strlen(line);
-	struct cursor cursor = {.next = planner->about->text};
+	struct sampling_cursor cursor = {.next = planner->about->text};
 
-	while (next_line(planner->dialect, &cursor)) {
-		if (!cursor.is_inside && begins(cursor.at, cursor.size, line, length) &&
+	while (sampling_line_next(planner->dialect, &cursor)) {
+		if (!cursor.is_inside &&
+		    sampling_line_begins(cursor.at, cursor.size, line, length) &&
 		    (!(row->flags & SAMPLING_WHOLE) || cursor.size == length))
 			return true;
 	}
@@ -229,7 +153,8 @@ static bool stands(const struct planner *planner, const struct cli_sampling_line
 	    strcmp(line + length - strlen(udp), udp) != 0)
 		return false;
 	length -= strlen(udp);
-	return find(planner, line, length, top, &cursor) &&
+	return sampling_line_find(planner->dialect, planner->about->text, line, length, top,
+				  &cursor) &&
 	       (cursor.size == length || strncmp(cursor.at + length, " vrf ", 5) == 0);
 }
 
@@ -264,13 +189,14 @@ static const struct cli_sampling_line *want_section(struct planner *planner,
 	}
 	for (row++; row->line && row->flags & SAMPLING_INSIDE; row++) {
 		char line[LINE_SIZE];
-		struct cursor cursor;
+		struct sampling_cursor cursor;
 
 		if (!fill_in(planner, row->line, NULL, line)) {
 			planner->rc = E_LIMIT;
 			return row;
 		}
-		if (find(planner, line, strlen(line), (struct place){NULL, head}, &cursor))
+		if (sampling_line_find(planner->dialect, planner->about->text, line, strlen(line),
+				       (struct sampling_place){NULL, head}, &cursor))
 			continue;
 		differs(planner, line);
 		if (is_new)
@@ -302,14 +228,14 @@ typedef bool (*port_fn)(struct planner *planner, const struct cli_sampling_line 
 static void each_port(struct planner *planner, const struct cli_sampling_line *row, port_fn fn)
 {
 	const struct cli_config *config = planner->about->config;
-	struct cursor cursor = {.next = planner->about->text};
+	struct sampling_cursor cursor = {.next = planner->about->text};
 	bool more = true;
 
 	for (size_t i = 0; config && i < config->port_count && more; i++)
 		more = !is_sampled(config->ports[i].name) ||
 		       !cli_port_name_ok(config->ports[i].name) ||
 		       fn(planner, row, config->ports[i].name);
-	while (!config && more && next_line(planner->dialect, &cursor)) {
+	while (!config && more && sampling_line_next(planner->dialect, &cursor)) {
 		if (!cursor.is_inside && cursor.port[0])
 			more = !is_sampled(cursor.port) || !cli_port_name_ok(cursor.port) ||
 			       fn(planner, row, cursor.port);
@@ -321,12 +247,13 @@ static bool want_port(struct planner *planner, const struct cli_sampling_line *r
 {
 	bool inside = (row->flags & SAMPLING_IN_PORT) != 0;
 	char line[LINE_SIZE];
-	struct cursor cursor;
+	struct sampling_cursor cursor;
 
 	if (!fill_in(planner, row->line, port, line)) {
 		planner->rc = E_LIMIT;
-	} else if (find(planner, line, strlen(line), (struct place){inside ? port : NULL, NULL},
-			&cursor)) {
+	} else if (sampling_line_find(planner->dialect, planner->about->text, line, strlen(line),
+				      (struct sampling_place){inside ? port : NULL, NULL},
+				      &cursor)) {
 		planner->found->sources++;
 	} else {
 		differs(planner, line);
@@ -341,9 +268,10 @@ static bool want_port(struct planner *planner, const struct cli_sampling_line *r
 static bool free_port(struct planner *planner, const struct cli_sampling_line *row,
 		      const char *port)
 {
-	struct cursor cursor;
+	struct sampling_cursor cursor;
 
-	if (find(planner, row->line, strlen(row->line), (struct place){port, NULL}, &cursor))
+	if (sampling_line_find(planner->dialect, planner->about->text, row->line, strlen(row->line),
+			       (struct sampling_place){port, NULL}, &cursor))
 		put_in_port(planner, port, row->off);
 	return planner->rc == 0;
 }
@@ -358,16 +286,17 @@ static enum whose whose_named(struct planner *planner)
 {
 	const struct cli_sampling *sampling = planner->dialect->sampling;
 	size_t named = strlen(sampling->named);
-	struct cursor cursor = {.next = planner->about->text};
+	struct sampling_cursor cursor = {.next = planner->about->text};
 	enum whose whose = NOBODYS;
 
-	while (next_line(planner->dialect, &cursor)) {
+	while (sampling_line_next(planner->dialect, &cursor)) {
 		if (cursor.is_inside)
 			continue;
-		if (begins(cursor.at, cursor.size, sampling->named, named)) {
+		if (sampling_line_begins(cursor.at, cursor.size, sampling->named, named)) {
 			whose = OURS;
-		} else if (sampling->others && begins(cursor.at, cursor.size, sampling->others,
-						      strlen(sampling->others))) {
+		} else if (sampling->others &&
+			   sampling_line_begins(cursor.at, cursor.size, sampling->others,
+						strlen(sampling->others))) {
 			(void)text_format(planner->found->text, sizeof(planner->found->text),
 					  "%.*s", (int)cursor.size, cursor.at);
 			planner->found->foreign = true;
@@ -384,13 +313,15 @@ static enum whose whose_collector(struct planner *planner, const char *ours)
 	for (size_t i = 0; i < COUNT_OF(sampling->lines) && sampling->lines[i].line; i++) {
 		const struct cli_sampling_line *row = &sampling->lines[i];
 		size_t length = strcspn(row->line, "{");
-		struct cursor cursor = {.next = planner->about->text};
+		struct sampling_cursor cursor = {.next = planner->about->text};
 
-		while ((row->flags & SAMPLING_COLLECTOR) && next_line(planner->dialect, &cursor)) {
-			if (cursor.is_inside || !begins(cursor.at, cursor.size, row->line, length))
+		while ((row->flags & SAMPLING_COLLECTOR) &&
+		       sampling_line_next(planner->dialect, &cursor)) {
+			if (cursor.is_inside ||
+			    !sampling_line_begins(cursor.at, cursor.size, row->line, length))
 				continue;
-			if (*ours &&
-			    begins(cursor.at + length, cursor.size - length, ours, strlen(ours))) {
+			if (*ours && sampling_line_begins(cursor.at + length, cursor.size - length,
+							  ours, strlen(ours))) {
 				whose = OURS;
 				continue;
 			}
@@ -405,10 +336,11 @@ static enum whose whose_collector(struct planner *planner, const char *ours)
 /* By the words that the switch shows. */
 static void take_off_line(struct planner *planner, const struct cli_sampling_line *row)
 {
-	struct cursor cursor;
+	struct sampling_cursor cursor;
 	char line[LINE_SIZE];
 
-	if (!find(planner, row->line, strcspn(row->line, "{"), top, &cursor))
+	if (!sampling_line_find(planner->dialect, planner->about->text, row->line,
+				strcspn(row->line, "{"), top, &cursor))
 		return;
 	if (text_format(line, sizeof(line), "no %.*s", (int)cursor.size, cursor.at))
 		put(planner, line);
