@@ -162,7 +162,12 @@ begin
 	for r in
 		select q.*, s.name || ':' || q.port as at, h.name as holder, coalesce(e.managed, false) as managed,
 		       exists (select from link l where l.state = 'confirmed' and ((l.a_switch = q.switch_id and l.a_port = q.port) or (l.b_switch = q.switch_id and l.b_port = q.port)))
-		       or exists (select from wiring w where w.switch_id = q.switch_id and w.port = q.port and w.peer_switch_id is not null) as leads
+		       or exists (select from wiring w where w.switch_id = q.switch_id and w.port = q.port and w.peer_switch_id is not null) as leads,
+		       -- else nobody but this node has to do with it, and nothing further is asked
+		       q.carrier <> q.port or exists (select from attachment a where a.switch_id = q.switch_id and a.port = q.port)
+		       or exists (select from wiring w where w.switch_id = q.switch_id and w.port = q.port and w.nic = 'bmc')
+		       or exists (select from nic_location l where l.switch_id = q.switch_id and l.port = q.port
+				  and not exists (select from nic c where c.mac = l.mac and c.node_id = p_node)) as shared
 		from node_ports(p_node) q left join switch s on s.id = q.switch_id left join switch_endpoint e on e.switch_id = q.switch_id
 		left join node h on h.id = (select i.node_id from port_intent i where i.switch_id = q.switch_id and i.port = q.port) and h.id <> p_node
 		order by q.switch_id, q.port, q.boot desc
@@ -177,7 +182,7 @@ begin
 			return format('port %s is not of a managed switch', r.at);
 		elsif r.leads then
 			return format('port %s leads to another switch', r.at);
-		elsif r.boot then
+		elsif r.boot and r.shared then
 			v_text := port_bmc(r.switch_id, r.port);
 			if v_text is not null then
 				return format('port %s is for a BMC: %s', r.at, v_text);

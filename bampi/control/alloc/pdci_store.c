@@ -81,7 +81,8 @@ static const struct db_query nodes_query = {"pdci_nodes",
 	"    from jsonb_array_elements(coalesce(i.data -> 'disks', '[]')) d"
 	"    where coalesce(d -> 'removable' <> 'true', true) and coalesce(d -> 'read_only' <> 'true', true))"
 	"   from haas.node_inventory i where i.node_id = n.id) end,"
-	"  case when n.state = 'free' then haas.node_port_fault(n.id) end,"
+	"  case when n.state = 'free' and exists (select from jsonb_array_elements($1::jsonb -> 'groups') g where coalesce(g ->> 'class', '') in ('', n.class))"
+	"   then haas.node_port_fault(n.id) end,"
 	"  case when n.state = 'free' and exists (select from short) then (select min(s.why) from short s"
 	"    where s.fabric_id in (select haas.node_fabrics(n.id))) end "
 	"from haas.node n order by n.name", 3};

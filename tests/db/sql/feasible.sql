@@ -86,8 +86,9 @@ select why from vlan_short(:two, (select request from pdci where id = :two), 0);
 \echo ports: what a free node is not chosen for is what isolate would be refused
 insert into link (a_switch, a_port, b_switch, b_port, state, certainty, since, seen_at) values (1, 'p5', 2, 'up', 'confirmed', 100, now(), now());
 insert into port_intent (switch_id, port, node_id) values (1, 'p2', 1);
+insert into nic (mac, node_id, name) values ('02:00:00:00:00:99', 1, 'eth1');
 insert into nic_location (mac, switch_id, port, certainty, sources, since, seen_at)
-values ('02:00:00:00:00:03', 2, 'p9', 80, '{fdb}', now(), now()), ('02:00:00:00:00:06', 1, 'p6', 80, '{fdb}', now(), now());
+values ('02:00:00:00:00:99', 1, 'p7', 80, '{fdb}', now(), now()), ('02:00:00:00:00:03', 2, 'p9', 80, '{fdb}', now(), now()), ('02:00:00:00:00:06', 1, 'p6', 80, '{fdb}', now(), now());
 select n.name, node_port_fault(n.id) from node n order by n.name;
 select node_place_ask(n.id, 'provisioning') from node n where n.name <> 'n1' order by n.name;
 select n.name, w.problem ->> 'message' from node n join node_place w on w.node_id = n.id where n.name <> 'n1' order by n.name;
