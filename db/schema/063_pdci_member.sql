@@ -130,10 +130,10 @@ begin
 					update pdci_node m set deployment_id = coalesce(x.deployment_id, m.deployment_id), refused = x.refused
 					where m.pdci_id = p.id and m.node = r.name;
 					if x.refused = r.refused then
-						raise exception using errcode = 'HA000', message = 'told before';
+						raise exception using errcode = 'HA001', message = 'told before';
 					end if;
 				end loop;
-			exception when sqlstate 'HA000' then
+			exception when sqlstate 'HA001' then
 				waits_for := r.refused;
 			end;
 		end if;

@@ -118,6 +118,27 @@ static void case_open(struct exchange *exchange)
 		       2);
 }
 
+static void alert_recorded(struct exchange *exchange, const PGresult *result)
+{
+	const char *const params[] = {exchange_arg(exchange, "{alert}")};
+
+	(void)result;
+	if (exchange->request)
+		exchange_query(exchange, &store_alert_get, params, exchange_answer_body);
+}
+
+/* What is looked at for a case is in the case, or it is not told. */
+static void alert_get(struct exchange *exchange)
+{
+	const char *number = exchange_arg(exchange, "?case");
+	const char *const params[] = {number, exchange_arg(exchange, "{alert}"), exchange->actor};
+
+	if (number)
+		exchange_query(exchange, &store_case_alert, params, alert_recorded);
+	else
+		alert_recorded(exchange, NULL);
+}
+
 static void case_note(struct exchange *exchange)
 {
 	const char *id = exchange_arg(exchange, "{case}");
@@ -170,6 +191,10 @@ static const struct query_row alert_query[] = {
 	{"subject", QUERY_TEXT, 160, NULL, NULL, false, NULL},
 	{0},
 };
+static const struct query_row alert_case_query[] = {
+	{"case", QUERY_ID, 0, NULL, NULL, false, "X-Haas-Case"},
+	{0},
+};
 static const struct query_row silence_query[] = {
 	QUERY_PAGE_ID,
 	{"state", QUERY_WORD, 0, silence_state_words, "open", false, NULL},
@@ -186,7 +211,7 @@ static const struct query_row case_query[] = {
 const struct route alert_routes[] = {
 	{HTTP_GET, "/api/v1/alerts", ROLE_TENANT, BODY_NONE, 0, exchange_read, alert_query,
 	 &store_alert_list, {"?limit", "?cursor", "?state", "?kind", "?subject"}},
-	{HTTP_GET, "/api/v1/alerts/{alert}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_alert_get, {"{alert}"}},
+	{HTTP_GET, "/api/v1/alerts/{alert}", ROLE_TENANT, BODY_NONE, 0, alert_get, alert_case_query, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/alerts/{alert}/acknowledge", ROLE_OPERATOR, BODY_NONE, 0, alert_acknowledge, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/silences", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, silence_query,
 	 &store_silence_list, {"?limit", "?cursor", "?state"}},

@@ -88,4 +88,8 @@ const struct db_query store_case_told = {
 	"case_told", ANSWER("200", "null", CASE_ITEM " || " CASE_ENTRIES, "from haas.case_file c where c.id = $1::bigint"), 1};
 const struct db_query store_case_query = {
 	"case_query", "select haas.case_query($1::bigint, $2::jsonb, $3)", 3};
+const struct db_query store_case_path = {
+	"case_path", "select haas.case_path($1::bigint, $2::jsonb, $3)", 3};
+const struct db_query store_case_alert = {
+	"case_alert", "select haas.case_alert($1::bigint, $2::bigint, $3)", 3};
 /* clang-format on */

@@ -26,3 +26,5 @@ extern const struct db_query store_case_publish; /* $1 id $2 actor */
 extern const struct db_query store_case_told;    /* $1 id -> answer */
 /* $1 id $2 an answer of drill $3 actor: into the case, before it is given */
 extern const struct db_query store_case_query;
+extern const struct db_query store_case_path;
+extern const struct db_query store_case_alert;

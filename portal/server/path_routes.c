@@ -7,6 +7,7 @@
 
 #include "common/http/json_reader.h"
 
+#include "portal/server/alert_store.h"
 #include "portal/server/daemon_call.h"
 #include "portal/server/exchange.h"
 #include "portal/server/path_store.h"
@@ -44,9 +45,35 @@ static void with_memory(struct exchange *exchange, const struct http_response *r
 		ask_load(exchange, NULL, "no memory for what peregrine-flowd answered");
 }
 
-static void on_path(struct exchange *exchange, const PGresult *result)
+static void ask_memory(struct exchange *exchange, const char *scope)
 {
 	CLEANUP(text_done) struct text target = {0};
+
+	if (!exchange->request)
+		return;
+	text_add(&target, "/drill?window=" WINDOW_S "&path=&tenants=");
+	if (scope)
+		text_addf(&target, "&scope=%s", scope);
+	daemon_pass_on(exchange,
+		       &(struct daemon_ask){.daemon = "peregrine-flowd",
+					    .socket = exchange->portal->conf->flowd_socket,
+					    .timeout_ms = LIVE_MS,
+					    .method = "GET",
+					    .target = text_get(&target),
+					    .answered = with_memory,
+					    .failed = without_memory});
+}
+
+/* Cases are the operators': nothing narrows what they see. */
+static void on_recorded(struct exchange *exchange, const PGresult *result)
+{
+	(void)result;
+	ask_memory(exchange, NULL);
+}
+
+static void on_path(struct exchange *exchange, const PGresult *result)
+{
+	const char *number = exchange_arg(exchange, "?case");
 
 	if (!exchange->request)
 		return;
@@ -59,17 +86,12 @@ static void on_path(struct exchange *exchange, const PGresult *result)
 		exchange_problem(exchange, 500, &problem);
 		return;
 	}
-	text_add(&target, "/drill?window=" WINDOW_S "&path=&tenants=");
-	if (!db_is_null(result, 0, 1))
-		text_addf(&target, "&scope=%s", db_text(result, 0, 1, ""));
-	daemon_pass_on(exchange,
-		       &(struct daemon_ask){.daemon = "peregrine-flowd",
-					    .socket = exchange->portal->conf->flowd_socket,
-					    .timeout_ms = LIVE_MS,
-					    .method = "GET",
-					    .target = text_get(&target),
-					    .answered = with_memory,
-					    .failed = without_memory});
+	const char *const params[] = {number, exchange->data, exchange->actor};
+
+	if (number)
+		exchange_query(exchange, &store_case_path, params, on_recorded);
+	else
+		ask_memory(exchange, db_is_null(result, 0, 1) ? NULL : db_text(result, 0, 1, ""));
 }
 
 static void path_get(struct exchange *exchange)
@@ -85,6 +107,7 @@ static const struct query_row path_query[] = {
 	{"a", QUERY_TEXT, 63, NULL, NULL, true, NULL},
 	{"b", QUERY_TEXT, 63, NULL, NULL, true, NULL},
 	{"network", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{"case", QUERY_ID, 0, NULL, NULL, false, "X-Haas-Case"},
 	{0},
 };
 

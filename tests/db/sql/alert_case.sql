@@ -87,6 +87,13 @@ select case_query(:id, '{"path":"tenant:acme","from":"2026-01-01T10:40:00Z","to"
 \echo the same question at once is one entry, at another time it is another
 select case_query(:id, '{"path":"tenant:acme","from":"2026-01-01T10:40:00Z","to":"2026-01-01T10:42:00Z","total":{"bytes":10,"bits_per_second":12345},"rows":[{"name":"VLAN 100","path":"p","share":1,"bits_per_second":8}]}', 'user ann') = (select max(id) from case_entry) as recorded;
 select count(*) from case_entry;
+\echo the way between two nodes and an alert: once in a minute; no such alert
+select case_path(:id, '{"tenant":"acme","a":"n1","b":"n2","paths":[{"network":"front","problem":null,"hops":[{},{},{}]},{"network":"back","problem":"cut at leaf1","hops":[{}]}]}', 'user ann') is not null as recorded;
+select case_path(:other, '{"tenant":"globex","a":"n8","b":"n9","paths":[]}', 'user ann') is not null as recorded;
+select case_path(:id, '{"tenant":"globex","a":"n8","b":"n9","paths":[]}', 'user ann') is not null as recorded;
+select case_alert(:id, (select min(id) from alert), 'user ann') is not null as recorded;
+select case_alert(:id, (select min(id) from alert), 'user ann') = (select max(id) from case_entry) as again;
+select case_alert(:id, 77, 'user ann') is null as no_alert;
 select case_query(:id, '{"path":"tenant:acme","from":"2026-01-01T10:40:00Z","to":"2026-01-01T10:43:00Z","total":{"bytes":10,"bits_per_second":12345},"rows":[{"name":"VLAN 100","path":"p","share":1,"bits_per_second":8}]}', 'user ann') is not null as recorded;
 select count(*) from case_entry;
 select case_note(:id, 'note', 'globex again', '{}', 'user ann') is not null as noted;
