@@ -39,50 +39,5 @@ begin
 end
 $$;
 
--- As in 046; planned once in a session, also where it plans all else anew (bampid).
-create or replace function node_fits(p_node bigint, p_class text, p_request jsonb)
-returns text stable language plpgsql security definer set search_path = haas, pg_temp set plan_cache_mode = force_generic_plan as $$
-declare
-	v_group jsonb;
-	v_fits text := '';
-	v_fit text;
-	v_nets boolean := jsonb_array_length(coalesce(p_request -> 'networks', '[]')) > 0;
-	v_switched boolean := exists (select from switch_endpoint where managed);
-begin
-	for v_group in select e from jsonb_array_elements(p_request -> 'groups') with ordinality as g (e, i) order by i loop
-		v_fit := '-';
-		if coalesce(v_group ->> 'class', '') in ('', p_class) and (v_nets or v_group ? 'bonds') then
-			with bonds as (
-				select m.nic, b.e ->> 'name' as bond from jsonb_array_elements(coalesce(v_group -> 'bonds', '[]')) as b (e), jsonb_array_elements_text(b.e -> 'nics') as m (nic)
-			), uses as (
-				select nic, bond from bonds
-				union
-				select x ->> 'nic', null from jsonb_array_elements(coalesce(v_group -> 'nics', '[]')) x where not exists (select from bonds b where b.bond = x ->> 'nic')
-				union
-				select c.name, null from nic c where c.node_id = p_node and c.boot and not v_group ? 'nics' and not exists (select from bonds b where b.nic = c.name)
-			), ports as (
-				select u.nic, u.bond, q.switch_id, q.port, q.carrier, coalesce(o.is_lag, false) as is_lag,
-				       coalesce(a.aggregates, false) as makes, exists (select from wiring w where w.node_id = p_node and w.nic = u.nic) as planned
-				from uses u left join node_ports(p_node) q on q.nic = u.nic left join port_observed o on o.switch_id = q.switch_id and o.name = q.port
-				left join switch_ability a on a.switch_id = q.switch_id
-			), of_bond as (
-				select bond, count(*) as members, count(switch_id) as known, count(distinct switch_id) as switches, count(distinct carrier) as carriers,
-				       bool_or(carrier = port and not is_lag) as loose,
-				       bool_and(makes and carrier = port and not is_lag) and count(*) <= 8 as made, bool_and(planned) as planned from ports where bond is not null group by bond
-			)
-			select case when exists (select from uses u where not exists (select from nic c where c.node_id = p_node and c.name = u.nic)) then 'n'
-				    when not v_switched then '-'
-				    when exists (select from of_bond where known < members or (made and not planned)) then 'p'
-				    when exists (select from of_bond where switches > 1) then 's'
-				    when exists (select from of_bond where (carriers > 1 or loose) and not made) then 'a'
-				    when exists (select from node_ports(p_node) q where (q.switch_id, q.carrier) in (select u.switch_id, u.carrier from ports u)
-						 group by q.switch_id, q.carrier having count(*) > 1 and not exists (select from ports u where u.switch_id = q.switch_id and u.carrier = q.carrier
-							group by u.bond having u.bond is not null and count(*) = (select count(*) from node_ports(p_node) z
-								where z.switch_id = q.switch_id and z.carrier = q.carrier))) then 'b'
-				    else '-' end into v_fit;
-		end if;
-		v_fits := v_fits || v_fit;
-	end loop;
-	return v_fits;
-end
-$$;
+-- Planned once in a session, also where all else is planned anew (bampid).
+alter function node_fits(bigint, text, jsonb) set plan_cache_mode = force_generic_plan;
