@@ -276,6 +276,40 @@ static void a_stranger_in_an_aggregate(void **state)
 	done(&found);
 }
 
+/* n3 of blue lost its link, and is heard at the port that was given to red's n2: that one is
+ * parked, n3's own is not. Were n3 moved there, then so it is; its own has no link, or shows who
+ * came. */
+static void an_address_of_a_node_without_link(void **state)
+{
+	struct lab *lab = *state;
+	int64_t others[PORTS] = {[3] = 102};
+	int64_t own[PORTS] = {[4] = 103};
+	struct guard_found found;
+
+	lab->nics[2].tenant_id = RED;
+	lab->nics[3].tenant_id = BLUE;
+	lab->sources[1].holder = others;
+	lab->sources[2].holder = own;
+	lab->ports[2][4].up = false;
+	lab->priors[0] = (struct fabric_prior){.mac = nic_mac(3),
+					       .at = {2, 4},
+					       .has_home = true,
+					       .home = {2, 4},
+					       .home_version = 1,
+					       .home_us = NOW - MIN,
+					       .seen_us = NOW - MIN};
+	lab->facts.prior_count = 1;
+	learns(lab, 1, 3, 3);
+	found = decide(lab, NULL);
+	assert_int_equal(found.count, 1);
+	assert_string_equal(found.items[0].subject, "s1:Ethernet1/4");
+	assert_string_equal(
+		found.items[0].message,
+		"it sends under the address of node n3:eth0 of another tenant, which is "
+		"heard nowhere else (red); the port is parked");
+	done(&found);
+}
+
 /* n3 of blue is in its own port; red's n2 sends under its address: red's port alone is parked. */
 static void an_address_of_another_tenant(void **state)
 {
@@ -322,6 +356,7 @@ int main(void)
 		TEST(a_member_that_was_moved_blocks_the_aggregate),
 		TEST(a_stranger_in_an_aggregate),
 		TEST(an_address_of_another_tenant),
+		TEST(an_address_of_a_node_without_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -261,6 +261,61 @@ static void an_address_that_is_sent_from_elsewhere_moves_nobody(void **state)
 	assert_int_equal(lab->conclusion.stray_count, 0);
 }
 
+/* What an agent or a relay said of it once says neither that it is there nor that it left. */
+static void a_silent_node_that_was_inspected_stays(void **state)
+{
+	struct lab *lab = *state;
+	int64_t own[PORTS] = {[3] = 101};
+	int64_t cut_us[PORTS] = {0};
+
+	lab->sources[1].holder = own;
+	lab->sources[1].cut_us = cut_us;
+	lab->nics[1].heard_chassis = lab->readings[1].identity.chassis;
+	lab->nics[1].heard_port = "Ethernet1/4";
+	lab->nics[1].heard_us = NOW - 60 * MIN;
+	lab->priors[0] =
+		(struct fabric_prior){.mac = nic_mac(1), .at = {1, 3}, .seen_us = NOW - 30 * MIN};
+	lab->facts.prior_count = 1;
+	learns(lab, 2, 4, 1);
+	place_is(lab, 1, 1, 3, 60, PLACE_AGENT | PLACE_EARLIER);
+	assert_int_equal(lab->conclusion.stray_count, 1);
+	hears(lab, 2, 4, "52:54:00:00:00:09", "52:54:00:00:00:01")->port_subtype = 3;
+	place_is(lab, 1, 1, 3, 60, PLACE_AGENT | PLACE_EARLIER);
+	/* It lost its link after it was heard for the last time: it may have been moved. */
+	cut_us[3] = NOW - 29 * MIN;
+	place_is(lab, 1, 2, 4, 100, PLACE_FDB | PLACE_LLDP);
+	assert_int_equal(lab->conclusion.stray_count, 0);
+}
+
+/* Also when it lost its link: another tenant's port is no place for it, and tells of who is there.
+ */
+static void the_port_of_another_tenant_is_no_place(void **state)
+{
+	struct lab *lab = *state;
+	int64_t own[PORTS] = {[3] = 101};
+	int64_t others[PORTS] = {[0] = 102};
+	int64_t cut_us[PORTS] = {[3] = NOW};
+
+	lab->nics[1].tenant_id = 1;
+	lab->nics[2].tenant_id = 2;
+	lab->sources[1].holder = own;
+	lab->sources[1].cut_us = cut_us;
+	lab->sources[2].holder = others;
+	lab->priors[0] =
+		(struct fabric_prior){.mac = nic_mac(1), .at = {1, 3}, .seen_us = NOW - MIN};
+	lab->facts.prior_count = 1;
+	lab->ports[1][3].up = false;
+	learns(lab, 2, 0, 1);
+	place_is(lab, 1, -1, 0, 0, 0);
+	assert_int_equal(lab->conclusion.stray_count, 1);
+	assert_true(port_ref_equal(lab->conclusion.strays[0].at, (struct port_ref){2, 0}));
+	assert_true(has_conflict(lab, "nic.foreign_port"));
+	/* Both are one tenant's: its cable was moved. */
+	lab->nics[2].tenant_id = 1;
+	place_is(lab, 1, 2, 0, 80, PLACE_FDB);
+	assert_int_equal(lab->conclusion.stray_count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +329,8 @@ int main(void)
 		TEST(silence_is_no_absence),
 		TEST(a_mac_at_the_port_of_another_node_is_no_place),
 		TEST(an_address_that_is_sent_from_elsewhere_moves_nobody),
+		TEST(a_silent_node_that_was_inspected_stays),
+		TEST(the_port_of_another_tenant_is_no_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,7 +67,7 @@ struct fabric_prior {
 	bool has_left; /* it came from `left`, where its old entry still ages */
 	struct port_ref left;
 	unsigned moves;  /* within the last FABRIC_MOVES_US */
-	int64_t seen_us; /* by anything but memory */
+	int64_t seen_us; /* by FDB or LLDP; 0 = never */
 	bool has_home; /* it was seen at a port with an intent, and that intent is still the one */
 	struct port_ref home;
 	int64_t home_version, home_us; /* of port_intent; of the reading that showed it there */

@@ -156,9 +156,13 @@ static void keep_place(struct work *work, const struct fabric_place *place)
 	}
 	if (!place->doubted)
 		memory->left_id = 0;
+	if (place->sources & (PLACE_FDB | PLACE_LLDP))
+		memory->heard_us = work->now_us;
+	else if (memory->switch_id != switch_id || strcmp(memory->port, port) != 0)
+		memory->heard_us = 0;
 	memory->switch_id = switch_id;
 	(void)text_copy(memory->port, sizeof(memory->port), port);
-	if (place->sources != PLACE_EARLIER)
+	if (place->sources & ~(unsigned)PLACE_EARLIER)
 		memory->seen_us = work->now_us;
 	keep_home(work, memory, place);
 }
@@ -196,6 +200,7 @@ static void on_places(void *context, int rc, const PGresult *result, const struc
 		memory->switch_id = db_int(result, i, 1, 0);
 		(void)text_copy(memory->port, sizeof(memory->port), db_text(result, i, 2, ""));
 		memory->seen_us = db_int(result, i, 3, clock_wall_us());
+		memory->heard_us = memory->seen_us;
 	}
 	discovery->memory_loaded = rc == 0;
 	facts_one(discovery, rc, problem);
@@ -289,7 +294,7 @@ static void gather_priors(struct work *work)
 			memory->moves = 0;
 		prior->mac = memory->mac;
 		prior->moves = memory->moves;
-		prior->seen_us = memory->seen_us;
+		prior->seen_us = memory->heard_us;
 		prior->has_home =
 			memory->home_id && fabric_port_find(&work->facts, memory->home_id,
 							    memory->home_port, &prior->home);

@@ -88,18 +88,20 @@ static void say_moved(const struct work *work, struct guard_block *block,
 			"set): it is let in there when plan and finding agree");
 }
 
-/* It is in its own port, and somebody sends under its address here. */
+/* Somebody sends under its address here, whose port that is; mostly it is in its own. */
 static void say_stray(const struct work *work, struct guard_block *block,
 		      const struct fabric_nic *nic, const char *networks)
 {
 	const struct fabric_place *place = fabric_place_find(work->conclusion, block->mac);
 
-	(void)text_format(block->message, sizeof(block->message),
-			  "it sends under the address of node %s:%s of another tenant, which is in "
-			  "%s:%s (%s); the port is parked",
-			  nic ? nic->node : "?", nic ? nic->name : "?",
-			  work->facts->sources[place->at.source].name,
-			  fabric_port(work->facts, place->at)->name, networks);
+	(void)text_format(
+		block->message, sizeof(block->message),
+		"it sends under the address of node %s:%s of another tenant, which %s%s%s%s "
+		"(%s); the port is parked",
+		nic ? nic->node : "?", nic ? nic->name : "?",
+		place ? "is in " : "is heard nowhere else",
+		place ? work->facts->sources[place->at.source].name : "", place ? ":" : "",
+		place ? fabric_port(work->facts, place->at)->name : "", networks);
 	(void)text_copy(block->hint, sizeof(block->hint),
 			"it opens again when that ends; haasctl nic locate tells whose port it is");
 }

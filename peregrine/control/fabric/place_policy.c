@@ -10,7 +10,7 @@
 
 #define MINUTE_US ((int64_t)60 * 1000000)
 
-enum { SURE = 70, STRAY = 50, MOVES_MAX = 3 };
+enum { SURE = 70, STRAY = 50, MOVES_MAX = 3, NOW = PLACE_FDB | PLACE_LLDP };
 
 /* How much each source is worth while it is fresh and when it is not. */
 static const struct {
@@ -42,28 +42,38 @@ struct work {
 	size_t hint_count;
 };
 
-/* Whose port this is, when it is another node's than that of the NIC; 0 = nothing speaks against
- * it. Anybody can send under the MAC of a node that is silent, and a node that is free or being
- * installed is let into whatever port it is found at. A tenant's node that is heard at another's
- * port may have been moved there: guard_policy. */
+static const struct fabric_nic *nic_of_node(const struct work *work, int64_t node_id)
+{
+	for (size_t i = 0; i < work->facts->nic_count && node_id; i++) {
+		if (work->facts->nics[i].node_id == node_id)
+			return &work->facts->nics[i];
+	}
+	return NULL;
+}
+
+/* Whose port this is, when it is no place for the NIC; 0 = nothing speaks against it. Anybody can
+ * send under the MAC of a node that is silent, and a node that is free or being installed is let
+ * into whatever port it is found at. Of the same tenant one may have been moved to another's port.
+ */
 static int64_t other_holder(const struct work *work, const struct fabric_nic *nic,
 			    struct port_ref at)
 {
 	const int64_t *holder = work->facts->sources[at.source].holder;
+	const struct fabric_nic *owner;
 
-	return nic && nic->idle && holder && holder[at.port] != nic->node_id ? holder[at.port] : 0;
+	if (!nic || !holder || holder[at.port] == 0 || holder[at.port] == nic->node_id)
+		return 0;
+	owner = nic_of_node(work, holder[at.port]);
+	return nic->idle || !owner || owner->tenant_id != nic->tenant_id ? holder[at.port] : 0;
 }
 
 static int tell_foreign(struct work *work, const struct fabric_nic *nic, struct port_ref at,
 			int64_t holder)
 {
-	const char *owner = NULL;
+	const struct fabric_nic *nic_there = nic_of_node(work, holder);
+	const char *owner = nic_there ? nic_there->node : NULL;
 	struct fabric_conflict *conflict;
 
-	for (size_t i = 0; i < work->facts->nic_count && holder; i++) {
-		if (work->facts->nics[i].node_id == holder)
-			owner = work->facts->nics[i].node;
-	}
 	if (fabric_conflict_add(work->ret, "nic.foreign_port", true, at, &conflict) != 0)
 		return -ENOMEM;
 	(void)text_format(conflict->message, sizeof(conflict->message),
@@ -76,25 +86,49 @@ static int tell_foreign(struct work *work, const struct fabric_nic *nic, struct 
 	return 0;
 }
 
+/* Heard where it is not believed: somebody sends under its address there, or its cable is in the
+ * wrong port, and it is moved nowhere by that. guard_policy looks at who it is. */
+static int add_stray(struct work *work, const struct fabric_nic *nic,
+		     const struct fabric_place *place)
+{
+	const int64_t *holder = work->facts->sources[place->at.source].holder;
+	struct fabric_place *added;
+
+	if (!(place->sources & NOW)) /* the others may be of last week */
+		return 0;
+	if (place->certainty >= STRAY) {
+		added = fabric_array_add(&work->ret->strays, &work->ret->stray_count,
+					 sizeof(*added));
+		if (!added)
+			return -ENOMEM;
+		*added = *place;
+	}
+	return tell_foreign(work, nic, place->at, holder ? holder[place->at.port] : 0);
+}
+
 static int hint_add(struct work *work, const struct hint *hint)
 {
 	const struct fabric_nic *nic = fabric_nic_find(work->facts, hint->mac);
-	int64_t holder = other_holder(work, nic, hint->at);
-	const unsigned told = PLACE_FDB | PLACE_LLDP; /* the others may be of last week */
-	struct hint *added;
 	bool fresh = work->now_us - hint->seen_us <= worth[hint->source].fresh_us;
+	unsigned score = fresh ? worth[hint->source].fresh : worth[hint->source].old;
+	struct hint *added;
 
 	if (mac_is_zero(hint->mac) || hint->mac.bytes[0] & 1)
 		return 0; /* some agents tell rows of MAC 0; a group address is nobody's */
-	if (holder)
-		return worth[hint->source].source & told ? tell_foreign(work, nic, hint->at, holder)
-							 : 0;
+	if (other_holder(work, nic, hint->at))
+		return add_stray(work, nic,
+				 &(struct fabric_place){.mac = hint->mac,
+							.at = hint->at,
+							.sources = worth[hint->source].source,
+							.certainty = score,
+							.vlan = hint->vlan,
+							.seen_us = hint->seen_us});
 	added = fabric_array_add(&work->hints, &work->hint_count, sizeof(*added));
 	if (!added)
 		return -ENOMEM;
 	*added = *hint;
 	added->key = mac_key(hint->mac);
-	added->score = fresh ? worth[hint->source].fresh : worth[hint->source].old;
+	added->score = score;
 	return 0;
 }
 
@@ -309,9 +343,9 @@ static struct fabric_place place_at(const struct hint hints[], size_t count)
 	for (size_t i = 0; i < count; i++) {
 		enum place_source source = worth[hints[i].source].source;
 
-		if (source == PLACE_EARLIER && place.sources)
-			continue; /* it is seen there now: nothing to remember */
-		kinds += !(place.sources & source);
+		if (source == PLACE_EARLIER && place.sources & NOW)
+			continue; /* it is heard there now: nothing to remember */
+		kinds += source != PLACE_EARLIER && !(place.sources & source);
 		place.sources |= source;
 		if (hints[i].score > place.certainty)
 			place.certainty = hints[i].score;
@@ -400,34 +434,18 @@ static int decide(struct work *work, struct fabric_place *best, struct fabric_pl
 }
 
 /* Is this the node's own port, given to it, and does it hold it yet? It is heard there, or the link
- * was not lost since it was. */
+ * was not lost since it was; what an agent or a relay once said renews nothing. */
 static bool is_own(const struct work *work, const struct fabric_nic *nic,
 		   const struct fabric_place *place)
 {
 	const struct fabric_source *source = &work->facts->sources[place->at.source];
+	const struct fabric_prior *prior = prior_of(work, mac_key(place->mac));
 	int64_t cut_us = source->cut_us ? source->cut_us[place->at.port] : 0;
 
 	if (!nic || !source->holder || source->holder[place->at.port] != nic->node_id)
 		return false;
-	return place->sources & (PLACE_FDB | PLACE_LLDP) ||
-	       (place->sources & PLACE_EARLIER && cut_us <= place->seen_us);
-}
-
-/* Heard at another port than its own, which has its link: somebody sends under its address there,
- * and moves nobody by that. guard_policy looks at who it is. */
-static int add_stray(struct work *work, const struct fabric_nic *nic,
-		     const struct fabric_place *place)
-{
-	const int64_t *holder = work->facts->sources[place->at.source].holder;
-	struct fabric_place *added;
-
-	if (place->certainty < STRAY || !(place->sources & (PLACE_FDB | PLACE_LLDP)))
-		return 0;
-	added = fabric_array_add(&work->ret->strays, &work->ret->stray_count, sizeof(*added));
-	if (!added)
-		return -ENOMEM;
-	*added = *place;
-	return tell_foreign(work, nic, place->at, holder ? holder[place->at.port] : 0);
+	return place->sources & NOW ||
+	       (place->sources & PLACE_EARLIER && prior && cut_us <= prior->seen_us);
 }
 
 /* The places of one MAC: hints[0..count), in order of their ports, become places[0..]. */
