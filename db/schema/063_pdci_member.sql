@@ -45,7 +45,7 @@ begin
 	where i.applied_version <> i.wanted_version
 	   or exists (select from attachment a join network n on n.id = a.network_id where a.switch_id = i.switch_id and a.port = i.port and n.pdci_id = p_pdci);
 	if v_open > 0 then
-		return format('%s ports of node %s to be off its networks', v_open, v_name);
+		return format('%s ports of node %s to be off its networks%s', v_open, v_name, ': ' || (v_place.problem ->> 'message'));
 	elsif v_place.place = 'tenant' and node_is_switched(p_node) then
 		return format('node %s to be off its networks%s', v_name, ': ' || (v_place.problem ->> 'message'));
 	end if;
@@ -89,7 +89,7 @@ begin
 		where m.pdci_id = p.id and m.released_at is null order by n.id
 	loop
 		node := r.name;
-		if r.tenant_id <> p.tenant_id then   -- somebody else's by now
+		if r.tenant_id <> p.tenant_id or (r.tenant_id is null and r.state in ('reserved', 'active')) then   -- somebody else's by now, or the operator's own
 			update pdci_node m set released_at = now() where m.pdci_id = p.id and m.node = r.name;
 			continue;
 		elsif r.deployment is null and r.state in ('free', 'broken', 'held') then
@@ -192,7 +192,7 @@ begin
 		if r.released_at is not null then
 			return next;
 			continue;
-		elsif r.id is null or r.tenant_id <> p.tenant_id then   -- gone, or somebody else's by now
+		elsif r.id is null or r.tenant_id <> p.tenant_id or (r.tenant_id is null and r.state in ('reserved', 'active')) then   -- gone, or somebody else's by now
 			update pdci_node m set released_at = now() where m.pdci_id = p.id and m.node = r.name;
 			return next;
 			continue;
@@ -246,7 +246,7 @@ begin
 	perform node_lock(p_nodes);
 	for r in select n.name as node, p.id, p.name, p.tenant_id from node n join pdci_node m on m.node_id = n.id and m.released_at is null join pdci p on p.id = m.pdci_id
 		 where n.name = any (p_nodes)
-		   and (p_plan = 'install' or (p_plan = 'release' and in_scope(p.tenant_id) and p.wanted = 'present' and m.replace_asked_at is null))
+		   and ((p_plan = 'install' and (in_scope(p.tenant_id) or n.state = 'free')) or (p_plan = 'release' and in_scope(p.tenant_id) and p.wanted = 'present' and m.replace_asked_at is null))
 		   and not exists (select from deployment d where d.node_id = n.id and d.due_at is not null)   -- busy: said as ever
 		 order by n.name loop
 		if p_force and is_operator() then
@@ -391,7 +391,7 @@ begin
 			case when n.state in ('broken', 'held') then format('it is %s', n.state)
 			     else format('it is %s: it was taken out of this PDCI', n.state) end,
 			'hint', format('haasctl pdci replace %s %s takes another in its place', p.name, n.name));
-	elsif d.problem is not null and d.state not in ('done', 'cleared') then
+	elsif d.problem is not null and d.state not in ('done', 'cleared') and (is_operator() or d.tenant_id is not distinct from p.tenant_id) then
 		return d.problem;
 	elsif p.wanted <> 'present' then
 		return null;

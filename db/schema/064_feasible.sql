@@ -110,7 +110,7 @@ returns setof bigint stable language sql security definer set search_path = haas
 	select distinct e.fabric_id from node_ports(p_node) q join switch_endpoint e on e.switch_id = q.switch_id
 $$;
 
--- What a fabric can still give, as number_policy counts: not what is used, rests, or is on a switch and nobody's; less what is spoken for by networks that nodes, or
+-- What a fabric can still give, as number_policy counts, but for numbers that a switch cannot carry (only peregrined knows those): not what is used, rests, or is on a switch and nobody's; less what is spoken for by networks that nodes, or
 -- ports, are meant for and that have no number yet. p_but: a PDCI whose own do not count.
 create function fabric_numbers(p_but bigint)
 returns table (fabric_id bigint, name text, free integer, resting integer) stable language sql security definer set search_path = haas, pg_temp as $$

@@ -25,6 +25,7 @@ enum {
 	/* After the database was away captures are heard of again before anybody looks which are
 	 * not. */
 	BACK_MS = 5000,
+	SILENT_MS = 5000, /* a database that is there tells the end of a capture before that */
 };
 
 static const char *const channels[] = {"capture", NULL};
@@ -321,10 +322,11 @@ static void keep(struct captured *captured)
 		captured->until_keep = KEEP_LOOKS;
 }
 
-/* The database, which says when a capture is over, is away: what was consented to was so long. */
+/* The database, which says when a capture is over, is away, or does not answer though it is there:
+ * what was consented to was so long. */
 static void stop_late(const struct captured *captured)
 {
-	int64_t now_ms = loop_now_ms(captured->loop);
+	int64_t now_ms = loop_now_ms(captured->loop) - (db_connected(captured->db) ? SILENT_MS : 0);
 
 	for (struct taken *one = captured->taken; one; one = one->next) {
 		if (!one->process || one->late || !one->until_ms || now_ms < one->until_ms)
@@ -340,8 +342,7 @@ static void look(void *context)
 	const char *const params[] = {captured->conf->name};
 
 	loop_timer_arm(captured->look, LOOK_MS);
-	if (!db_connected(captured->db))
-		stop_late(captured);
+	stop_late(captured);
 	if (db_connected(captured->db) &&
 	    (captured->until_keep == 0 || --captured->until_keep == 0))
 		keep(captured);

@@ -111,3 +111,36 @@ select name, state, dirty, tenant_id from node order by name;
 select count(*) from attachment a join network n on n.id = a.network_id where n.kind = 'tenant';
 select subject, to_at is null from usage order by subject;
 select kind, subject, message from event where kind ~ '^pdci|refused' order by id;
+\echo one that was forced out and serves the operator is not touched by the release of the PDCI that had it; one that is found on a bench, too, is parked where it was
+set role portald;
+select set_config('haas.tenant', '1', false), set_config('haas.scope', 'tenant', false) \g /dev/null
+select pdci_create(null, 'two', '{"groups": [{"class": "gpu", "count": 2, "image": "demo"}], "networks": [{"name": "back", "prefix": "10.1.0.0/24"}]}', 'acme') as two \gset
+reset role;
+select set_config('haas.scope', 'operator', false) \g /dev/null
+update port_intent set node_id = null;
+set role bampid;
+select pdci_allocate(:two, 0, '[{"group": 0, "node": 5}, {"group": 0, "node": 6}]', 'bampid');
+reset role;
+update deployment set state = 'done', due_at = null, ended_at = now() where due_at is not null;
+select node_place_ask(id, 'tenant') from node where id > 4 order by id;
+select port, node_id, (select string_agg(n.name, ' ') from attachment a join network n on n.id = a.network_id where a.switch_id = i.switch_id and a.port = i.port) as networks
+from port_intent i where node_id > 4 order by 1;
+update port_intent set applied_version = wanted_version;
+insert into nic (mac, node_id, name) values ('52:54:00:00:01:06', 6, 'eth1');
+insert into switch (name) values ('bench');
+insert into switch_endpoint (switch_id, fabric_id, role, address, managed) values (2, 1, 'leaf', '10.0.0.2', false);
+insert into nic_location (mac, switch_id, port, certainty, sources, since, seen_at) values ('52:54:00:00:01:06', 2, 'b1', 80, '{fdb}', now(), now());
+update node set state = 'active', tenant_id = null where id = 5;
+update node set state = 'broken' where id = 6;
+set role portald;
+select pdci_release(:two, 'ann');
+reset role;
+set role bampid;
+select node, waits_for from pdci_release_step(:two, (select generation from pdci where id = :two), 'bampid');
+reset role;
+update port_intent set applied_version = wanted_version;
+set role bampid;
+select node, waits_for from pdci_release_step(:two, (select generation from pdci where id = :two), 'bampid');
+reset role;
+select name, state, tenant_id, (select place from node_place where node_id = n.id) as place, (select count(*) from deployment d where d.node_id = n.id and d.plan = 'release') as releases from node n where id > 4 order by id;
+select count(*) from attachment where port = 'e6';
