@@ -74,7 +74,7 @@ struct memory {
 	int64_t moved_us; /* the first of `moves` */
 	int64_t seen_us;  /* by anything but memory */
 	int64_t heard_us; /* there, by FDB or LLDP; 0 = never */
-	int64_t home_id; /* the port with an intent at which it was seen last; 0 = none */
+	int64_t home_id;  /* the port with an intent at which it was seen last; 0 = none */
 	char home_port[64];
 	int64_t home_version, home_us;
 	UT_hash_handle hh;
