@@ -170,6 +170,12 @@ static void clones(void **state)
 		conflict_text(lab, "fabric.chassis_shared"),
 		"switch s1 tells the chassis id of switch s2 (02:00:00:00:00:10): nothing is "
 		"set there");
+	/* A name may be many a switch's: told, no more. */
+	(void)text_copy(lab->readings[1].identity.chassis, 64, "Switch");
+	(void)text_copy(lab->readings[2].identity.chassis, 64, "Switch");
+	conclude(lab);
+	assert_string_equal(conflict_text(lab, "fabric.chassis_shared"),
+			    "switch s1 tells the chassis id of switch s2 (Switch)");
 }
 
 static void a_node_that_calls_itself_a_switch(void **state)

@@ -292,6 +292,19 @@ static void a_switch_that_was_entered_twice_is_set_once(void **state)
 		1));
 	assert_int_equal(leaf(site, 0)->ports[0].vlans.native, 100);
 	assert_int_equal(leaf(site, 2)->edits, edits);
+	/* A name may be many a switch's. */
+	engine_kill(site);
+	(void)text_copy(leaf(site, 0)->chassis, sizeof(leaf(site, 0)->chassis), "Switch");
+	(void)text_copy(leaf(site, 2)->chassis, sizeof(leaf(site, 2)->chassis), "Switch");
+	engine_start(site);
+	assert_true(wait_sql(
+		site, "select count(*) from port_intent where applied_version <> wanted_version",
+		0));
+	(void)text_copy(leaf(site, 0)->chassis, sizeof(leaf(site, 0)->chassis),
+			"02:00:00:00:00:aa");
+	(void)text_copy(leaf(site, 2)->chassis, sizeof(leaf(site, 2)->chassis),
+			"02:00:00:00:00:AA");
+	edits = leaf(site, 2)->edits;
 	/* The first is silent, in a life that has not heard it: its last reading counts. */
 	engine_kill(site);
 	leaf(site, 0)->trouble.unreachable = true;

@@ -54,16 +54,20 @@ static int chassis_shared(struct link_work *work)
 		uint32_t twin =
 			reading && reading->identity.chassis[0] ? twin_of(work, i) : UINT32_MAX;
 		struct fabric_conflict *conflict;
+		struct mac mac;
+		bool is_proof;
 
 		if (twin == UINT32_MAX)
 			continue;
+		is_proof = mac_parse(reading->identity.chassis, &mac) == 0 && !mac_is_zero(mac);
 		if (fabric_conflict_add(work->ret, "fabric.chassis_shared", false,
 					(struct port_ref){i, UINT32_MAX}, &conflict) != 0)
 			return -ENOMEM;
-		(void)text_format(
-			conflict->message, sizeof(conflict->message),
-			"switch %s tells the chassis id of switch %s (%s): nothing is set there",
-			source_name(work, i), source_name(work, twin), reading->identity.chassis);
+		(void)text_format(conflict->message, sizeof(conflict->message),
+				  "switch %s tells the chassis id of switch %s (%s)%s",
+				  source_name(work, i), source_name(work, twin),
+				  reading->identity.chassis,
+				  is_proof ? ": nothing is set there" : "");
 		(void)text_copy(conflict->hint, sizeof(conflict->hint),
 				"both addresses are one switch: haasctl switch delete one of them; "
 				"or one is a copy of the other: give it an id of its own");

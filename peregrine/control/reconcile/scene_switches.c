@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/net/mac.h"
+
 #include "peregrine/control/driver/switch_family_table.h"
 #include "peregrine/control/reconcile/scene_private.h"
 
@@ -154,7 +156,8 @@ struct twin {
 	int64_t since, id;
 };
 
-/* As it says itself, or said when it was last read by anybody. */
+/* As it says itself, or said when it was last read by anybody. Only an address is one switch's by
+ * its making: "Switch" or a host's name, which some vendors tell, may be many a switch's. */
 static struct twin twin_of(const struct scene_maker *maker, const json_t *row)
 {
 	struct twin twin = {.id = json_integer_value(json_object_get(row, "id")),
@@ -163,7 +166,11 @@ static struct twin twin_of(const struct scene_maker *maker, const json_t *row)
 	const struct known_switch *known = book_find(maker->book, twin.id);
 	const char *told = json_string_value(json_object_get(row, "chassis"));
 
+	struct mac mac;
+
 	twin.chassis = known && known->chassis[0] ? known->chassis : told ? told : "";
+	if (mac_parse(twin.chassis, &mac) != 0 || mac_is_zero(mac))
+		twin.chassis = "";
 	return twin;
 }
 
