@@ -6,6 +6,7 @@
 
 #include "common/base/macros.h"
 
+#include "peregrine/flowd/flow/egress_book.h"
 #include "peregrine/flowd/flow/rollup.h"
 #include "peregrine/flowd/sample/sample_reader.h"
 #include "tests/support/cmocka.h"
@@ -174,17 +175,23 @@ static void what_leaves_is_told_with_its_tag(void **state)
 }
 
 /* While a port is mirrored Open vSwitch tells that frames left by two ports. They are on the link
- * that others to the same MAC left by; where none did, on none, until one does. */
+ * that others to the same MAC left by; where none did so lately, on none, until one does. */
 static void what_is_mirrored_stays_on_its_link(void **state)
 {
 	static const struct {
+		int64_t at_s;
 		uint32_t output;
 		uint8_t to;
 		uint64_t left;
 	} seconds[] = {
-		{(uint32_t)PORT_TWO, 9, 0},      {3, 9, 6400},
-		{(uint32_t)PORT_TWO, 9, 6400},   {(uint32_t)PORT_TWO, 8, 0},
-		{(uint32_t)PORT_MULTIPLE, 9, 0}, {(uint32_t)PORT_TWO, 7, 0},
+		{70, (uint32_t)PORT_TWO, 9, 0},
+		{71, 3, 9, 6400},
+		{72, (uint32_t)PORT_TWO, 9, 6400},
+		{73, (uint32_t)PORT_TWO, 8, 0},
+		{74, (uint32_t)PORT_MULTIPLE, 9, 0},
+		{75, (uint32_t)PORT_TWO, 7, 0},
+		{71 + EGRESS_AGE_S, (uint32_t)PORT_TWO, 9, 6400},
+		{72 + EGRESS_AGE_S, (uint32_t)PORT_TWO, 9, 0}, /* nobody saw it since */
 	};
 	struct site site;
 	uint64_t left = 0;
@@ -192,7 +199,7 @@ static void what_is_mirrored_stays_on_its_link(void **state)
 	(void)state;
 	site_start(&site, 60);
 	for (size_t i = 0; i < COUNT_OF(seconds); i++) {
-		int64_t at_s = 70 + (int64_t)i;
+		int64_t at_s = seconds[i].at_s;
 		struct harvest harvest = {.from_us = at_s * SECOND, .until_us = at_s * SECOND + 10};
 		struct flow_add add = {.key = {.input = 1,
 					       .output = seconds[i].output,

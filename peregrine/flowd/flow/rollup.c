@@ -295,12 +295,15 @@ static struct attribution attribute_out(struct rollup *rollup, const struct flow
 	if (a.network == INDEX_NONE || key->flags & (FLOW_RECORD | FLOW_INNER | FLOW_FOLDED))
 		return a;
 	if (a.in_port != INDEX_NONE)
-		egress_book_note(rollup->egress, key->agent, a.vlan, key->source_mac, key->input);
+		egress_book_note(rollup->egress, key->agent, a.vlan, key->source_mac, key->input,
+				 at_us / 1000000);
 	if (a.out_port != INDEX_NONE)
-		egress_book_note(rollup->egress, key->agent, a.vlan, key->target_mac, key->output);
+		egress_book_note(rollup->egress, key->agent, a.vlan, key->target_mac, key->output,
+				 at_us / 1000000);
 	if (key->output != (uint32_t)PORT_TWO)
 		return a;
-	told.output = egress_book_find(rollup->egress, key->agent, a.vlan, key->target_mac);
+	told.output = egress_book_find(rollup->egress, key->agent, a.vlan, key->target_mac,
+				       at_us / 1000000);
 	return told.output && told.output != key->input ? attribute(rollup->index, &told, at_us)
 							: a;
 }
