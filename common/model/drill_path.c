@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/model/attribution_reason.h"
 
 const char *const drill_level_words[DRILL_LEVEL_COUNT + 1] = {
 	[DRILL_ALL] = "all",   [DRILL_LINK] = "link", [DRILL_OWNER] = "owner",
@@ -138,6 +139,26 @@ static const char *take_flow(const struct names *names, struct drill_path *path)
 	return forward || strcmp(names->at[6], "back") == 0 ? NULL : "forward or back comes last";
 }
 
+static bool is_reason(const char *word)
+{
+	for (size_t i = REASON_NONE + 1; i < ATTRIBUTION_REASON_COUNT; i++)
+		if (!strcmp(word, attribution_reason_words[i]))
+			return true;
+	return !strcmp(word, DRILL_NO_TENANT);
+}
+
+static int wrong_reason(struct problem *problem, const char *part, size_t size)
+{
+	CLEANUP(text_done) struct text words = {0};
+
+	(void)problem_set(problem, E_MALFORMED, "the path is wrong at %.*s: no such reason",
+			  (int)(size < 60 ? size : 60), part);
+	for (size_t i = REASON_NONE + 1; i < ATTRIBUTION_REASON_COUNT; i++)
+		text_addf(&words, "%s, ", attribution_reason_words[i]);
+	problem_hint(problem, "what is nobody's is so for %sor " DRILL_NO_TENANT, text_get(&words));
+	return E_MALFORMED;
+}
+
 /* Into the members of the row's level. */
 static const char *take(const struct part_row *row, const struct names *names,
 			struct drill_path *path)
@@ -212,9 +233,24 @@ static int parse_part(const char *part, size_t size, struct drill_path *path,
 		why = split(row, colon + 1, size - word - 1, &names);
 		if (!why)
 			why = take(row, &names, path);
-		return why ? wrong(problem, why, part, size, row->form) : 0;
+		if (why)
+			return wrong(problem, why, part, size, row->form);
+		return row->level == DRILL_OWNER && path->nobody && !is_reason(path->owner)
+			       ? wrong_reason(problem, part, size)
+			       : 0;
 	}
 	return wrong(problem, "no such level", part, size, form_of(path));
+}
+
+/* Nothing stands before a '/'. */
+static int wrong_slash(struct problem *problem, const char *text, const struct drill_path *path)
+{
+	if (path->level != DRILL_ALL)
+		return wrong(problem, "nothing is between two /", text - 1, 2, form_of(path));
+	(void)problem_set(problem, E_MALFORMED,
+			  "the path is wrong at its begin: it does not begin with a /");
+	problem_hint(problem, "all links is the empty path; a path begins with %s", form_of(path));
+	return E_MALFORMED;
 }
 
 int drill_path_parse(const char *text, struct drill_path *ret, struct problem *problem)
@@ -225,7 +261,8 @@ int drill_path_parse(const char *text, struct drill_path *ret, struct problem *p
 		return wrong(problem, "it is too long", text, strlen(text), "a shorter one");
 	while (*text) {
 		size_t size = strcspn(text, "/");
-		int rc = parse_part(text, size, &path, problem);
+		int rc = size ? parse_part(text, size, &path, problem)
+			      : wrong_slash(problem, text, &path);
 
 		if (rc)
 			return rc;

@@ -9,17 +9,6 @@ const char *const attribution_by_words[ATTRIBUTION_BY_COUNT + 1] = {
 	[BY_VNI] = "vni",       [BY_TAG] = "tag",
 };
 
-const char *const attribution_reason_words[ATTRIBUTION_REASON_COUNT + 1] = {
-	[REASON_NONE] = "",
-	[REASON_CONTROL] = "control",
-	[REASON_SWITCH_ITSELF] = "switch_itself",
-	[REASON_UNKNOWN_PORT] = "unknown_port",
-	[REASON_PORT_UNBOUND] = "port_unbound",
-	[REASON_FOREIGN_VLAN] = "foreign_vlan",
-	[REASON_UNTAGGED] = "untagged",
-	[REASON_FOLDED] = "folded",
-};
-
 /* Never forwarded by a bridge (802.1Q table 8-1: 01-80-C2-00-00-00 to 0F), or Cisco's own. */
 static bool is_control(const struct flow_key *key)
 {

@@ -12,26 +12,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/model/attribution_reason.h"
 #include "common/net/flow_key.h"
 
 #include "peregrine/flowd/flow/attribution_index.h"
 
 enum attribution_by { BY_NOBODY, BY_PORT, BY_MAC, BY_VNI, BY_TAG, ATTRIBUTION_BY_COUNT };
 
-enum attribution_reason {
-	REASON_NONE,          /* it is attributed */
-	REASON_CONTROL,       /* between switches themselves: LLDP, spanning tree, LACP ... */
-	REASON_SWITCH_ITSELF, /* it came from the switch's own processor */
-	REASON_UNKNOWN_PORT,  /* an ifIndex that no reading of the switch has */
-	REASON_PORT_UNBOUND,  /* an edge port that is in no network with that tag */
-	REASON_FOREIGN_VLAN,  /* a tag that is none of our networks' */
-	REASON_UNTAGGED,      /* on an uplink, no tag, and a MAC that is nowhere */
-	REASON_FOLDED,        /* the second had too many flows to keep its addresses */
-	ATTRIBUTION_REASON_COUNT
-};
-
 extern const char *const attribution_by_words[ATTRIBUTION_BY_COUNT + 1];
-extern const char *const attribution_reason_words[ATTRIBUTION_REASON_COUNT + 1];
 
 struct attribution {
 	uint32_t switch_index;
