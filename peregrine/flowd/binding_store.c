@@ -23,7 +23,7 @@ static const struct db_query mark_query = {"binding_mark",
 	" (select coalesce(sum(hashtextextended(switch_id || ':' || address || ':' || fabric_id, 0) % 1000000007), 0) from haas.switch_endpoint),"
 	" (select coalesce(sum(hashtextextended(switch_id || ':' || agent || ':' || source, 0) % 1000000007), 0) from haas.flow_agent),"
 	" (select count(*) || '.' || coalesce(sum(hashtextextended(switch_id || ':' || name || ':' || if_index || kind || lag || speed_bps, 0) % 1000000007), 0)"
-	"  from haas.port_observed), (select count(*) from haas.network))", 0};
+	"  from haas.port_index), (select count(*) from haas.network))", 0};
 
 static const struct db_query read_query = {"binding_read",
 	"select jsonb_build_object("
@@ -32,7 +32,7 @@ static const struct db_query read_query = {"binding_read",
 	"'agents', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, host(agent), host(source)) order by switch_id), '[]') from"
 	"  (select switch_id, agent, source from haas.flow_agent union select switch_id, address, address from haas.switch_endpoint) x),"
 	"'ports', (select coalesce(jsonb_agg(jsonb_build_array(p.switch_id, p.name, p.lag, p.if_index, p.kind, p.speed_bps) order by p.switch_id, p.if_index), '[]')"
-	"  from haas.port_observed p),"
+	"  from haas.port_index p where p.if_index > 0),"
 	"'networks', (select coalesce(jsonb_agg(jsonb_build_array(n.id, n.name, coalesce(n.tenant_id, 0), coalesce(t.name, '')) order by n.id), '[]') from"
 	"  (select id, name, tenant_id from haas.network union select network_id, network, tenant_id from haas.vlan_history b where " HOLDS
 	"   and not exists (select from haas.network x where x.id = b.network_id)) n left join haas.tenant t on t.id = n.tenant_id),"

@@ -113,12 +113,13 @@ const struct db_query store_switch_ports = {
 	"switch_ports",
 	"select jsonb_build_object('items', coalesce((select jsonb_agg(jsonb_build_object('port', p.name, 'kind', p.kind, 'up', p.up, "
 	"'admin_up', p.admin_up, 'speed_bps', p.speed_bps, 'alias', p.alias, 'lag', p.lag, 'stp', p.stp, 'trunk', p.trunk, 'native_vlan', p.native_vlan, "
-	"'tagged_vlans', p.tagged_vlans, 'mac', p.mac::text, 'if_index', p.if_index, 'base_port', p.base_port, 'seen_at', p.seen_at, "
+	"'tagged_vlans', p.tagged_vlans, 'mac', p.mac::text, 'if_index', i.if_index, 'base_port', p.base_port, 'seen_at', p.seen_at, "
 	"'peer', (select case when l.a_switch = p.switch_id and l.a_port = p.name then b.name || ':' || l.b_port else a.name || ':' || l.a_port end "
 	"from haas.link l join haas.switch a on a.id = l.a_switch join haas.switch b on b.id = l.b_switch where l.state <> 'gone' "
 	"and ((l.a_switch = p.switch_id and l.a_port = p.name) or (l.b_switch = p.switch_id and l.b_port = p.name)) order by l.certainty desc, l.id limit 1), "
 	"'nics', coalesce((select jsonb_agg(coalesce(x.node || ':' || x.nic, x.mac::text) order by x.node, x.nic, x.mac) from haas.nic_view x "
-	"where x.switch = s.name and x.port = p.name), '[]')) order by p.if_index) from haas.port_observed p where p.switch_id = s.id), '[]'))::text "
+	"where x.switch = s.name and x.port = p.name), '[]')) order by i.if_index, length(p.name), p.name) from haas.port_observed p "
+	"join haas.port_index i on i.switch_id = p.switch_id and i.name = p.name where p.switch_id = s.id), '[]'))::text "
 	"from haas.switch s where s.name = $1",
 	1};
 

@@ -85,8 +85,10 @@ def fixture(sql):
                      f"insert into flow_agent select id, '{address}', '127.0.0.1' from switch where name = '{name}'")
     for each in TRUTH["ports"]:
         access = each["mode"] == "access"
+        # one is read by its command line, which tells no numbers: those of its SNMP agent count
+        number = each["ifindex"] if each["switch"] != "ql3" else 0
         lines.append("insert into port_observed (switch_id, name, if_index, admin_up, up, kind, seen_at) select id, "
-                     f"'{each['port']}', {each['ifindex']}, true, true, '{'edge' if access else 'uplink'}', now() from switch where name = '{each['switch']}'")
+                     f"'{each['port']}', {number}, true, true, '{'edge' if access else 'uplink'}', now() from switch where name = '{each['switch']}'")
         if access:
             lines.append("insert into port_intent (switch_id, port, applied_trunk, applied_native) select id, "
                          f"'{each['port']}', false, {each['vlans'][0]} from switch where name = '{each['switch']}'")
@@ -94,6 +96,8 @@ def fixture(sql):
         lines.append(f"select node_put('{json.dumps({'name': name.replace('_', '-'), 'class': 'gpu', 'nics': [{'name': 'eth0', 'mac': host['mac']}]})}', false, 'story')")
         lines.append(f"insert into nic_location (mac, switch_id, port, certainty, sources, since, seen_at) select '{host['mac']}', id, 'p{name[-1]}', 90, '{{fdb}}', now(), now() "
                      f"from switch where name = '{name.split('_')[0].replace('qh', 'ql')}'")
+    told = json.dumps([{"port": each["port"].upper(), "if_index": each["ifindex"]} for each in TRUTH["ports"] if each["switch"] == "ql3"])
+    lines.append(f"select port_number_put(id, '{told}') from switch where name = 'ql3'")
     sql("select set_config('haas.scope', 'operator', false);" + ";".join(lines))
 
 

@@ -117,6 +117,7 @@ static void test_read(void **state)
 	/* What it would not show is missing, and said to be. */
 	assert_int_equal(ended.reading.parts, PART_ALL & ~(unsigned)PART_NEIGHBORS);
 	assert_int_equal(ended.reading.port_count, 2);
+	assert_true(ended.reading.ports[0].index_made && ended.reading.ports[1].index_made);
 	port = switch_reading_port_named(&ended.reading, "GigabitEthernet1/0/1");
 	assert_non_null(port);
 	assert_true(port->up && port->admin_up && port->has_vlans && !port->vlans.trunk);

@@ -194,6 +194,12 @@ static void test_documents(void **state)
 	struct text text = {0};
 
 	(void)state;
+	health_numbers_text(&health, &text);
+	assert_string_equal(text_get(&text),
+			    "[{\"port\":\"up1\",\"if_index\":1},{\"port\":\"up2\",\"if_index\":2},"
+			    "{\"port\":\"p1\",\"if_index\":3},{\"port\":\"ae1\",\"if_index\":9}]");
+	text_done(&text);
+	text = (struct text){0};
 	health_stp_text(&health, 1700000010999999, &text);
 	assert_string_equal(
 		text_get(&text),

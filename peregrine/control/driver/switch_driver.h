@@ -85,6 +85,8 @@ struct switch_port {
 	char name[64];      /* ifName; the port's name everywhere in our system */
 	uint32_t if_index;  /* IF-MIB ifIndex; changes with a reboot on some, so never stored as key
 			     */
+	bool index_made;    /* if_index is our own count: this way in does not tell the switch's,
+			       which samples of traffic go by */
 	uint32_t base_port; /* dot1dBasePort; 0 = not a bridge port. Neither equal to if_index nor
 			       in its order */
 	char alias[64];     /* ifAlias: what an operator wrote */

@@ -70,7 +70,7 @@ static void row_port(struct text *json, const struct sight *sight, size_t index)
 	json_begin_object(json, NULL);
 	json_int(json, "switch_id", sight->row.id);
 	json_string(json, "name", port->name);
-	json_int(json, "if_index", port->if_index);
+	json_int(json, "if_index", port->index_made ? 0 : port->if_index);
 	json_int(json, "base_port", port->base_port);
 	json_string(json, "alias", port->alias);
 	json_string(json, "mac", mac_is_zero(mac) ? NULL : mac_text(mac, text));

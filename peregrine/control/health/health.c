@@ -36,6 +36,7 @@ static const struct db_query put_query = {"health_put",
 	" on conflict (switch_id) do update set asked_at = excluded.asked_at, heard_at = coalesce(excluded.heard_at, h.heard_at),"
 	"  response_ms = coalesce(excluded.response_ms, h.response_ms), problem = excluded.problem, counters_at = coalesce(excluded.counters_at, h.counters_at),"
 	"  stp = coalesce(excluded.stp, h.stp), lags = coalesce(excluded.lags, h.lags), sensors = coalesce(excluded.sensors, h.sensors)", 7};
+static const struct db_query number_query = {"health_numbers", "select haas.port_number_put($1::bigint, $2::jsonb)", 2};
 static const struct db_query turn_query = {"health_turn", "select haas.traffic_partitions_turn(now())", 0};
 /* clang-format on */
 
@@ -190,6 +191,26 @@ static void write_down(const struct health_switch *one, const struct switch_answ
 		log_warn(SUBJECT, "the health of switch %s could not be written", one->name);
 }
 
+/* What its ports are called in samples of traffic, for those whose way of reading does not tell it
+ * (port_number). While little is known of it each time: its ports may be read later than this. */
+static void write_numbers(const struct health_switch *one, const struct switch_health *read,
+			  bool began_anew)
+{
+	CLEANUP(text_done) struct text rows = {0};
+	char id[24];
+	const char *params[2] = {id};
+
+	if (!one->health->connected ||
+	    (one->looks >= WHOLE && one->looks % WHOLE != 0 && !began_anew))
+		return;
+	health_numbers_text(read, &rows);
+	(void)text_format(id, sizeof(id), "%" PRId64, one->id);
+	params[1] = text_get(&rows);
+	if (db_submit(one->health->db, &number_query, params, on_written, one->health) != 0)
+		log_warn(SUBJECT, "the numbers of switch %s's ports could not be written",
+			 one->name);
+}
+
 static void switch_free(struct health_switch *one)
 {
 	free(one->ports);
@@ -208,6 +229,7 @@ static void on_looked(void *context, const struct switch_answer *answer)
 	struct switch_health *read =
 		answer->rc || !answer->reading ? NULL : &answer->reading->health;
 	bool counted = false;
+	bool began_anew = read && read->uptime_ms < one->look.uptime_ms;
 
 	one->asking = false;
 	if (!claim || (!read && answer->rc == 0))
@@ -223,6 +245,7 @@ static void on_looked(void *context, const struct switch_answer *answer)
 	one->complained = !read;
 	write_down(one, answer, read, counted);
 	if (read) {
+		write_numbers(one, read, began_anew);
 		keep(one, read);
 		one->looks++;
 	}

@@ -139,6 +139,20 @@ void health_stp_text(const struct switch_health *health, int64_t at_us, struct t
 	json_end_object(ret);
 }
 
+void health_numbers_text(const struct switch_health *health, struct text *ret)
+{
+	json_begin_array(ret, NULL);
+	for (size_t i = 0; i < health->port_count; i++) {
+		if (!health->ports[i].name[0])
+			continue;
+		json_begin_object(ret, NULL);
+		json_string(ret, "port", health->ports[i].name);
+		json_int(ret, "if_index", health->ports[i].if_index);
+		json_end_object(ret);
+	}
+	json_end_array(ret);
+}
+
 /* The aggregate that a port is in, or would be in if its partner agreed. */
 static uint32_t lag_of(const struct port_health *port)
 {

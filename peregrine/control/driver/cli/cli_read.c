@@ -81,6 +81,7 @@ static uint32_t port_index(struct cli_read *read, const char *name)
 	reading->ports = ports;
 	ports[reading->port_count] = (struct switch_port){
 		.if_index = (uint32_t)reading->port_count + 1,
+		.index_made = true,
 		.admin_up = true,
 		.is_lag = is_aggregate(name),
 	};

@@ -349,8 +349,10 @@ static void number_ports(struct netconf_config *config)
 	for (size_t i = 0; i < config->port_count && all; i++)
 		all = config->ports[i].is.if_index &&
 		      !has_index(config, config->ports[i].is.if_index, i);
-	for (size_t i = 0; i < config->port_count && !all; i++)
+	for (size_t i = 0; i < config->port_count && !all; i++) {
 		config->ports[i].is.if_index = (uint32_t)i + 1;
+		config->ports[i].is.index_made = true;
+	}
 }
 
 /* Members know their aggregate by its name, ours or the model's, or the number in it; which port
