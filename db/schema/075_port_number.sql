@@ -41,3 +41,59 @@ create view port_index as
 select p.switch_id, p.name, p.lag, coalesce(nullif(p.if_index, 0), n.if_index, 0) as if_index, p.kind, p.speed_bps
 from port_observed p left join port_number n on p.if_index = 0 and n.switch_id = p.switch_id and n.port = lower(p.name);
 grant select on port_index to peregrine_flowd, portald;
+
+-- As in 056_live_scale, but of when the alert began, however long ago that is: what was changed since is no cause. Counters are read, and logs of BMCs fetched, a little later. Of a switch as a
+-- whole (no port) what was changed anywhere on it.
+create or replace function alert_candidates(p_switch bigint, p_port text, p_nodes text[], p_at timestamptz)
+returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
+	with far as (
+		select b_switch as switch_id, b_port as port from link where a_switch = p_switch and a_port = p_port and state <> 'gone'
+		union all select a_switch, a_port from link where b_switch = p_switch and b_port = p_port and state <> 'gone'),
+	ends as (select p_switch as switch_id, p_port as port where p_port <> '' union select * from far),
+	named as (select e.*, s.name || ':' || e.port as name from ends e join switch s on s.id = e.switch_id),
+	nodes as (select n.id, n.name from node n where n.name = any (p_nodes)
+		  union select n.id, n.name from nic_binding b join node n on n.id = b.node_id where b.switch_id = p_switch and b.port = p_port and b.valid_to is null),
+	located as (
+		select t.name as tenant, nw.name as network, nv.vlan from uplink_applied u join switch_endpoint e on e.switch_id = u.switch_id
+		cross join lateral vlan_numbers(u.tagged) v join network_vlan nv on nv.fabric_id = e.fabric_id and nv.vlan = v and nv.state = 'used'
+		join network nw on nw.id = nv.network_id join tenant t on t.id = nw.tenant_id
+		where u.switch_id = p_switch and u.port = p_port
+		union select t.name, nw.name, b.tag from port_binding b join network nw on nw.id = b.network_id join tenant t on t.id = nw.tenant_id
+		where b.switch_id = p_switch and b.port = p_port and b.valid_to is null),
+	counters as (
+		select n.name, 'sflow' as source, t.in_errors, t.out_errors, t.in_discards, t.out_discards, t.seconds from named n join traffic_port t on t.switch_id = n.switch_id and t.port = n.port
+		where t.step = 60 and t.at > p_at - interval '10 minutes' and t.at <= p_at + interval '1 minute'
+		union all select n.name, 'snmp', t.in_errors, t.out_errors, t.in_discards, t.out_discards, t.seconds from named n join traffic_60_counter t on t.switch_id = n.switch_id and t.port = n.port
+		where t.at > p_at - interval '10 minutes' and t.at <= p_at + interval '1 minute'),
+	counted as (
+		select distinct on (x.name) x.* from (
+			select c.name, c.source, sum(coalesce(c.in_errors, 0) + coalesce(c.out_errors, 0)) as errors, sum(coalesce(c.in_discards, 0) + coalesce(c.out_discards, 0)) as discards,
+				nullif(sum(c.seconds), 0) as seconds from counters c group by c.name, c.source) x
+		where x.seconds is not null order by x.name, (x.errors + x.discards) / x.seconds desc, x.source),
+	facts as (
+		(select jsonb_build_object('fact', 'located', 'name', l.tenant, 'text', string_agg(l.network || ' (VLAN ' || l.vlan || ')', ', ' order by l.vlan)) as f
+		 from located l group by l.tenant order by l.tenant limit 64)
+		union all
+		(select jsonb_build_object('fact', 'counted', 'name', c.name, 'errors', c.errors, 'discards', c.discards, 'seconds', c.seconds)
+		 from counted c where c.errors + c.discards > 0 limit 8)
+		union all
+		(select jsonb_build_object('fact', 'changed', 'name', s.name || coalesce(':' || (c.edit ->> 'port'), ''), 'here', p_port = '' or coalesce(c.edit ->> 'port' = p_port, false),
+			'text', concat_ws(' ', c.edit ->> 'kind', 'VLAN ' || nullif(c.edit ->> 'vlan', '0'), '(' || c.state || ')'),
+			'age_s', extract(epoch from p_at - c.sent_at)::bigint)
+		 from change c join switch s on s.id = c.switch_id
+		 where (c.switch_id = p_switch or c.switch_id in (select switch_id from ends)) and c.sent_at between p_at - interval '1 hour' and p_at order by c.sent_at desc limit 8)
+		union all
+		(select jsonb_build_object('fact', 'changed', 'name', e.subject, 'here', p_port = '' or e.subject_kind in ('port', 'node'), 'text', e.message, 'age_s', extract(epoch from p_at - e.at)::bigint)
+		 from event e where (e.subject_kind = 'port' and e.subject in (select name from named)
+				     or e.subject_kind = 'switch' and e.subject = (select name from switch where id = p_switch)
+				     or e.subject_kind = 'node' and e.subject in (select name from nodes))
+		 and not starts_with(e.kind, 'alert.') and e.at between p_at - interval '1 hour' and p_at order by e.id desc limit 8)
+		union all
+		(select jsonb_build_object('fact', 'logged', 'name', n.name, 'text', concat_ws(' ', nullif(s.sensor, ''), s.event), 'asserted', s.asserted,
+			'age_s', extract(epoch from p_at - s.seen_at)::bigint)
+		 from sel_entry s join nodes n on n.id = s.node_id where s.seen_at > p_at - interval '1 day' and s.seen_at <= p_at + interval '5 minutes' order by s.id desc limit 8)
+		union all
+		(select jsonb_build_object('fact', 'ill', 'name', n.name, 'text', h.label || ': ' || h.reason, 'severity', h.severity)
+		 from health_label h join nodes n on n.id = h.node_id where h.expires_at is null or h.expires_at > p_at order by h.since desc limit 8))
+	select coalesce(jsonb_agg(f), '[]') from facts
+$$;

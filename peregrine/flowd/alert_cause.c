@@ -31,7 +31,8 @@ struct windows {
 	uint64_t speed_bps;
 };
 
-static int windows_take(const struct rollup *rollup, uint32_t place, struct windows *w)
+static int windows_take(const struct rollup *rollup, uint32_t place, int64_t begin_s,
+			struct windows *w)
 {
 	const struct traffic_filter filter = {.place = place, .direction = TRAFFIC_OUT};
 	const struct traffic_ring *ring = rollup_ring(rollup);
@@ -45,8 +46,10 @@ static int windows_take(const struct rollup *rollup, uint32_t place, struct wind
 		return rc;
 	traffic_ring_span(ring, &first, &last);
 	w->now_s = traffic_ring_sum(ring, last - NOW_S + 1, last + 1, &filter, &w->now);
-	w->before_s = traffic_ring_sum(ring, last - NOW_S + 1 - BEFORE_S, last - NOW_S + 1, &filter,
-				       &w->before);
+	/* An alert that has been there for a while is not to be its own past. */
+	if (begin_s > last - NOW_S + 1)
+		begin_s = last - NOW_S + 1;
+	w->before_s = traffic_ring_sum(ring, begin_s - BEFORE_S, begin_s, &filter, &w->before);
 	for (uint32_t i = 0; i < w->now.share_table.count; i++)
 		w->bytes += (double)w->now.shares[i].sums.bytes / w->now_s;
 	return 0;
@@ -111,7 +114,7 @@ static struct cause_row *row_add(struct cause *cause, const struct windows *w,
 	*row = (struct cause_row){
 		.fact = fact,
 		.share = rate / w->bytes,
-		.before = w->before_s > 0 ? (double)before / w->before_s / w->bytes : 0,
+		.before = w->before_s > 0 ? (double)before / w->before_s / w->bytes : UNKNOWN,
 		.percent = w->speed_bps ? rate * 8 / (double)w->speed_bps * 100 : 0};
 	if (!text_copy(row->drill, sizeof(row->drill), text_get(&text)))
 		row->drill[0] = '\0';
@@ -270,7 +273,7 @@ static void take_flows(const struct windows *w, struct cause *cause)
 }
 
 int cause_take(const struct rollup *rollup, const struct alert_entry *entry, uint64_t speed_bps,
-	       struct cause *ret)
+	       int64_t begin_s, struct cause *ret)
 {
 	struct windows w = {.names = rollup_names(rollup),
 			    .link = {.level = DRILL_LINK, .at_link = true},
@@ -283,7 +286,7 @@ int cause_take(const struct rollup *rollup, const struct alert_entry *entry, uin
 
 		(void)text_copy(w.link.switch_name, sizeof(w.link.switch_name), place->switch_name);
 		(void)text_copy(w.link.port, sizeof(w.link.port), place->port);
-		rc = windows_take(rollup, entry->place, &w);
+		rc = windows_take(rollup, entry->place, begin_s, &w);
 	}
 	if (!rc && w.bytes > 0) {
 		take_tenants(&w, ret);

@@ -1,5 +1,5 @@
-/* Suspects of an alert: what the last seconds say of the port's traffic (now, and the minute
- * before), and what the database knows of the place; ranked by suspect_policy. */
+/* Suspects of an alert: what the last seconds say of the port's traffic (now, and in the
+ * minute before it began), and what the database knows of the place; ranked by suspect_policy. */
 #pragma once
 
 #include "common/base/text.h"
@@ -24,10 +24,11 @@ struct cause {
 	struct text nodes; /* '{n1,n2}': whose traffic it is */
 };
 
-/* The traffic that leaves by the entry's port; none where it is about no port. -ENOMEM. */
+/* The traffic that leaves by the entry's port, which was too much from `begin_s` on; none where it
+ * is about no port. -ENOMEM. */
 MUST_USE int cause_take(const struct rollup *rollup, const struct alert_entry *entry,
-			uint64_t speed_bps, struct cause *ret);
+			uint64_t speed_bps, int64_t begin_s, struct cause *ret);
 void cause_done(struct cause *cause);
-/* With facts as alert_candidates (036_alert_case.sql) answers them, NULL = none: a JSON array of
+/* With facts as alert_candidates (075_port_number.sql) answers them, NULL = none: a JSON array of
  * {"kind", "name", "score", "reasons", "drill"}. */
 void cause_write(const struct cause *cause, const char *facts, struct text *json);

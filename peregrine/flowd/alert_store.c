@@ -36,7 +36,8 @@ const struct db_query alert_store_open = {
 	1};
 const struct db_query alert_store_candidates = {
 	"alert_candidates",
-	"select haas.alert_candidates($1::bigint, $2, $3::text[], clock_timestamp())", 3};
+	"select haas.alert_candidates($1::bigint, $2, $3::text[], to_timestamp($4::bigint / 1000000.0))",
+	4};
 static const struct db_query put_query = {"alert_put", "select haas.alert_put($1::jsonb)", 1};
 
 static void on_retry(void *context)

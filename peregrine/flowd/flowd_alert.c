@@ -159,6 +159,9 @@ static void ask(struct flowd_alerts *alerts, const struct alert_entry *entry)
 {
 	struct asked *asked = alerts->asked < ASKED ? calloc(1, sizeof(*asked)) : NULL;
 	char switch_id[24];
+	char raised_us[24];
+	int64_t begin_s = entry->raised_us / SECOND_US -
+			  alert_watch_rule(alerts->watch, entry->kind)->raise_s;
 	int rc;
 
 	if (!asked)
@@ -167,10 +170,12 @@ static void ask(struct flowd_alerts *alerts, const struct alert_entry *entry)
 	asked->raised_us = entry->raised_us;
 	(void)text_copy(asked->key, sizeof(asked->key), entry->key);
 	(void)text_format(switch_id, sizeof(switch_id), "%" PRId64, entry->switch_id);
-	rc = cause_take(alerts->flowd->rollup, entry, speed_of(alerts, entry), &asked->cause);
+	(void)text_format(raised_us, sizeof(raised_us), "%" PRId64, entry->raised_us);
+	rc = cause_take(alerts->flowd->rollup, entry, speed_of(alerts, entry), begin_s,
+			&asked->cause);
 	if (!rc) {
-		const char *const params[] = {switch_id, entry->port,
-					      text_get(&asked->cause.nodes)};
+		const char *const params[] = {switch_id, entry->port, text_get(&asked->cause.nodes),
+					      raised_us};
 
 		rc = db_submit(alerts->flowd->db, &alert_store_candidates, params, on_candidates,
 			       asked);

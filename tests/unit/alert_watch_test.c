@@ -86,10 +86,33 @@ static void one_alert_from_its_begin_to_its_end(void **state)
 	expect(&said, "again traffic.utilisation:leaf1:up0: leaf1:up0 is used to 93 %\n");
 	see(watch, 10, 132);
 	see(watch, 11, 133);
-	expect(&said, "suspect traffic.utilisation:leaf1:up0: leaf1:up0 is used to 10 %\n"
-		      "over traffic.utilisation:leaf1:up0: leaf1:up0 is used to 11 %\n");
+	/* Nobody is asked who fills a link that is not full any more. */
+	expect(&said, "over traffic.utilisation:leaf1:up0: leaf1:up0 is used to 11 %\n");
 	assert_null(alert_watch_find(watch, "traffic.utilisation:leaf1:up0"));
 	assert_int_equal(alert_watch_counts(watch).open, 0);
+	alert_watch_free(watch);
+	text_done(&said.text);
+}
+
+/* An alert that no frames are in has suspects too: what was changed on the switch. */
+static void a_silent_switch_has_suspects(void **state)
+{
+	static const struct alert_asset leaf = {.subject_kind = "switch",
+						.switch_name = "leaf1",
+						.port = "",
+						.more = "",
+						.switch_id = 1,
+						.place = INDEX_NONE};
+	struct said said = {0};
+	struct alert_watch *watch = watch_of(&said, 10);
+
+	(void)state;
+	for (int64_t s = 61; s <= 64; s++) {
+		alert_watch_see(watch, ALERT_SILENT, &leaf, (double)s, (100 + s) * SECOND);
+		alert_watch_sweep(watch, (100 + s) * SECOND);
+	}
+	expect(&said, "raised traffic.silent:leaf1: leaf1 has sent no sFlow for 61 s\n"
+		      "suspect traffic.silent:leaf1: leaf1 has sent no sFlow for 63 s\n");
 	alert_watch_free(watch);
 	text_done(&said.text);
 }
@@ -222,6 +245,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_alert_from_its_begin_to_its_end),
+		cmocka_unit_test(a_silent_switch_has_suspects),
 		cmocka_unit_test(what_is_not_heard_of_any_more_ends),
 		cmocka_unit_test(one_of_an_earlier_life_is_taken_over),
 		cmocka_unit_test(a_tenant_that_stops_is_over),

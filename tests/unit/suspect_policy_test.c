@@ -29,6 +29,11 @@ static void facts_become_suspects(void **state)
 		 {{FACT_TENANT, "acme", "", "", 0.5, 0.5, 0, 0, 0, 0, false, false},
 		  {FACT_TENANT, "globex", "", "", 0.4, 0.0, 0, 0, 0, 0, false, false}},
 		 {"tenant globex", "tenant acme", NULL}},
+		{"nobody remembers what was there: the larger one",
+		 ALERT_UTILISATION,
+		 {{FACT_TENANT, "acme", "", "", 0.4, UNKNOWN, 0, 0, 0, 0, false, false},
+		  {FACT_TENANT, "globex", "", "", 0.5, UNKNOWN, 0, 0, 0, 0, false, false}},
+		 {"tenant globex", "tenant acme", NULL}},
 		{"one flow that is most of it is named before its tenant",
 		 ALERT_UTILISATION,
 		 {{FACT_TENANT, "acme", "", "", 0.9, 0.1, 0, 0, 0, 0, false, false},
@@ -96,18 +101,27 @@ static void reasons_are_told_in_words(void **state)
 		{FACT_LOCATED, "acme", "red (VLAN 7)", "", 0, 0, 0, 0, 0, 0, false, false},
 		{FACT_COUNTED, "a:b", "", "", 0, 0, 0, 1.25, 30, 0, false, false},
 		{FACT_LOGGED, "n1", "DIMM 3 failed", "", 0, 0, 0, 0, 0, 8000, true, true},
+		{FACT_LOGGED, "n1", "fan 2", "", 0, 0, 0, 0, 0, -150, true, true},
+		{FACT_CHANGED, "a:c", "port", "", 0, 0, 0, 0, 0, 0, false, false},
+		{FACT_PAIR, "n1 - n2", "", "", 0.2, UNKNOWN, 21, 0, 0, 0, false, false},
+		{FACT_FLOW, "x > y", "", "", 0.05, UNKNOWN, 0, 0, 0, 0, false, false},
 	};
 	struct suspect suspects[SUSPECT_MAX];
 	size_t count = suspect_rank(ALERT_DISCARDS, facts, COUNT_OF(facts), suspects);
 
 	(void)state;
-	assert_int_equal(count, 3);
+	assert_int_equal(count, 6);
 	assert_string_equal(suspects[0].drill, "link:a:b/tenant:acme");
 	assert_string_equal(suspects[0].reasons,
 			    "85 % of the traffic there (88 % of the link, 3 % before); is there "
 			    "too: red (VLAN 7)");
 	assert_string_equal(suspects[1].reasons, "counted 1.2 errors/s and 30.0 discards/s");
-	assert_string_equal(suspects[2].reasons, "its BMC logged 2 h before: DIMM 3 failed");
+	assert_string_equal(suspects[2].reasons, "its BMC logged 2 h before: DIMM 3 failed; its "
+						 "BMC logged 2 min after: fan 2");
+	assert_string_equal(suspects[3].reasons, "0 s before: port");
+	/* What was there before it began is not told where nobody remembers. */
+	assert_string_equal(suspects[4].reasons, "20 % of the traffic there (21 % of the link)");
+	assert_string_equal(suspects[5].reasons, "5 % of the traffic there");
 }
 
 /* More than there is room for: the largest, and no more. */

@@ -31,7 +31,7 @@ struct alert_kind_row {
 	const char *severity;
 	const char *unit; /* of values: "%", "frames/s", "s" */
 	const char *hint;
-	bool traffic; /* has suspects: somebody's frames are in it */
+	bool traffic; /* somebody's frames are in it: it has a drill path */
 };
 extern const struct alert_kind_row alert_kind_rows[ALERT_KIND_COUNT];
 

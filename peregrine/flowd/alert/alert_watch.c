@@ -110,7 +110,7 @@ static void changed(struct alert_watch *watch, struct alert_entry *entry, enum a
 	case ALERT_RAISED:
 		entry->open = true;
 		entry->raised_us = at_us;
-		entry->ask_us = alert_kind_rows[entry->kind].traffic ? at_us + SUSPECT_US : 0;
+		entry->ask_us = at_us + SUSPECT_US;
 		watch->counts.open++;
 		watch->counts.raised++;
 		tell(watch, ALERT_EVENT_RAISED, entry, at_us);
@@ -195,13 +195,16 @@ void alert_watch_sweep(struct alert_watch *watch, int64_t at_us)
 			forget(watch, entry);
 			continue;
 		}
-		if (entry->open && entry->ask_us && entry->ask_us <= at_us) {
+		/* While it goes, what made it has gone: the suspects stay those of the time when
+		 * it was there. */
+		if (entry->open && entry->ask_us && entry->ask_us <= at_us &&
+		    entry->state.phase == ALERT_OPEN) {
 			entry->ask_us = 0;
 			watch->options.fn(watch->options.context, ALERT_EVENT_SUSPECT, entry);
 		}
 		if (entry->open && !entry->adopted &&
 		    at_us - entry->told_us >= watch->options.again_us) {
-			entry->ask_us = alert_kind_rows[entry->kind].traffic ? at_us : 0;
+			entry->ask_us = at_us;
 			tell(watch, ALERT_EVENT_AGAIN, entry, at_us);
 		}
 	}

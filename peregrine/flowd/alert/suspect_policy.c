@@ -14,6 +14,7 @@ enum {
 	/* After so long a change is half as suspect. */
 	CHANGE_HALF_S = 600,
 	LOGGED_HALF_S = 4 * 3600,
+	AGE_SIZE = 32,
 };
 /* Less is no suspect. */
 #define SCORE_MIN 0.02
@@ -51,7 +52,10 @@ static double strength_of(const struct candidate *c)
 	switch (c->fact) {
 	case FACT_TENANT:
 	case FACT_PAIR:
-	case FACT_FLOW: return fmin(1, 0.6 * c->share + 0.4 * fmax(0, c->share - c->before));
+	case FACT_FLOW:
+		if (isnan(c->before))
+			return 0.8 * c->share;
+		return fmin(1, 0.6 * c->share + 0.4 * fmax(0, c->share - c->before));
 	case FACT_LOCATED: return 1;
 	case FACT_COUNTED: return fmin(1, 0.3 + (c->errors + c->discards) / 100);
 	case FACT_CHANGED: return faded(c->age_s, CHANGE_HALF_S) * (c->here ? 1 : 0.5);
@@ -62,36 +66,48 @@ static double strength_of(const struct candidate *c)
 	return 0;
 }
 
-static void age_text(int64_t age_s, char ret[24])
+/* "3 min before", of when the alert began. */
+static void age_text(int64_t age_s, char ret[AGE_SIZE])
 {
+	const char *way = age_s < 0 ? "after" : "before";
+
+	age_s = age_s < 0 ? -age_s : age_s;
 	if (age_s < 120)
-		(void)text_format(ret, 24, "%" PRId64 " s", age_s < 0 ? 0 : age_s);
+		(void)text_format(ret, AGE_SIZE, "%" PRId64 " s %s", age_s, way);
 	else if (age_s < 7200)
-		(void)text_format(ret, 24, "%" PRId64 " min", age_s / 60);
+		(void)text_format(ret, AGE_SIZE, "%" PRId64 " min %s", age_s / 60, way);
 	else
-		(void)text_format(ret, 24, "%" PRId64 " h", age_s / 3600);
+		(void)text_format(ret, AGE_SIZE, "%" PRId64 " h %s", age_s / 3600, way);
+}
+
+static void traffic_reason(const struct candidate *c, char ret[SUSPECT_REASON])
+{
+	char before[64] = "";
+
+	if (c->percent > 0 && !isnan(c->before))
+		(void)text_format(before, sizeof(before), ", %.0f %% before",
+				  c->share > 0 ? c->percent * c->before / c->share : 0);
+	else if (!isnan(c->before))
+		(void)text_format(before, sizeof(before), ", %.0f %% of as much before",
+				  c->before * 100);
+	if (c->percent > 0)
+		(void)text_format(ret, SUSPECT_REASON,
+				  "%.0f %% of the traffic there (%.0f %% of the link%s)",
+				  c->share * 100, c->percent, before);
+	else
+		(void)text_format(ret, SUSPECT_REASON, "%.0f %% of the traffic there%s",
+				  c->share * 100, before);
 }
 
 static void reason_of(const struct candidate *c, char ret[SUSPECT_REASON])
 {
-	char age[24];
+	char age[AGE_SIZE];
 
 	age_text(c->age_s, age);
 	switch (c->fact) {
 	case FACT_TENANT:
 	case FACT_PAIR:
-	case FACT_FLOW:
-		if (c->percent > 0)
-			(void)text_format(ret, SUSPECT_REASON,
-					  "%.0f %% of the traffic there (%.0f %% of the link, "
-					  "%.0f %% before)",
-					  c->share * 100, c->percent,
-					  c->share > 0 ? c->percent * c->before / c->share : 0);
-		else
-			(void)text_format(ret, SUSPECT_REASON,
-					  "%.0f %% of the traffic there, %.0f %% of as much before",
-					  c->share * 100, c->before * 100);
-		break;
+	case FACT_FLOW: traffic_reason(c, ret); break;
 	case FACT_LOCATED:
 		(void)text_format(ret, SUSPECT_REASON, "is there too: %s", c->text);
 		break;
@@ -99,12 +115,9 @@ static void reason_of(const struct candidate *c, char ret[SUSPECT_REASON])
 		(void)text_format(ret, SUSPECT_REASON, "counted %.1f errors/s and %.1f discards/s",
 				  c->errors, c->discards);
 		break;
-	case FACT_CHANGED:
-		(void)text_format(ret, SUSPECT_REASON, "%s before: %s", age, c->text);
-		break;
+	case FACT_CHANGED: (void)text_format(ret, SUSPECT_REASON, "%s: %s", age, c->text); break;
 	case FACT_LOGGED:
-		(void)text_format(ret, SUSPECT_REASON, "its BMC logged %s before: %s", age,
-				  c->text);
+		(void)text_format(ret, SUSPECT_REASON, "its BMC logged %s: %s", age, c->text);
 		break;
 	case FACT_ILL: (void)text_format(ret, SUSPECT_REASON, "its health: %s", c->text); break;
 	case SUSPECT_FACT_COUNT: break;

@@ -20,7 +20,7 @@ enum suspect_fact {
 	FACT_ILL,     /* a node has a health label */
 	SUSPECT_FACT_COUNT
 };
-/* "located", ...: as alert_candidates (036_alert_case.sql) writes them. */
+/* "located", ...: as alert_candidates (075_port_number.sql) writes them. */
 extern const char *const suspect_fact_words[SUSPECT_FACT_COUNT + 1];
 
 struct candidate {
@@ -29,12 +29,13 @@ struct candidate {
 	const char *text;  /* what was changed, logged ...; "" = none */
 	const char *drill; /* where to look; "" = nowhere */
 	double share;      /* of what the port carries now, 0..1 */
-	double before;     /* what was there before, of what the port carries now: may be more */
+	double before;     /* what was there before it began, of what the port carries now: may be
+			      more; UNKNOWN = nobody remembers */
 	double percent;    /* of the port's speed; 0 = not known */
 	double errors, discards; /* a second */
-	int64_t age_s;
-	bool here;     /* at the very port or node */
-	bool asserted; /* or critical, of a label */
+	int64_t age_s;           /* when it began; below 0: it came later */
+	bool here;               /* at the very port or node */
+	bool asserted;           /* or critical, of a label */
 };
 
 #define SUSPECT_MAX    16

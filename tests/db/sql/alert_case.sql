@@ -66,6 +66,11 @@ set role peregrine_flowd;
 select f - 'age_s' as fact, f ->> 'age_s' is null or (f ->> 'age_s')::int between 0 and 3600 as in_time
 from jsonb_array_elements(alert_candidates(1, 'up0', '{n1,nobody}', clock_timestamp())) f order by f ->> 'fact', f ->> 'name', f ->> 'text';
 select alert_candidates(1, '', '{}', '2001-01-01');
+\echo of an alert that began before: what was changed since is no cause; what a BMC logged, and counters said, a little later is told
+select f - 'age_s' as fact, (f ->> 'age_s')::int between 150 and 200 as before, (f ->> 'age_s')::int between -150 and -100 as after from jsonb_array_elements(alert_candidates(1, 'up0', '{n1}', now() - interval '2 minutes 30 seconds')) f
+where f ->> 'fact' in ('changed', 'logged', 'counted') order by f ->> 'fact', f ->> 'name';
+select f ->> 'text' as changed_on_the_switch, f -> 'here' as here from jsonb_array_elements(alert_candidates(1, '', '{}', clock_timestamp())) f where f ->> 'fact' = 'changed';
+select jsonb_agg(f ->> 'text') as an_hour_later from jsonb_array_elements(alert_candidates(1, 'up0', '{}', now() - interval '1 hour 59 minutes')) f where f ->> 'fact' = 'changed';
 \echo counters that SNMP alone has; of a port that both speak of, those that say more
 reset role;
 select traffic_partitions_turn(now()) \g /dev/null
