@@ -249,7 +249,7 @@ static void take_row(struct captured *captured, const PGresult *result, int row)
 	if (one)
 		one->until_ms = db_is_null(result, row, 5)
 					? 0
-					: loop_now_ms(captured->loop) + db_int(result, row, 5, 0);
+					: captured->asked_ms + db_int(result, row, 5, 0);
 	if (one && one->process) {
 		if (!wanted)
 			capture_process_stop(one->process);
@@ -346,9 +346,10 @@ static void look(void *context)
 	if (db_connected(captured->db) &&
 	    (captured->until_keep == 0 || --captured->until_keep == 0))
 		keep(captured);
-	if (!captured->reading && db_connected(captured->db))
-		captured->reading =
-			db_submit(captured->db, &work_query, params, on_work, captured) == 0;
+	if (captured->reading || !db_connected(captured->db))
+		return;
+	captured->asked_ms = loop_now_ms(captured->loop);
+	captured->reading = db_submit(captured->db, &work_query, params, on_work, captured) == 0;
 }
 
 static void on_notify(void *context, const char *channel)

@@ -33,6 +33,7 @@ struct captured {
 	struct http_server *server;
 	struct loop_timer *look;
 	bool reading, was_connected;
+	int64_t asked_ms;    /* the rows were, last */
 	unsigned until_keep; /* looks: what is too old goes then */
 	struct taken *taken;
 };

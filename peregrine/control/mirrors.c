@@ -22,12 +22,14 @@ enum {
 	ASK_MS = 20000,
 	/* After the database was away collectors are heard of before we look who is not. */
 	BACK_MS = 5000,
+	SILENT_MS = 5000, /* a database that is there has answered before that */
 };
 
 /* clang-format off */
 static const struct db_query sessions_query = {"capture_sessions",
 	"with swept as materialized (select haas.capture_sweep() as moved) select s.switch_id, s.id, s.port, s.target,"
-	" coalesce(s.tunnel_to, ''), coalesce(s.tunnel_from, ''), coalesce(s.session, 0), coalesce(haas.capture_left_ms(s.id), 0)"
+	" coalesce(s.tunnel_to, ''), coalesce(s.tunnel_from, ''), coalesce(s.session, 0), coalesce(haas.capture_left_ms(s.id), 0),"
+	" exists (select from haas.capture c where c.id = s.id and c.mirrored)"
 	" from swept, haas.capture_session s where swept.moved is not null order by s.switch_id, s.id", 0};
 /* Before the switch is told: whoever is peregrined afterwards knows that it may have it. */
 static const struct db_query may_have_query = {"capture_may_have",
@@ -41,27 +43,34 @@ struct told {
 	struct told *next;
 	struct mirrors *mirrors;
 	int64_t switch_id;
-	bool asking;
+	bool asking;    /* the switch */
+	bool writing;   /* what it may have, before it is asked */
+	bool overtaken; /* the database was too slow: that is not asked for any more */
+	bool anew;      /* it has started again meanwhile */
 	char known[64]; /* digest of what it has, "" = not known */
 	int64_t next_ms;
+	int64_t since_ms;   /* it may have sessions of ours since then, 0 = it has none */
+	uint64_t uptime_ms; /* as it told last */
 
 	/* being asked for */
 	char wanted[64];
-	char written[64]; /* of what the rows say that it may have */
 	struct switch_mirror rows[SWITCH_MIRRORS_MAX];
 	int64_t ids[SWITCH_MIRRORS_MAX];
 	int64_t until_ms[SWITCH_MIRRORS_MAX]; /* their time is over, by our clock */
+	bool written[SWITCH_MIRRORS_MAX];     /* the rows say that it may have them */
 	size_t count;
 	char target[64]; /* where its mirrors go, "" = not known */
 	struct switch_tunnel tunnel;
 };
 
 struct mirrors {
+	struct mirrors_options options;
 	struct loop *loop;
 	struct loop_timer *timer;
 	struct db *db;
 	struct switch_queue *queue;
 	bool connected, was_connected, reading;
+	int64_t asked_ms; /* the rows were, last */
 	struct told *told;
 };
 
@@ -148,6 +157,19 @@ static bool not_heard(int rc)
 	return rc == E_UNAVAILABLE || rc == E_TIMEOUT || rc == E_PROTOCOL;
 }
 
+/* Nothing of ours is there any more, and something was. */
+static void say_ended(struct told *told)
+{
+	const struct mirrors_options *options = &told->mirrors->options;
+	int64_t since_ms = told->since_ms;
+
+	if (told->count > 0 || !since_ms)
+		return;
+	told->since_ms = 0;
+	if (options->ended)
+		options->ended(options->context, told->switch_id, since_ms);
+}
+
 static void on_answer(void *context, const struct switch_answer *heard)
 {
 	struct told *told = context;
@@ -172,6 +194,13 @@ static void on_answer(void *context, const struct switch_answer *heard)
 		told->known[0] = '\0';
 		told->next_ms = loop_now_ms(told->mirrors->loop) + AGAIN_MS;
 	}
+	if (heard->rc == 0)
+		say_ended(told);
+	if (told->anew) {
+		told->anew = false;
+		told->known[0] = '\0';
+		told->next_ms = 0;
+	}
 	mirrors_wake(told->mirrors);
 }
 
@@ -188,6 +217,9 @@ static void ask(struct told *told)
 
 	(void)text_copy(request.port, sizeof(request.port), told->target);
 	request.tunnel = told->tunnel;
+	told->asking = true;
+	if (told->count > 0 && !told->since_ms)
+		told->since_ms = loop_now_ms(told->mirrors->loop);
 	if (switch_queue_submit(told->mirrors->queue, &one, on_answer, told, NULL) != 0)
 		told->asking = false;
 }
@@ -196,13 +228,15 @@ static void on_may_have(void *context, int rc, const PGresult *result,
 			const struct problem *problem)
 {
 	struct told *told = context;
+	bool overtaken = told->overtaken;
 
+	told->writing = false;
+	told->overtaken = false;
 	on_row(NULL, rc, result, problem);
-	if (rc) {
-		told->asking = false;
+	if (rc || overtaken)
 		return;
-	}
-	(void)text_copy(told->written, sizeof(told->written), told->wanted);
+	for (size_t i = 0; i < told->count; i++)
+		told->written[i] = true;
 	ask(told);
 }
 
@@ -211,15 +245,14 @@ static void tell(struct told *told)
 	CLEANUP(text_done) struct text ids = {0};
 	const char *params[1];
 
-	told->asking = true;
 	if (told->count == 0) {
 		ask(told);
 		return;
 	}
 	ids_text(told, NULL, &ids);
 	params[0] = text_get(&ids);
-	if (db_submit(told->mirrors->db, &may_have_query, params, on_may_have, told) != 0)
-		told->asking = false;
+	told->writing =
+		db_submit(told->mirrors->db, &may_have_query, params, on_may_have, told) == 0;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -253,7 +286,9 @@ static void add(struct told *told, const PGresult *result, int row)
 	    !text_copy(mirror->port, sizeof(mirror->port), db_text(result, row, 2, "")) ||
 	    !text_copy(mirror->target, sizeof(mirror->target), db_text(result, row, 3, "")))
 		return;
-	told->until_ms[told->count] = loop_now_ms(told->mirrors->loop) + left_ms;
+	/* From when it was asked: the answer may have been long on its way. */
+	told->until_ms[told->count] = told->mirrors->asked_ms + left_ms;
+	told->written[told->count] = db_bool(result, row, 8);
 	told->ids[told->count++] = id;
 }
 
@@ -284,7 +319,7 @@ static int take_switch(struct mirrors *mirrors, const PGresult *result, int row)
 {
 	int64_t id = db_int(result, row, 0, 0);
 	struct told *told = find(mirrors, id);
-	bool idle = told && !told->asking;
+	bool idle = told && !told->asking && !told->writing;
 
 	if (idle)
 		told->count = 0;
@@ -318,44 +353,52 @@ static void on_sessions(void *context, int rc, const PGresult *result,
 /* --- without a database ------------------------------------------------------------------------
  */
 
-/* Sessions whose time is over are taken back though nobody can be asked. What is left was written
- * down before; where that is not sure, nothing is left. The rows hear of it when all is told anew,
- * by the database's return. */
+/* Sessions whose time is over are taken back though nobody can be asked. Nobody knows of one that
+ * was not written down before: it is not told, either. The rows hear of it when the database
+ * answers. */
 static void drop_late(struct told *told)
 {
 	int64_t now_ms = loop_now_ms(told->mirrors->loop);
-	bool written = told->count == 0 || strcmp(told->wanted, told->written) == 0;
-	bool again = written && !told->known[0] && now_ms >= told->next_ms;
+	bool again = !told->known[0] && now_ms >= told->next_ms;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < told->count; i++) {
-		if (now_ms >= told->until_ms[i])
+		if (now_ms >= told->until_ms[i] || !told->written[i])
 			continue;
 		told->rows[kept] = told->rows[i];
 		told->until_ms[kept] = told->until_ms[i];
+		told->written[kept] = true;
 		told->ids[kept++] = told->ids[i];
 	}
 	if (kept == told->count && !again)
 		return;
-	told->count = written ? kept : 0;
+	told->count = kept;
+	told->overtaken = told->writing;
 	digest(told, told->wanted, sizeof(told->wanted));
-	(void)text_copy(told->written, sizeof(told->written), told->wanted);
-	told->asking = true;
 	ask(told);
+}
+
+/* Away, or there and mute: a server that was stopped, a path that swallows what is sent. */
+static bool is_silent(const struct mirrors *mirrors)
+{
+	return !mirrors->connected ||
+	       (mirrors->reading && loop_now_ms(mirrors->loop) - mirrors->asked_ms >= SILENT_MS);
 }
 
 static void on_timer(void *context)
 {
 	struct mirrors *mirrors = context;
+	bool silent = is_silent(mirrors);
 
 	loop_timer_arm(mirrors->timer, LOOK_MS);
-	for (struct told *told = mirrors->told; told && !mirrors->connected; told = told->next) {
+	for (struct told *told = mirrors->told; told && silent; told = told->next) {
 		if (!told->asking)
 			drop_late(told);
 	}
-	if (!mirrors->reading && mirrors->connected)
-		mirrors->reading =
-			db_submit(mirrors->db, &sessions_query, NULL, on_sessions, mirrors) == 0;
+	if (mirrors->reading || !mirrors->connected)
+		return;
+	mirrors->asked_ms = loop_now_ms(mirrors->loop);
+	mirrors->reading = db_submit(mirrors->db, &sessions_query, NULL, on_sessions, mirrors) == 0;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -373,14 +416,37 @@ void mirrors_db_state(struct mirrors *mirrors, bool connected)
 	mirrors->was_connected |= connected;
 }
 
-int mirrors_new(struct loop *loop, struct db *db, struct switch_queue *queue, struct mirrors **ret)
+/* What it has now is what it starts with: a session of ours may be among that. */
+void mirrors_seen(struct mirrors *mirrors, int64_t switch_id, uint64_t uptime_ms)
+{
+	struct told *told = mirrors->told;
+	uint64_t before_ms;
+
+	while (told && told->switch_id != switch_id)
+		told = told->next;
+	if (!told || !uptime_ms)
+		return;
+	before_ms = told->uptime_ms;
+	told->uptime_ms = uptime_ms;
+	if (uptime_ms >= before_ms)
+		return;
+	log_info(SUBJECT, "switch %" PRId64 " has started again: it is told what it mirrors",
+		 switch_id);
+	told->known[0] = '\0';
+	told->next_ms = 0;
+	told->anew = told->asking;
+	mirrors_wake(mirrors);
+}
+
+int mirrors_new(struct loop *loop, const struct mirrors_options *options, struct mirrors **ret)
 {
 	struct mirrors *mirrors = calloc(1, sizeof(*mirrors));
 	int rc;
 
 	if (!mirrors)
 		return -ENOMEM;
-	*mirrors = (struct mirrors){.loop = loop, .db = db, .queue = queue};
+	*mirrors = (struct mirrors){
+		.options = *options, .loop = loop, .db = options->db, .queue = options->queue};
 	rc = loop_timer_new(loop, on_timer, mirrors, &mirrors->timer);
 	if (rc)
 		free(mirrors);

@@ -72,6 +72,16 @@ static void on_reading(void *context, int64_t switch_id, const struct switch_rea
 	const struct peregrined *peregrined = context;
 
 	reconcile_note(peregrined->reconcile, switch_id, reading, since_ms);
+	if (peregrined->mirrors)
+		mirrors_seen(peregrined->mirrors, switch_id, reading->identity.uptime_ms);
+}
+
+/* A saving for a network may have caught the session: the switch would start with it. */
+static void on_mirrors_ended(void *context, int64_t switch_id, int64_t since_ms)
+{
+	const struct peregrined *peregrined = context;
+
+	reconcile_save_again(peregrined->reconcile, switch_id, since_ms);
 }
 
 static bool is_changing(void *context, int64_t switch_id)
@@ -212,6 +222,16 @@ static int64_t claim_of(void *context, int64_t fabric_id)
 	return reconcile_claim(peregrined->reconcile, fabric_id);
 }
 
+static int start_mirrors(struct peregrined *peregrined)
+{
+	const struct mirrors_options options = {.db = peregrined->db,
+						.queue = peregrined->queue,
+						.ended = on_mirrors_ended,
+						.context = peregrined};
+
+	return mirrors_new(peregrined->loop, &options, &peregrined->mirrors);
+}
+
 static int start_health(struct peregrined *peregrined)
 {
 	const struct health_options options = {.db = peregrined->db,
@@ -253,8 +273,7 @@ static int start_parts(struct peregrined *peregrined, struct problem *problem)
 		rc = sampling_new(peregrined->loop, peregrined->db, peregrined->queue,
 				  &peregrined->sampling);
 	if (rc == 0)
-		rc = mirrors_new(peregrined->loop, peregrined->db, peregrined->queue,
-				 &peregrined->mirrors);
+		rc = start_mirrors(peregrined);
 	if (rc == 0)
 		rc = start_health(peregrined);
 	if (rc && !problem_is_set(problem))

@@ -329,12 +329,36 @@ static void a_switch_that_was_entered_twice_is_set_once(void **state)
 	assert_no_leak(site);
 }
 
+/* A mirror session was there when it was saved, and is not any more. */
+static void what_was_saved_beside_something_else_is_saved_again(void **state)
+{
+	struct site *site = *state;
+	int64_t began_ms = clock_monotonic_ms();
+	int64_t until_ms;
+	uint64_t saves;
+
+	settle(site);
+	want(site, 0, 0, 1);
+	settle(site);
+	assert_true(wait_saved(site, 0));
+	assert_true(wait_sql(site, "select count(*) from switch_unsaved where switch_id = 1", 0));
+	saves = leaf(site, 0)->saves;
+	reconcile_save_again(site->reconcile, 1, began_ms);
+	until_ms = clock_monotonic_ms() + WAIT_MS;
+	while (leaf(site, 0)->saves == saves && clock_monotonic_ms() < until_ms)
+		turn(site);
+	assert_true(leaf(site, 0)->saves > saves);
+	reconcile_save_again(site->reconcile, 1000, began_ms); /* not ours */
+	assert_no_leak(site);
+}
+
 int main(void)
 {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, patient_start, case_stop)
 	const struct CMUnitTest tests[] = {
 		CASE(a_save_that_fails_is_told_of_and_tried_again),
 		CASE(a_port_that_changes_hands_is_applied_when_it_was_saved),
+		CASE(what_was_saved_beside_something_else_is_saved_again),
 		CASE(access_ports_that_cannot_be_proven_are_told_of),
 		CASE(one_that_shows_no_ports_is_told_of),
 		CASE(a_foreign_change_of_an_uplink_is_only_told_of_where_asked),

@@ -85,6 +85,10 @@ void reconcile_note(struct reconcile *reconcile, int64_t switch_id,
 /* Is a change of the switch under way? What would read it all for its own ends waits a little. */
 bool reconcile_is_changing(const struct reconcile *reconcile, int64_t switch_id);
 
+/* What was saved since `since_ms` (clock_monotonic_ms) may hold what the running configuration does
+ * not any more: it is saved again. Nothing, when nothing was saved since. */
+void reconcile_save_again(struct reconcile *reconcile, int64_t switch_id, int64_t since_ms);
+
 /* GET /switches/{name}/diff, without doing anything: JSON
  * {"switch", "read_at", "usable", "problem", "changes": [{"kind", "vlan", "port", "before",
  * "after"}], "drift": [{"port", "applied", "observed"}], "unproven": [port], "saved",

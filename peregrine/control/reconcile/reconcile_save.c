@@ -41,6 +41,7 @@ static void on_saved(void *context, int rc, struct switch_reading *reading,
 	known->changed |= (rc == 0 || rc == E_UNSUPPORTED) == (known->save_failures > 0);
 	if (rc == 0 || rc == E_UNSUPPORTED) {
 		known->save_failures = 0;
+		known->saved_ms = clock_monotonic_ms();
 		known->left_saved = left;
 		known->doubtful = false;
 		/* Else it was changed since: its row is of the next saving. */
@@ -97,6 +98,14 @@ void reconcile_save(struct reconcile *reconcile, int64_t switch_id)
 	known->unsaved = true;
 	if (!known->saving && known->save_failures == 0)
 		start(reconcile, known);
+}
+
+void reconcile_save_again(struct reconcile *reconcile, int64_t switch_id, int64_t since_ms)
+{
+	const struct known_switch *known = book_find(&reconcile->book, switch_id);
+
+	if (known && (known->saving || known->saved_ms >= since_ms))
+		reconcile_save(reconcile, switch_id);
 }
 
 void reconcile_save_due(struct reconcile *reconcile)

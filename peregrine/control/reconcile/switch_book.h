@@ -59,6 +59,7 @@ struct known_switch {
 	 * that were sent to it, since the last saving that went well began. `leaving`: those of
 	 * them that were there when the one under way began. */
 	struct vlan_set left_vlans, leaving;
+	int64_t saved_ms;       /* it was, the last time; 0 = not by this life */
 	bool awaited;           /* something is said when it is saved */
 	unsigned save_failures; /* in a row */
 	int64_t save_retry_ms;

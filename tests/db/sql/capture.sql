@@ -1,3 +1,12 @@
+\echo a database that stood still judges nobody
+select capture_judges();
+select capture_sweep();
+update capture_look set since = now() - interval '1 min', looked_at = now() - interval '9 s';
+select capture_look_note();
+select since < now() - interval '50 s' as goes_on from capture_look;
+update capture_look set looked_at = now() - interval '11 s';
+select capture_look_note();
+select since > now() - interval '5 s' as begins_anew from capture_look;
 create or replace function capture_judges() returns boolean stable language sql as 'select true';   -- this database has just begun
 select set_config('haas.scope', 'operator', false) \g /dev/null
 insert into tenant (name) values ('acme'), ('globex');
@@ -19,6 +28,33 @@ select started('{"node": "n1"}', 'user a');
 insert into port_observed (switch_id, name, if_index, admin_up, up, seen_at) values (1, 'cap0', 9, true, true, now());
 select started('{"node": "n1", "peer": "n3"}', 'user a');
 select started('{"node": "n1", "tenant": "globex"}', 'user a');
+\echo its own port, or the switch that does not answer; never one that leads there
+insert into switch (name) values ('spine1');
+insert into link (a_switch, a_port, b_switch, b_port, state, certainty, since, seen_at) values (1, 'up1', 3, 'dn1', 'confirmed', 100, now(), now());
+insert into switch_observed (switch_id, family, object_id, text, system, chassis, uptime_ms, reachable, read_at, asked_at)
+	select id, '', '', '', '', name, 1000, true, now(), now() from switch;
+select * from capture_port(1);
+begin;
+update switch_observed set reachable = false where switch_id = 1;
+select * from capture_port(1);
+select started('{"node": "n1"}', 'user a');
+rollback;
+begin;
+update nic_location set switch_id = 3, port = 'dn1' where mac = '52:54:00:00:00:01';
+select * from capture_port(1);
+do $$ begin perform capture_start('{"node": "n1"}', 'user a');
+exception when others then declare d text; h text; begin get stacked diagnostics d = pg_exception_detail, h = pg_exception_hint; raise exception '%; %; %', sqlerrm, d, h; end; end $$;
+rollback;
+begin;
+update nic_location set switch_id = 3, port = 'dn1' where mac = '52:54:00:00:00:01';
+insert into port_intent (switch_id, port, node_id) values (1, 'p1', 1);
+insert into port_binding (switch_id, port, tag, network_id, tenant_id) values (1, 'p1', 0, 1, 1);
+select * from capture_port(1);
+update link set state = 'claimed';   -- by whoever is there
+select * from capture_port(1);
+update switch_observed set reachable = false where switch_id = 1;
+select * from capture_port(1);
+rollback;
 \echo without a grant it waits for somebody else
 select started('{"node": "n1", "peer": "n2"}', 'user a');
 select started('{"node": "n1", "snap_length": 5}', 'user a');
@@ -31,6 +67,12 @@ select "order" from capture_work;
 select capture_told(1, 'listening', null, null, null);
 select state, deadline between now() + interval '50 s' and now() + interval '70 s' as soon from capture;
 select switch_id, id, port, target from capture_session;
+\echo the switch did not answer in time
+begin;
+update capture set deadline = now() - interval '1 s';
+select capture_sweep();
+select state, because, problem ->> 'message' as problem from capture;
+rollback;
 \echo as long as its time
 select capture_left_ms(1) between 1 and 60000;
 update capture set mirrored = true;
@@ -82,7 +124,7 @@ select capture_approve(max(id), 'user b') from capture where state = 'waiting';
 select capture_told(max(id), 'listening', null, null, null) from capture where state = 'approved';
 update capture set beat_at = now() - interval '1 min', mirrored = true where state = 'listening';
 select capture_sweep() > 0;
-select node, state, because, problem ->> 'message' as problem from capture where state = 'ending';
+select node, state, because, problem ->> 'message' as problem from capture where state = 'ending' order by id;
 select capture_unmirrored(1, '{}');
 select count(*) filter (where state <> 'ended') as open from capture;
 \echo nobody consents to himself, as whoever he sees
