@@ -13,6 +13,7 @@
 #include "peregrine/flowd/flow/vlan_book.h"
 #include "peregrine/flowd/flowd.h"
 #include "peregrine/flowd/flowd_alert.h"
+#include "peregrine/flowd/gap_policy.h"
 #include "peregrine/flowd/sample/receiver.h"
 #include "peregrine/flowd/sampling_watch.h"
 #include "peregrine/flowd/snmp_counters.h"
@@ -22,6 +23,9 @@
 struct agent_state {
 	int64_t heard_us; /* 0 = never */
 	uint64_t datagrams, samples, missing, drops;
+	/* Of its datagrams of sFlow: those that never were read, of these those that our own queue
+	 * had no room for. */
+	uint64_t datagrams_missing, datagrams_dropped;
 	uint32_t rate; /* as last told */
 	double factor; /* of the last second: 1 = nothing was lost */
 	uint32_t restarts;
@@ -79,6 +83,7 @@ struct flowd {
 	struct agent_state *agents; /* AGENT_LIMIT + 1 */
 	struct receive_counts
 		received[RECEIVERS_MAX + INLET_COUNT]; /* of each receiver, since it started */
+	struct gap_owed owed[RECEIVERS_MAX];           /* of each receiver of sFlow */
 	struct flowd_totals totals;
 	unsigned thin_of[RECEIVERS_MAX]; /* one of so many samples was used by each receiver; 0 =
 					    not told yet */

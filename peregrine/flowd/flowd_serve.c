@@ -183,6 +183,21 @@ static void write_vlans(struct text *body, const struct flowd *flowd, uint16_t a
 }
 
 /* Which switches sample, how densely, what of it was lost, and what they threw away. */
+/* What came and was not taken, whoever sent it. */
+static void write_refused(struct text *body, const struct flowd *flowd)
+{
+	struct receive_counts counts = flowd_received(flowd);
+
+	json_int(body, "datagrams_dropped", (int64_t)counts.kernel_drops);
+	json_begin_object(body, "refused");
+	json_int(body, "spoofed", (int64_t)counts.spoofed);
+	json_int(body, "unknown_agent", (int64_t)counts.unknown_agent);
+	json_int(body, "malformed", (int64_t)counts.malformed);
+	json_int(body, "oversized", (int64_t)counts.oversized);
+	json_int(body, "other_version", (int64_t)counts.other_version);
+	json_end_object(body);
+}
+
 static void get_agents(void *context, struct http_request *request)
 {
 	const struct flowd *flowd = context;
@@ -203,6 +218,8 @@ static void get_agents(void *context, struct http_request *request)
 		json_bool(&body, "silent", now_us - agent->heard_us > SILENT_US);
 		json_int(&body, "sampling_rate", agent->rate);
 		json_int(&body, "datagrams", (int64_t)agent->datagrams);
+		json_int(&body, "datagrams_missing", (int64_t)agent->datagrams_missing);
+		json_int(&body, "datagrams_dropped", (int64_t)agent->datagrams_dropped);
 		json_int(&body, "samples", (int64_t)agent->samples);
 		json_int(&body, "samples_missing", (int64_t)agent->missing);
 		json_int(&body, "samples_dropped", (int64_t)agent->drops);
@@ -214,6 +231,7 @@ static void get_agents(void *context, struct http_request *request)
 	}
 	json_end_array(&body);
 	json_int(&body, "thin_factor", flowd->thin > 1 ? flowd->thin : 1);
+	write_refused(&body, flowd);
 	json_end_object(&body);
 	http_answer_json(request, 200, &body);
 }

@@ -19,6 +19,7 @@ static void note_sources(struct flowd *flowd, const struct harvest *harvest, boo
 		agent->restarts += sums->restarted && sums->datagrams;
 		if (sums->datagrams) {
 			agent->datagrams += sums->samples;
+			agent->datagrams_missing += sums->missing;
 			continue;
 		}
 		agent->samples += sums->samples;
@@ -32,6 +33,26 @@ static void note_sources(struct flowd *flowd, const struct harvest *harvest, boo
 				 (unsigned)sums->agent, sums->rate, agent->rate);
 		agent->rate = sums->rate;
 	}
+}
+
+/* Which of the datagrams that are missing our own queue had no room for. */
+static void note_drops(struct flowd *flowd, unsigned receiver, const struct harvest *harvest)
+{
+	struct gap_owed *owed = &flowd->owed[receiver];
+	uint64_t missing = 0;
+
+	gap_owed_add(owed, harvest->counts.kernel_drops - flowd->received[receiver].kernel_drops,
+		     harvest->until_us);
+	for (size_t i = 0; i < harvest->source_count; i++)
+		missing += harvest->sources[i].datagrams ? harvest->sources[i].missing : 0;
+	for (size_t i = 0; missing && owed->drops && i < harvest->source_count; i++) {
+		const struct source_sums *sums = &harvest->sources[i];
+
+		if (sums->datagrams)
+			flowd->agents[sums->agent].datagrams_dropped +=
+				gap_part(owed, sums->missing, missing);
+	}
+	gap_owed_take(owed, missing);
 }
 
 static void note_counters(struct flowd *flowd, const struct harvest *harvest)
@@ -114,8 +135,10 @@ void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 	if (flowd->sampling)
 		sampling_watch_note(flowd->sampling, harvest);
 	note_counters(flowd, harvest);
-	if (sflow)
+	if (sflow) {
+		note_drops(flowd, receiver, harvest);
 		note_thin(flowd, receiver, harvest);
+	}
 	rollup_take(flowd->rollup, harvest);
 	note_discards(flowd, harvest);
 	note_vlans(flowd, harvest);

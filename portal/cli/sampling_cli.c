@@ -89,6 +89,33 @@ static int sampling_set(void *context, const struct command_input *input)
 	return listing_rows(input, json_object_get(reply.json, "items"), COLUMNS(columns));
 }
 
+/* What was not taken, if anything. */
+static void tell_refused(const json_t *answer)
+{
+	static const struct {
+		const char *key, *words;
+	} rows[] = {
+		{"spoofed", "name a switch but come from elsewhere"},
+		{"unknown_agent", "name no switch of ours"},
+		{"malformed", "could not be read to their end"},
+		{"oversized", "were too long"},
+		{"other_version", "were not sFlow 5, NetFlow 9 or IPFIX"},
+	};
+	const json_t *refused = json_object_get(answer, "refused");
+	json_int_t dropped = json_integer_value(json_object_get(answer, "datagrams_dropped"));
+
+	if (dropped > 0)
+		fprintf(stderr, "haasctl: the collector's queues had no room for %lld datagrams\n",
+			(long long)dropped);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		json_int_t count = json_integer_value(json_object_get(refused, rows[i].key));
+
+		if (count > 0)
+			fprintf(stderr, "haasctl: %lld datagrams %s\n", (long long)count,
+				rows[i].words);
+	}
+}
+
 static int sampling_agents(void *context, const struct command_input *input)
 {
 	static const struct output_column members[] = {
@@ -97,11 +124,13 @@ static int sampling_agents(void *context, const struct command_input *input)
 		TITLED_NUMBER("sampling_rate", "RATE"),
 		NUMBER("samples"),
 		TITLED_NUMBER("samples_missing", "LOST"),
+		TITLED_NUMBER("datagrams_dropped", "QUEUE"),
 		TITLED_NUMBER("samples_dropped", "DROPPED"),
-		NUMBER("factor"),
 		NUMBER("discards"),
+		WIDE_NUMBER("factor"),
 		WIDE("silent"),
 		WIDE_NUMBER("datagrams"),
+		WIDE_NUMBER("datagrams_missing"),
 		WIDE_NUMBER("restarts"),
 	};
 	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
@@ -116,6 +145,8 @@ static int sampling_agents(void *context, const struct command_input *input)
 		fprintf(stderr,
 			"haasctl: the collector is overloaded: one of %lld samples is used\n",
 			(long long)thin);
+	if (listing_for_people(input))
+		tell_refused(reply.json);
 	return status;
 }
 
