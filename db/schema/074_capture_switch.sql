@@ -90,8 +90,10 @@ stable language sql security definer set search_path = haas, pg_temp as $$
 	with heard as (
 		select l.switch_id, l.port, l.certainty, x.name,
 		       (select case when k.a_switch = l.switch_id then k.b_switch else k.a_switch end from link k
-			-- what one end alone says may be said by the node
-			where (k.state = 'confirmed' or k.state <> 'gone' and exists (select from switch_observed v where v.switch_id in (k.a_switch, k.b_switch) and v.switch_id <> l.switch_id and not v.reachable))
+			-- what one end alone says may be said by the node; a cable that is gone with its switch leads there if the node was found there before
+			where (k.state = 'confirmed'
+			       or exists (select from switch_observed v where v.switch_id in (k.a_switch, k.b_switch) and v.switch_id <> l.switch_id and not v.reachable
+					  and (k.state <> 'gone' or exists (select from nic_binding b where b.mac = l.mac and b.switch_id = v.switch_id))))
 			  and ((k.a_switch, k.a_port) = (l.switch_id, l.port) or (k.b_switch, k.b_port) = (l.switch_id, l.port))
 			order by k.certainty desc limit 1) as beyond
 		from nic x join nic_location l on l.mac = x.mac where x.node_id = p_node

@@ -47,6 +47,15 @@ exception when others then declare d text; h text; begin get stacked diagnostics
 rollback;
 begin;
 update nic_location set switch_id = 3, port = 'dn1' where mac = '52:54:00:00:00:01';
+update link set state = 'gone';
+select * from capture_port(1);
+update switch_observed set reachable = false where switch_id = 1;
+select * from capture_port(1);
+delete from nic_binding where switch_id = 1;   -- it never was there
+select * from capture_port(1);
+rollback;
+begin;
+update nic_location set switch_id = 3, port = 'dn1' where mac = '52:54:00:00:00:01';
 insert into port_intent (switch_id, port, node_id) values (1, 'p1', 1);
 insert into port_binding (switch_id, port, tag, network_id, tenant_id) values (1, 'p1', 0, 1, 1);
 select * from capture_port(1);
