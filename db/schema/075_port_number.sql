@@ -97,3 +97,6 @@ returns jsonb stable language sql security definer set search_path = haas, pg_te
 		 from health_label h join nodes n on n.id = h.node_id where h.expires_at is null or h.expires_at > p_at order by h.since desc limit 8))
 	select coalesce(jsonb_agg(f), '[]') from facts
 $$;
+
+-- flowd asks whether a switch that is told to sample sends sFlow: IOS exports flows instead.
+grant select on switch_observed to peregrine_flowd;

@@ -270,6 +270,32 @@ static void look_again(struct flowd_alerts *alerts)
 
 /* --- seconds ------------------------------------------------------------------------------- */
 
+/* When an agent was heard, for what is silent: one that was not in this life is since an alert of
+ * the life before says so, or since it was told to speak. 0 = nothing is expected of it. */
+static int64_t heard_us(const struct flowd_alerts *alerts, const struct index_switch *one)
+{
+	const struct flowd *flowd = alerts->flowd;
+	const struct alert_entry *entry = NULL;
+	int64_t sflow_us = flowd->agents[(uint16_t)one->id].sflow_us;
+	char key[ALERT_KEY_SIZE];
+	int64_t due_us =
+		flowd->sampling ? sampling_watch_due(flowd->sampling, (uint16_t)one->id) : 0;
+
+	/* It is silent because we told it to be. */
+	if (due_us == SAMPLING_OFF)
+		return alerts->at_us;
+	/* Told to speak again, it has a while to begin. */
+	if (sflow_us)
+		return sflow_us > due_us ? sflow_us : due_us;
+	if (alert_watch_counts(alerts->watch).open &&
+	    text_format(key, sizeof(key), "%s:%s", alert_kind_rows[ALERT_SILENT].name, one->name))
+		entry = alert_watch_find(alerts->watch, key);
+	if (entry && entry->open)
+		return entry->raised_us -
+		       (int64_t)(alert_watch_rule(alerts->watch, ALERT_SILENT)->raise * SECOND_US);
+	return due_us;
+}
+
 static bool gather_agents(struct flowd_alerts *alerts)
 {
 	const struct flowd *flowd = alerts->flowd;
@@ -285,9 +311,10 @@ static bool gather_agents(struct flowd_alerts *alerts)
 		alerts->agent_room = index->switch_count + 1;
 	}
 	for (size_t i = 0; i < index->switch_count; i++) {
-		const struct agent_state *agent = &flowd->agents[(uint16_t)index->switches[i].id];
+		const struct index_switch *one = &index->switches[i];
+		const struct agent_state *agent = &flowd->agents[(uint16_t)one->id];
 
-		alerts->agents[i] = (struct agent_facts){.heard_us = agent->sflow_us,
+		alerts->agents[i] = (struct agent_facts){.heard_us = heard_us(alerts, one),
 							 .samples = agent->sampled,
 							 .came = agent->samples,
 							 .missing = agent->missing + agent->drops};

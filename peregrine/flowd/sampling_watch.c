@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/io/log.h"
@@ -15,7 +16,8 @@
 
 /* clang-format off */
 static const struct db_query set_query = {"sampling_set_rates",
-	"select switch_id, rate_low, rate_high from haas.sampling_state where state in ('applied', 'silent') and rate_high > 0", 0};
+	"select x.switch_id, x.rate_low, x.rate_high, coalesce(o.family, '') not like 'cisco-ios%', x.state = 'off' from haas.sampling_state x"
+	" left join haas.switch_observed o using (switch_id) where x.state in ('applied', 'silent') and x.rate_high > 0 or x.state = 'off'", 0};
 static const struct db_query told_query = {"sampling_told", "select haas.sampling_told($1::jsonb)", 1};
 /* clang-format on */
 
@@ -25,6 +27,8 @@ struct window {
 	uint32_t flows_low, flows_high; /* the same, of what exports flows; 0 = none was said */
 	uint64_t pool, samples, missing;
 	enum backoff last; /* of the look before */
+	int64_t due_us;    /* since when it is to send sFlow; 0 = not that we know; SAMPLING_OFF */
+	bool kept;         /* in the look under way: it still is */
 };
 
 struct sampling_watch {
@@ -79,6 +83,32 @@ static void say(struct window *window, int64_t switch_id, const struct backoff_f
 	json_end_object(rows);
 }
 
+/* Who is to send sFlow. What IOS exports it sends when there are flows, and only then. */
+static void note_due(struct sampling_watch *watch, int rc, const PGresult *result)
+{
+	int64_t now_us = clock_wall_us();
+
+	for (int i = 0; !rc && i < PQntuples(result); i++) {
+		struct window *window = &watch->windows[(uint16_t)db_int(result, i, 0, 0)];
+
+		window->kept = db_text(result, i, 3, "f")[0] == 't';
+		if (db_text(result, i, 4, "f")[0] == 't')
+			window->due_us = SAMPLING_OFF;
+		else if (window->kept && window->due_us <= 0)
+			window->due_us = now_us;
+	}
+	for (size_t agent = 0; !rc && agent <= AGENT_LIMIT; agent++) {
+		if (!watch->windows[agent].kept)
+			watch->windows[agent].due_us = 0;
+		watch->windows[agent].kept = false;
+	}
+}
+
+int64_t sampling_watch_due(const struct sampling_watch *watch, uint16_t agent)
+{
+	return watch->windows[agent].due_us;
+}
+
 static void on_set(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	struct sampling_watch *watch = context;
@@ -91,6 +121,7 @@ static void on_set(void *context, int rc, const PGresult *result, const struct p
 	if (rc && rc != E_UNAVAILABLE)
 		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
 	json_begin_array(&rows, NULL);
+	note_due(watch, rc, result);
 	for (int i = 0; i < count; i++) {
 		int64_t switch_id = db_int(result, i, 0, 0);
 		struct window *window = &watch->windows[(uint16_t)switch_id];
@@ -105,11 +136,11 @@ static void on_set(void *context, int rc, const PGresult *result, const struct p
 			.missing = window->missing,
 		};
 
-		if (!facts.told_high)
+		if (!facts.told_high || window->due_us == SAMPLING_OFF)
 			continue;
 		say(window, switch_id, &facts, &rows);
 		told++;
-		*window = (struct window){.last = window->last};
+		*window = (struct window){.last = window->last, .due_us = window->due_us};
 	}
 	json_end_array(&rows);
 	params[0] = text_get(&rows);

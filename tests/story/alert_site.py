@@ -95,7 +95,7 @@ class Uplink:
         self.fault = [(self.big, ports["p0"], ports["up0"], FULL), self.quiet[1]]
 
     def open(self):
-        return sorted(self.site.sql("select kind || ' ' || subject from alert where cleared_at is null").split("\n"))
+        return sorted(self.site.sql("select kind || ' ' || subject from alert where cleared_at is null and kind <> 'traffic.silent'").split("\n"))
 
     def begin(self, traffic):
         """Quiet traffic is counted, and nothing is told of it."""
