@@ -19,8 +19,19 @@ void vlan_set_add(struct vlan_set *set, unsigned vlan)
 
 void vlan_set_add_range(struct vlan_set *set, unsigned low, unsigned high)
 {
-	for (unsigned vlan = low; vlan <= high && vlan <= VLAN_LAST; vlan++)
-		vlan_set_add(set, vlan);
+	if (low < VLAN_FIRST)
+		low = VLAN_FIRST;
+	if (high > VLAN_LAST)
+		high = VLAN_LAST;
+	for (unsigned i = low / 64; low <= high && i <= high / 64; i++) {
+		uint64_t word = ~UINT64_C(0);
+
+		if (i == low / 64)
+			word &= ~UINT64_C(0) << low % 64;
+		if (i == high / 64)
+			word &= ~UINT64_C(0) >> (63 - high % 64);
+		set->words[i] |= word;
+	}
 }
 
 void vlan_set_remove(struct vlan_set *set, unsigned vlan)

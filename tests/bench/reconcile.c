@@ -120,6 +120,7 @@ int main(int argc, char **argv)
 	unsigned pods;
 	int64_t seconds;
 	int64_t start_ms;
+	int64_t seen_ms = 0;
 	double cpu;
 
 	if (argc != 4 || loop_new(&bench.loop) || sim_fabric_new(bench.loop, &fabric)) {
@@ -168,14 +169,18 @@ int main(int argc, char **argv)
 		(unsigned long long)(reconcile_stats(bench.reconcile)->cycles - before.cycles),
 		(unsigned long long)(reconcile_stats(bench.reconcile)->batches - before.batches));
 
+	before = *reconcile_stats(bench.reconcile);
 	sim_fabric_set(fabric, 7, 5, &wrong);
 	start_ms = clock_monotonic_ms();
 	while (sim_fabric_switch(fabric, 7)->ports[5].vlans.native == wrong.native &&
 	       clock_monotonic_ms() < start_ms + 60000) {
 		loop_run_once(bench.loop);
+		if (!seen_ms && reconcile_stats(bench.reconcile)->readings != before.readings)
+			seen_ms = clock_monotonic_ms();
 		usleep(200);
 	}
-	(void)printf("drift repaired_ms=%lld edits=%llu\n",
+	(void)printf("drift seen_ms=%lld repaired_ms=%lld edits=%llu\n",
+		     (long long)(seen_ms ? seen_ms - start_ms : 0),
 		     (long long)(clock_monotonic_ms() - start_ms),
 		     (unsigned long long)(reconcile_stats(bench.reconcile)->edits_sent -
 					  before.edits_sent));

@@ -587,6 +587,61 @@ static void networks_reach_all_their_ports(void **unused)
 	assert_true(pairs > SEEDS);
 }
 
+/* Two ends were cabled and one has become a node's: its port carries what the node is meant for. */
+static void a_node_on_a_links_end_gets_no_tags(void **state)
+{
+	struct small s;
+	struct wanted wanted;
+
+	(void)state;
+	small_make(&s);
+	s.f.ports[3].role = PORT_EDGE;
+	for (uint32_t i = 0; i < 2; i++) {
+		s.f.members[i] = (struct fabric_member){.network = 0, .mode = MEMBER_ACCESS};
+		s.f.ports[i ? 4 : 1].first_member = i;
+		s.f.ports[i ? 4 : 1].member_count = 1;
+	}
+	s.f.model.member_count = 2;
+	assert_int_equal(wanted_compute(&s.f.model, s.f.state, &wanted), 0);
+	assert_false(wanted.ports[3]->trunk);
+	assert_int_equal(wanted.ports[3]->native, RF_PARKING);
+	assert_int_equal(wanted.ports[4]->native, RF_LOW);
+	wanted_done(&wanted);
+}
+
+/* --- where states live --------------------------------------------------- */
+
+static void an_untagged_vlan_is_one_state_for_all(void **state)
+{
+	struct state_pool pools[2] = {0};
+	struct port_vlans trunk = {.trunk = true, .native = 7};
+	port_state kept;
+
+	(void)state;
+	for (unsigned v = 0; v < VLAN_LIMIT; v++) {
+		const struct port_vlans access = {.native = (uint16_t)v};
+		port_state one = state_pool_add(&pools[0], &access, NULL);
+
+		assert_true(port_vlans_equal(one, &access) && one != &access);
+		assert_ptr_equal(state_pool_add(&pools[1], &access, one), one);
+		assert_ptr_equal(state_pool_add(&pools[1], &access, NULL), one);
+	}
+	/* What has tags, or drops untagged frames, or should have no tags and has, is a copy. */
+	kept = state_pool_add(&pools[0], &trunk, NULL);
+	assert_true(port_vlans_equal(kept, &trunk) && kept->trunk && kept->native == 7);
+	vlan_set_add(&trunk.tagged, 9);
+	kept = state_pool_add(&pools[1], &trunk, NULL);
+	trunk.trunk = false;
+	assert_true(vlan_set_has(&kept->tagged, 9));
+	kept = state_pool_add(&pools[1], &trunk, NULL);
+	assert_true(port_vlans_equal(kept, &trunk) && vlan_set_has(&kept->tagged, 9));
+	trunk = (struct port_vlans){.trunk = true};
+	kept = state_pool_add(&pools[1], &trunk, NULL);
+	assert_true(port_vlans_equal(kept, &trunk) && kept->trunk);
+	for (size_t i = 0; i < COUNT_OF(pools); i++)
+		state_pool_done(&pools[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -598,6 +653,8 @@ int main(void)
 		cmocka_unit_test(every_prefix_of_a_plan_keeps_tenants_apart),
 		cmocka_unit_test(repairing_makes_nothing_worse),
 		cmocka_unit_test(networks_reach_all_their_ports),
+		cmocka_unit_test(a_node_on_a_links_end_gets_no_tags),
+		cmocka_unit_test(an_untagged_vlan_is_one_state_for_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

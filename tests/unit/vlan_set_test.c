@@ -88,6 +88,28 @@ static void what_is_no_vlan_is_never_a_member(void **state)
 	assert_int_equal(vlan_set_next(&set, 5000), 0);
 }
 
+static void a_range_is_its_members(void **state)
+{
+	/* at, before and after a word's ends; nothing, backwards, all */
+	static const unsigned ends[] = {0,   1,    2,    62,   63,   64,   65,   127,  128,
+					129, 2047, 2048, 4032, 4093, 4094, 4095, 4096, 70000};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ends); i++) {
+		for (size_t k = 0; k < COUNT_OF(ends); k++) {
+			struct vlan_set range = {0};
+			struct vlan_set members = {0};
+
+			vlan_set_add(&range, 1000);
+			vlan_set_add(&members, 1000);
+			vlan_set_add_range(&range, ends[i], ends[k]);
+			for (unsigned v = ends[i]; v <= ends[k]; v++)
+				vlan_set_add(&members, v);
+			assert_true(vlan_set_equal(&range, &members));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -95,6 +117,7 @@ int main(void)
 		cmocka_unit_test(nonsense_is_refused_and_leaves_the_result),
 		cmocka_unit_test(sets_are_algebra),
 		cmocka_unit_test(what_is_no_vlan_is_never_a_member),
+		cmocka_unit_test(a_range_is_its_members),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

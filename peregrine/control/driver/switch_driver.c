@@ -35,8 +35,8 @@ void switch_endpoint_wipe(struct switch_endpoint *endpoint)
 
 bool port_vlans_equal(const struct port_vlans *a, const struct port_vlans *b)
 {
-	return a->trunk == b->trunk && a->native == b->native &&
-	       vlan_set_equal(&a->tagged, &b->tagged);
+	return a == b || (a->trunk == b->trunk && a->native == b->native &&
+			  vlan_set_equal(&a->tagged, &b->tagged));
 }
 
 void switch_reading_done(struct switch_reading *reading)

@@ -90,6 +90,8 @@ uint32_t model_network_of(const struct fabric_model *model, unsigned vlan);
 struct port_vlans port_vlans_plain(const struct port_vlans *vlans);
 /* tagged and native together. */
 struct vlan_set port_vlans_all(const struct port_vlans *vlans);
+/* Puts them into `set`. */
+void port_vlans_add_to(const struct port_vlans *vlans, struct vlan_set *set);
 /* "trunk native 5 tagged 7-9", "access 5", "nothing". */
 void port_vlans_text(const struct port_vlans *vlans, struct text *ret);
 
@@ -97,7 +99,7 @@ void port_vlans_text(const struct port_vlans *vlans, struct text *ret);
 struct state_pool {
 	struct state_block *first;
 };
-/* A copy that lives as long as the pool; equal to `like` (may be NULL) it is `like` itself. NULL:
- * no memory. */
+/* One that is equal and lives as long as the pool: `like` itself (may be NULL) if that is, the same
+ * one for every pool if there is but an untagged VLAN, else a copy. NULL: no memory. */
 port_state state_pool_add(struct state_pool *pool, const struct port_vlans *vlans, port_state like);
 void state_pool_done(struct state_pool *pool);

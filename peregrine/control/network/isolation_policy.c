@@ -118,8 +118,8 @@ static bool within(port_state have, port_state allowed)
 static void check_edge(struct proof *proof, uint32_t port, port_state meant, port_state before)
 {
 	port_state have = proof->state[port];
-	struct vlan_set all = port_vlans_all(have);
 	struct vlan_set may = {0};
+	struct vlan_set all;
 	struct vlan_set strange;
 	struct isolation_finding *finding;
 	unsigned vlan;
@@ -128,6 +128,7 @@ static void check_edge(struct proof *proof, uint32_t port, port_state meant, por
 		return;
 	if (meant)
 		may = port_vlans_all(meant);
+	all = port_vlans_all(have);
 	strange = vlan_set_minus(&all, &may);
 	vlan = vlan_set_next(&strange, VLAN_FIRST);
 	finding = find(proof, vlan ? FAULT_STRANGER : FAULT_TAGS, port);
@@ -448,19 +449,23 @@ static int check_domains(struct proof *proof)
 
 static int check_ways(struct proof *proof)
 {
-	CLEANUP(freep) uint32_t *room = NULL;
+	CLEANUP(freep) uint32_t *parent = NULL;
+	CLEANUP(freep) uint32_t *first = NULL;
 
 	if (proof->model->switch_count == 0)
 		return 0;
-	room = malloc(2 * sizeof(*room) * proof->domain_count);
-	if (!room)
+	parent = malloc(sizeof(*parent) * proof->domain_count);
+	if (!parent)
 		return -ENOMEM;
-	proof->parent = room;
-	proof->first = room + proof->domain_count;
+	proof->parent = parent;
 	for (uint32_t i = 0; i < proof->domain_count; i++)
 		proof->parent[i] = i;
 	check_links(proof);
-	return proof->translated ? check_domains(proof) : 0;
+	if (!proof->translated)
+		return 0;
+	first = malloc(sizeof(*first) * proof->domain_count);
+	proof->first = first;
+	return first ? check_domains(proof) : -ENOMEM;
 }
 
 int isolation_check(const struct fabric_model *model, const port_state state[],

@@ -128,9 +128,16 @@ static uint32_t choose_root(struct tree *tree, uint32_t site)
 	return best;
 }
 
+/* The other end of an uplink may be none: nodes have its port now. */
+static void carry(struct vlan_set *carried, unsigned vlan)
+{
+	if (carried)
+		vlan_set_add(carried, vlan);
+}
+
 /* An uplink of the tree carries the VLAN when there are sites below it and elsewhere. */
 static void carry_tree(struct tree *tree, const uint32_t sites[], uint32_t count,
-		       struct vlan_set carried[])
+		       struct vlan_set *const carried[])
 {
 	const struct fabric_model *model = tree->model;
 	uint32_t all = 0;
@@ -151,13 +158,14 @@ static void carry_tree(struct tree *tree, const uint32_t sites[], uint32_t count
 		tree->sites[model->ports[peer].at] += tree->sites[s];
 		if (tree->sites[s] == 0 || tree->sites[s] == all)
 			continue;
-		vlan_set_add(&carried[port], tree->vlan);
-		vlan_set_add(&carried[peer], tree->vlan);
+		carry(carried[port], tree->vlan);
+		carry(carried[peer], tree->vlan);
 	}
 }
 
 int tree_carry(const struct fabric_model *model, const port_state observed[], uint32_t i,
-	       const struct vlan_set sites[], struct vlan_set carried[], struct vlan_set *split)
+	       const struct vlan_set sites[], struct vlan_set *const carried[],
+	       struct vlan_set *split)
 {
 	struct tree tree = {.model = model,
 			    .observed = observed,

@@ -203,7 +203,7 @@ static struct port_vlans uplink_vlans(const struct fabric_model *model, port_sta
 }
 
 static int want_uplinks(const struct fabric_model *model, const port_state observed[],
-			const struct vlan_set carried[], struct wanted *wanted)
+			struct vlan_set *const carried[], struct wanted *wanted)
 {
 	static const struct vlan_set nothing;
 
@@ -215,7 +215,7 @@ static int want_uplinks(const struct fabric_model *model, const port_state obser
 		    port->held || model->switches[port->at].held)
 			continue;
 		vlans = uplink_vlans(model, observed[i],
-				     port->role == PORT_UPLINK ? &carried[i] : &nothing);
+				     port->role == PORT_UPLINK ? carried[i] : &nothing);
 		wanted->ports[i] = state_pool_add(&wanted->pool, &vlans, observed[i]);
 		if (!wanted->ports[i])
 			return -ENOMEM;
@@ -225,35 +225,48 @@ static int want_uplinks(const struct fabric_model *model, const port_state obser
 
 /* --- all ------------------------------------------------------------- */
 
+/* Per port; NULL where it is no uplink: most are none, and a set is 512 bytes. *ret_first is freed
+ * for all of them. NULL, here or there: no memory. */
+static struct vlan_set **uplink_sets(const struct fabric_model *model, struct vlan_set **ret_first)
+{
+	struct vlan_set **sets = calloc(model->port_count + (size_t)1, sizeof(*sets));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < model->port_count; i++)
+		count += model->ports[i].role == PORT_UPLINK;
+	*ret_first = calloc(count + (size_t)1, sizeof(**ret_first));
+	for (uint32_t i = 0, next = 0; sets && *ret_first && i < model->port_count; i++) {
+		if (model->ports[i].role == PORT_UPLINK)
+			sets[i] = *ret_first + next++;
+	}
+	return sets;
+}
+
 static int want_trees(const struct fabric_model *model, const port_state observed[],
 		      struct wanted *wanted)
 {
+	CLEANUP(freep) struct vlan_set *sets = NULL;
+	CLEANUP(freep) struct vlan_set **carried = uplink_sets(model, &sets);
 	CLEANUP(freep)
-	struct vlan_set *carried = calloc(model->port_count + 1, sizeof(*carried));
 	struct vlan_set *sites = calloc(model->switch_count + 1, sizeof(*sites));
-	int rc = carried && sites ? 0 : -ENOMEM;
+	int rc = carried && sets && sites ? 0 : -ENOMEM;
 
 	/* A port that has to stay as it is for now keeps the way to where it should be, too. */
 	for (uint32_t i = 0; rc == 0 && i < model->port_count; i++) {
 		const struct fabric_port *port = &model->ports[i];
 		struct port_vlans meant = {0};
-		struct vlan_set all = {0};
 
 		if (port->role != PORT_EDGE)
 			continue;
 		if (wanted->ports[port->carrier])
-			all = port_vlans_all(wanted->ports[port->carrier]);
-		sites[port->at] = vlan_set_union(&sites[port->at], &all);
-		if (edge_vlans(model, i, model->parking, &meant) == WANTED_OK) {
-			all = port_vlans_all(&meant);
-			sites[port->at] = vlan_set_union(&sites[port->at], &all);
-		}
+			port_vlans_add_to(wanted->ports[port->carrier], &sites[port->at]);
+		if (edge_vlans(model, i, model->parking, &meant) == WANTED_OK)
+			port_vlans_add_to(&meant, &sites[port->at]);
 	}
 	for (uint32_t i = 0; rc == 0 && i < model->network_count; i++)
 		rc = tree_carry(model, observed, i, sites, carried, &wanted->split);
 	if (rc == 0)
 		rc = want_uplinks(model, observed, carried, wanted);
-	free(sites);
 	return rc;
 }
 
@@ -262,15 +275,11 @@ static void want_vlans(const struct fabric_model *model, struct wanted *wanted)
 	struct vlan_set ours = model_our_vlans(model);
 
 	for (uint32_t i = 0; i < model->port_count; i++) {
-		struct vlan_set *vlans = &wanted->vlans[model->ports[i].at];
-		struct vlan_set all;
-
-		if (!wanted->ports[i])
-			continue;
-		all = port_vlans_all(wanted->ports[i]);
-		all = vlan_set_intersection(&all, &ours);
-		*vlans = vlan_set_union(vlans, &all);
+		if (wanted->ports[i])
+			port_vlans_add_to(wanted->ports[i], &wanted->vlans[model->ports[i].at]);
 	}
+	for (uint32_t s = 0; s < model->switch_count; s++)
+		wanted->vlans[s] = vlan_set_intersection(&wanted->vlans[s], &ours);
 }
 
 int wanted_compute(const struct fabric_model *model, const port_state observed[],

@@ -127,7 +127,8 @@ static int delete_vlans(struct differ *differ)
 		vlan_set_add_range(&parking, differ->model->parking, differ->model->parking_high);
 		idle = vlan_set_intersection(&idle, &differ->ours);
 		idle = vlan_set_minus(&idle, &parking);
-		for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++) {
+		for (uint32_t p = at->first_port;
+		     p < at->first_port + at->port_count && !vlan_set_is_empty(&idle); p++) {
 			struct vlan_set all;
 
 			if (!differ->wanted->ports[p])
@@ -193,35 +194,49 @@ static bool has_circle(const struct differ *differ, unsigned vlan, const struct 
 	return false;
 }
 
+static struct vlan_set gained_on_uplinks(const struct differ *differ)
+{
+	struct vlan_set gained = {0};
+
+	for (uint32_t p = 0; p < differ->model->port_count; p++) {
+		struct vlan_set before = {0};
+		struct vlan_set more;
+
+		if (differ->model->ports[p].role != PORT_UPLINK || !differ->wanted->ports[p])
+			continue;
+		more = port_vlans_all(differ->wanted->ports[p]);
+		if (differ->observed[p])
+			before = port_vlans_all(differ->observed[p]);
+		more = vlan_set_minus(&more, &before);
+		gained = vlan_set_union(&gained, &more);
+	}
+	return vlan_set_intersection(&gained, &differ->ours);
+}
+
 /* Only a VLAN that some uplink gains while others have it can close one. */
 static int find_circles(struct differ *differ)
 {
 	const struct fabric_model *model = differ->model;
-	struct vlan_set *ever = calloc(model->port_count + 1, sizeof(*ever));
-	uint32_t *parent = calloc(model->switch_count + 1, sizeof(*parent));
-	struct vlan_set gained = {0};
+	CLEANUP(freep) struct vlan_set *ever = NULL;
+	CLEANUP(freep) uint32_t *parent = NULL;
+	struct vlan_set gained = gained_on_uplinks(differ);
 
-	for (uint32_t p = 0; ever && p < model->port_count; p++) {
-		struct vlan_set before = {0};
-		struct vlan_set more;
-
-		if (model->ports[p].role != PORT_UPLINK)
-			continue;
-		ever[p] = ever_on(differ, p);
-		if (differ->observed[p])
-			before = port_vlans_all(differ->observed[p]);
-		more = vlan_set_minus(&ever[p], &before);
-		gained = vlan_set_union(&gained, &more);
+	if (vlan_set_is_empty(&gained))
+		return 0;
+	ever = calloc(model->port_count + 1, sizeof(*ever));
+	parent = calloc(model->switch_count + 1, sizeof(*parent));
+	if (!ever || !parent)
+		return -ENOMEM;
+	for (uint32_t p = 0; p < model->port_count; p++) {
+		if (model->ports[p].role == PORT_UPLINK)
+			ever[p] = ever_on(differ, p);
 	}
-	gained = vlan_set_intersection(&gained, &differ->ours);
-	for (unsigned v = vlan_set_next(&gained, VLAN_FIRST); ever && parent && v;
+	for (unsigned v = vlan_set_next(&gained, VLAN_FIRST); v;
 	     v = vlan_set_next(&gained, v + 1)) {
 		if (has_circle(differ, v, ever, parent))
 			vlan_set_add(&differ->moving, v);
 	}
-	free(ever);
-	free(parent);
-	return ever && parent ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* --- ways by nobody's VLAN ------------------------------------------- */

@@ -317,12 +317,8 @@ void scene_make_seen(struct scene *scene)
 	struct vlan_set ours = model_our_vlans(&scene->model);
 
 	for (uint32_t p = 0; p < scene->model.port_count; p++) {
-		struct vlan_set all;
-
-		if (!scene->observed[p])
-			continue;
-		all = port_vlans_all(scene->observed[p]);
-		scene->pool.seen = vlan_set_union(&scene->pool.seen, &all);
+		if (scene->observed[p])
+			port_vlans_add_to(scene->observed[p], &scene->pool.seen);
 	}
 	scene->pool.seen = vlan_set_intersection(&scene->pool.seen, &ours);
 	for (uint32_t s = 0; s < scene->model.switch_count; s++) {
