@@ -1,12 +1,12 @@
 \echo a database that stood still judges nobody
 select capture_judges();
 select capture_sweep();
-update capture_look set since = now() - interval '1 min', looked_at = now() - interval '9 s';
+update capture_look set since = now() - interval '1 min', looked_at = now() - interval '3 s';
 select capture_look_note();
 select since < now() - interval '50 s' as goes_on from capture_look;
 update capture_look set looked_at = now() - interval '11 s';
 select capture_look_note();
-select since > now() - interval '5 s' as begins_anew from capture_look;
+select since > now() - interval '30 s' as begins_anew from capture_look;
 create or replace function capture_judges() returns boolean stable language sql as 'select true';   -- this database has just begun
 select set_config('haas.scope', 'operator', false) \g /dev/null
 insert into tenant (name) values ('acme'), ('globex');
