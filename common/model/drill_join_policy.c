@@ -23,8 +23,8 @@ struct drill_join drill_join(const struct drill_memory *memory, int64_t from_s, 
 		to_now = false;
 	}
 	join.stored_from_s = minute_of(from_s);
-	join.head_cut =
-		from_s % MINUTE && memory->first_s && from_s >= memory->first_s && from_s < end_s;
+	join.head_cut = from_s % MINUTE && memory->first_s && from_s >= memory->first_s &&
+			from_s < end_s && join.to_s - from_s <= memory->exact_s;
 	if (join.head_cut)
 		join.stored_from_s += MINUTE;
 	else

@@ -8,7 +8,12 @@
  * A minute that the window cuts is read from memory and not from what is stored; a whole one from
  * what is stored, and from memory as long as it is not (who reads both says which, in one snapshot
  * of the database). The minute under way is whole: nothing of it is later than now. A minute is
- * only cut where memory reaches; else it is taken whole, and the window is that much longer. */
+ * only cut where memory reaches; else it is taken whole, and the window is that much longer.
+ *
+ * The same question has the same seconds when it is asked again a little later, or a parent and its
+ * parts would not add up: the first minute of a window is cut only where memory will still reach it
+ * in a minute (exact_s). Later its begin may be forgotten: then it is longer, and `from_s` says so.
+ * A window to now is pinned by the `to_s` that it was answered with. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,6 +21,7 @@
 
 struct drill_memory {
 	int64_t first_s, last_s; /* seconds that are there; 0, 0 = none */
+	int64_t exact_s;         /* the longest window whose first minute is cut */
 };
 
 struct drill_join {

@@ -1,6 +1,10 @@
 /* Samples of a link against its interface's counters: a ratio estimator (Cochran, "Sampling
  * Techniques", 6). What was counted is exact, so what errors of a part have in common with the
- * whole goes, and what is left is the error of its share. */
+ * whole goes, and what is left is the error of its share.
+ * A whole and its parts have one factor, also where one of them is asked for while time goes on: it
+ * is of intervals that ended in the window, by the second that was being gathered when their later
+ * reading came (port_time of peregrine/flowd/flow/port_counters.h). Nothing is added to a second
+ * that is over, and no second that is not over is answered. */
 #pragma once
 
 #include <stdbool.h>

@@ -172,7 +172,7 @@ static int start_rollup(struct flowd *flowd)
 		rc = discard_book_new(&flowd->discards);
 	if (!rc)
 		rc = vlan_book_new(&flowd->vlans);
-	return rc ? rc : port_counters_new(&flowd->counters);
+	return rc ? rc : port_counters_new(options.ring_seconds, &flowd->counters);
 }
 
 /* A thread of its own: PostgreSQL does not wait for Kafka. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/model/drill_join_policy.h"
@@ -18,6 +19,8 @@ enum {
 	WINDOW_MAX = 30 * 86400,
 	ROWS_AT_ONCE = 65536, /* a few milliseconds of the loop */
 	DRILLS_MAX = 256,     /* requests that wait */
+	AHEAD_MS = 2000,      /* so long for a second that is over and not summed up yet */
+	AHEAD_TURN_MS = 50,
 };
 
 struct asked {
@@ -68,6 +71,16 @@ static int read_question(const struct http_request *request, struct asked *ret,
 	return drill_path_parse(path ? path : "", &ret->question.path, problem);
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* --- one request, as far as it is ------------------------------------------------------------- */
 
 struct flowd_drill {
@@ -75,6 +88,7 @@ struct flowd_drill {
 	struct flowd_drills *drills;
 	struct http_request *request;
 	struct asked asked;
+	int64_t put_ms;
 	struct live_drill *live; /* NULL = not begun */
 	struct drill_memory memory, answered;
 	struct drill_join join;
@@ -111,19 +125,18 @@ static int drill_begin(struct flowd_drill *drill)
 	if (rc)
 		return rc;
 	traffic_ring_span(ring, &drill->memory.first_s, &drill->memory.last_s);
+	drill->memory.exact_s = flowd->conf->ring_seconds > 2 * MINUTE
+					? flowd->conf->ring_seconds - MINUTE
+					: flowd->conf->ring_seconds / 2;
 	drill->join =
 		drill_join(&drill->memory,
 			   (asked->at_s ? asked->at_s : drill->memory.last_s + 1) - asked->window_s,
 			   asked->at_s);
-	drill->answered = drill->memory;
-	if (drill->answered.first_s < drill->join.from_s)
-		drill->answered.first_s = drill->join.from_s;
-	if (drill->answered.last_s >= drill->join.to_s)
-		drill->answered.last_s = drill->join.to_s - 1;
+	drill->answered.first_s = larger(drill->memory.first_s, drill->join.from_s);
+	drill->answered.last_s = smaller(drill->memory.last_s, drill->join.to_s - 1);
 	drill->second_s = drill->answered.first_s;
-	drill->pending_s = traffic_writer_pending_s(flowd->writer);
-	if (drill->pending_s > rollup_minute_s(flowd->rollup))
-		drill->pending_s = rollup_minute_s(flowd->rollup);
+	drill->pending_s =
+		smaller(traffic_writer_pending_s(flowd->writer), rollup_minute_s(flowd->rollup));
 	json_begin_object(out, NULL);
 	json_string(out, "writer", flowd->name);
 	json_int(out, "first", drill->memory.first_s);
@@ -138,8 +151,7 @@ static int drill_begin(struct flowd_drill *drill)
 
 static int end_minute(struct flowd_drill *drill)
 {
-	int64_t from_s = drill->answered.first_s > drill->minute_s ? drill->answered.first_s
-								   : drill->minute_s;
+	int64_t from_s = larger(drill->answered.first_s, drill->minute_s);
 	struct text *out = &drill->body;
 	int rc;
 
@@ -163,7 +175,8 @@ static void begin_minute(struct flowd_drill *drill)
 		return;
 	}
 	drill->minute_s = minute_s;
-	live_drill_begin(drill->live, minute_s);
+	live_drill_begin(drill->live, larger(minute_s, drill->join.from_s),
+			 smaller(minute_s + MINUTE, drill->join.to_s));
 }
 
 /* Some of its seconds, or of one as many rows as that has. True: it is done, or failed. */
@@ -223,11 +236,34 @@ static void take_out(struct flowd_drills *drills, struct flowd_drill *drill)
 	drills->count--;
 }
 
+/* Its end is over by the clock, but not in memory yet: asked a second later it would be answered
+ * more. */
+static bool is_ahead(const struct flowd_drill *drill)
+{
+	int64_t at_s = drill->asked.at_s;
+	int64_t first_s;
+	int64_t last_s;
+
+	traffic_ring_span(rollup_ring(drill->drills->flowd->rollup), &first_s, &last_s);
+	return at_s && !drill->live && last_s && at_s > last_s + 1 &&
+	       at_s <= clock_wall_us() / 1000000 + 1 &&
+	       clock_monotonic_ms() - drill->put_ms < AHEAD_MS;
+}
+
+static struct flowd_drill *next_of(const struct flowd_drills *drills)
+{
+	struct flowd_drill *drill = drills->first;
+
+	while (drill && is_ahead(drill))
+		drill = drill->next;
+	return drill;
+}
+
 /* A part at a time: samples and other requests have their turn between. */
 static void on_turn(void *context)
 {
 	struct flowd_drills *drills = context;
-	struct flowd_drill *drill = drills->first;
+	struct flowd_drill *drill = next_of(drills);
 
 	if (drill && drill_go_on(drill)) {
 		take_out(drills, drill);
@@ -235,7 +271,7 @@ static void on_turn(void *context)
 		drill_free(drill);
 	}
 	if (drills->first)
-		loop_timer_arm(drills->turn, 0);
+		loop_timer_arm(drills->turn, next_of(drills) ? 0 : AHEAD_TURN_MS);
 }
 
 static void on_gone(void *context)
@@ -283,7 +319,10 @@ static int put(struct flowd_drills *drills, struct http_request *request, const 
 
 	if (!drill)
 		return problem_set(problem, E_UNAVAILABLE, "too many ask at once");
-	*drill = (struct flowd_drill){.drills = drills, .request = request, .asked = *asked};
+	*drill = (struct flowd_drill){.drills = drills,
+				      .request = request,
+				      .asked = *asked,
+				      .put_ms = clock_monotonic_ms()};
 	*drills->last = drill;
 	drills->last = &drill->next;
 	drills->count++;

@@ -94,6 +94,8 @@ struct flowd {
 void flowd_take(void *context, unsigned receiver, struct harvest *harvest);
 void flowd_bucket(void *context, enum traffic_step step, int64_t at_s, bool partial,
 		  const struct traffic_set *set);
+/* Intervals of counters that are noted next belong to the minute and second under way. */
+void flowd_begin_counters(struct flowd *flowd);
 struct receive_counts flowd_received(const struct flowd *flowd);
 
 /* flowd_drill.c: GET /drill, for portald alone; requests are answered one after another, each a

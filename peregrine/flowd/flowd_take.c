@@ -55,9 +55,19 @@ static void note_drops(struct flowd *flowd, unsigned receiver, const struct harv
 	gap_owed_take(owed, missing);
 }
 
+void flowd_begin_counters(struct flowd *flowd)
+{
+	int64_t first_s;
+	int64_t last_s;
+
+	traffic_ring_span(rollup_ring(flowd->rollup), &first_s, &last_s);
+	port_counters_begin(flowd->counters, rollup_minute_s(flowd->rollup),
+			    last_s ? last_s + 1 : 0);
+}
+
 static void note_counters(struct flowd *flowd, const struct harvest *harvest)
 {
-	port_counters_minute(flowd->counters, rollup_minute_s(flowd->rollup));
+	flowd_begin_counters(flowd);
 	for (size_t i = 0; flowd->index && i < harvest->counter_count; i++) {
 		const struct counter_record *record = &harvest->counters[i];
 		const struct sflow_counters *c = &record->counters;

@@ -52,7 +52,8 @@ struct live_drill {
 	uint32_t *slots; /* index plus one */
 	uint32_t count, room, mask;
 	struct traffic_sums total, at_link;
-	int64_t total_missed, floor, minute_s;
+	int64_t total_missed, floor;
+	int64_t from_s, to_s; /* the part of it that is asked for */
 	unsigned thinned;
 	bool failed;
 };
@@ -405,32 +406,34 @@ static void put_keys(const struct live_drill *drill, const struct live_key *key,
 static void put_port(const struct live_drill *drill, uint32_t at, struct text *out)
 {
 	const struct traffic_place *place = traffic_place_get(drill->names, at);
-	const struct port_minute *minute = port_counters_of(drill->counters, at, drill->minute_s);
+	struct port_time time;
 
-	if (!minute)
+	if (!port_counters_of(drill->counters, at, drill->from_s, drill->to_s, &time))
 		return;
 	json_begin_object(out, NULL);
 	json_int(out, "switch_id", place->switch_id);
 	json_string(out, "port", place->port);
-	json_double(out, "seconds", minute->seconds);
-	json_int(out, "counted", (int64_t)minute->out_bytes);
-	json_int(out, "sampled", (int64_t)minute->out_sampled);
+	json_double(out, "seconds", time.seconds);
+	json_int(out, "counted", (int64_t)time.out_bytes);
+	json_int(out, "sampled", (int64_t)time.out_sampled);
 	json_end_object(out);
 }
 
-static void put_ports(const struct live_drill *drill, uint32_t told, struct text *out)
+/* Without a link those of all, also where nothing was sampled in this minute: else a link would be
+ * scaled by less there than where it is looked at itself. */
+static void put_ports(const struct live_drill *drill, struct text *out)
 {
+	bool all = drill->question.path.level == DRILL_ALL;
+
 	json_begin_object(out, "link");
 	json_int(out, "bytes", (int64_t)drill->at_link.bytes);
 	json_double(out, "square", drill->at_link.square);
 	json_end_object(out);
 	json_begin_array(out, "ports");
-	for (uint32_t i = 0; drill->question.path.at_link && i < traffic_place_count(drill->names);
-	     i++)
-		if (is_link(drill, i))
+	for (uint32_t i = 0;
+	     (all || drill->question.path.at_link) && i < traffic_place_count(drill->names); i++)
+		if (all || is_link(drill, i))
 			put_port(drill, i, out);
-	for (uint32_t i = 0; drill->question.path.level == DRILL_ALL && i < told; i++)
-		put_port(drill, drill->rows[i].key.place - 1, out);
 	json_end_array(out);
 }
 
@@ -447,7 +450,7 @@ static void put_minute(struct live_drill *drill, struct text *out)
 	json_begin_object(out, "total");
 	put_sums(out, &drill->total, drill->total_missed);
 	json_end_object(out);
-	put_ports(drill, told, out);
+	put_ports(drill, out);
 	json_begin_array(out, "rows");
 	for (uint32_t i = 0; i < told; i++) {
 		json_begin_object(out, NULL);
@@ -458,13 +461,14 @@ static void put_minute(struct live_drill *drill, struct text *out)
 	json_end_array(out);
 }
 
-void live_drill_begin(struct live_drill *drill, int64_t minute_s)
+void live_drill_begin(struct live_drill *drill, int64_t from_s, int64_t to_s)
 {
 	if (drill->room)
 		memset(drill->slots, 0, ((size_t)drill->mask + 1) * sizeof(*drill->slots));
 	drill->count = 0;
 	drill->total = drill->at_link = (struct traffic_sums){0};
-	drill->minute_s = minute_s;
+	drill->from_s = from_s;
+	drill->to_s = to_s;
 	drill->total_missed = drill->floor = 0;
 	drill->thinned = 1;
 }

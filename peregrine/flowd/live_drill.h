@@ -43,9 +43,12 @@ void live_drill_free(struct live_drill *drill);
  * takes); then it is put: as the members "thinned" (the worst of its seconds), "floor" (what a row
  * that is not told may have had), "total" and "rows": the largest ones, with the keys k1.. and sums
  * of store_drill_levels; "missed" of a row is less its minute's floor, as it is added for all.
- * "link": of the link of the path, what the asking one may see; "ports": of that link, or of those
- * in "rows", what its counters said of the minute so far ("counted"), in how many "seconds", and
- * what samples said of these ("sampled"). */
-void live_drill_begin(struct live_drill *drill, int64_t minute_s);
+ * "link": of the link of the path, what the asking one may see; "ports": of that link, or without
+ * one of all, what its counters said of from_s to to_s, the part of the minute that is in the
+ * window
+ * ("counted"), in how many "seconds", and what samples said of these ("sampled"). Nothing of that
+ * changes later (struct port_time): a part of a window is scaled as its whole is, whenever either
+ * is asked for. */
+void live_drill_begin(struct live_drill *drill, int64_t from_s, int64_t to_s);
 size_t live_drill_add(struct live_drill *drill, int64_t at_s);
 MUST_USE int live_drill_put(struct live_drill *drill, struct text *out);

@@ -111,7 +111,7 @@ static void sum_up(struct flowd *flowd, struct intervals *intervals)
 {
 	const struct traffic_names *names = rollup_names(flowd->rollup);
 
-	port_counters_minute(flowd->counters, rollup_minute_s(flowd->rollup));
+	flowd_begin_counters(flowd);
 	if (!intervals->count || traffic_ring_left(rollup_ring(flowd->rollup), intervals->spans,
 						   intervals->count, traffic_place_count(names)))
 		return; /* without memory: a total that is not exact */

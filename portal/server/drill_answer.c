@@ -221,6 +221,13 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 				  window->length);
 		json_string(body, NULL, note);
 	}
+	if (window->early && !is_to_come(window)) {
+		(void)text_format(note, sizeof(note),
+				  "what came after %s is not collected yet: asked again there is "
+				  "more, by the url there is not",
+				  window->to);
+		json_string(body, NULL, note);
+	}
 	if (window->present > 0 && window->seconds + 1 < (double)window->asked) {
 		(void)text_format(note, sizeof(note),
 				  "collected for %.0f of %" PRId64 " s: rates are over these",

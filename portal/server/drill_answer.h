@@ -21,6 +21,7 @@ struct drill_window {
 	double thinned;     /* the worst: one of so many samples was used; 1 = all */
 	int64_t memory;     /* of the seconds those that came from a collector's memory */
 	bool recent;        /* it reaches where only a collector's memory does */
+	bool early;         /* more is to come of it: the end asked for is not collected yet */
 	const char *absent; /* why it was not asked then; NULL = it was */
 };
 
@@ -28,6 +29,7 @@ struct drill_window {
 struct drill {
 	struct drill_path path;
 	struct drill_window window;
+	int64_t at_s; /* the end asked for; 0 = now */
 	char stored_from[32], stored_to[32];
 	char step[24], switch_id[24];
 	/* Of a link: what its counters say of its samples, and said. */

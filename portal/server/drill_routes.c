@@ -19,7 +19,7 @@
 
 /* What a collector tells of the last minutes is bounded by it; this is many times that. */
 #define LIVE_LIMIT ((size_t)32 << 20)
-#define LIVE_MS    3000
+#define LIVE_MS    5000 /* it waits for seconds that are just over */
 
 static void drill_free(void *data)
 {
@@ -49,6 +49,7 @@ static void keep_window(struct drill *drill, const PGresult *result)
 	window->lost = db_int(result, 0, WINDOW_LOST, 0);
 	window->asked = window->buckets * window->step;
 	window->is_operator = db_bool(result, 0, WINDOW_OPERATOR);
+	drill->at_s = db_int(result, 0, WINDOW_AT, 0);
 	window->recent = db_bool(result, 0, WINDOW_RECENT);
 	window->thinned = strtod(db_text(result, 0, WINDOW_THINNED, "1"), NULL);
 	(void)text_copy(drill->stored_from, sizeof(drill->stored_from), window->from);
@@ -289,6 +290,7 @@ static bool join(struct drill *drill, const json_t *answer)
 	time_text(stored_to_s, drill->stored_to);
 	window->step = stored_from_s < stored_to_s ? 60 : 1;
 	window->asked = to_s - from_s;
+	window->early = to_s < drill->at_s;
 	drill->in_memory = has_traffic(answer);
 	window->buckets = (to_s + 59) / 60 - from_s / 60;
 	return true;

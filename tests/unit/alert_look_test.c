@@ -124,7 +124,7 @@ static void site_start(struct site *site)
 	assert_int_equal(attribution_index_new(&rows, &site->index), 0);
 	assert_int_equal(rollup_new(&rollup, BEGIN, on_bucket, site, &site->rollup), 0);
 	assert_int_equal(rollup_use(site->rollup, site->index), 0);
-	assert_int_equal(port_counters_new(&site->counters), 0);
+	assert_int_equal(port_counters_new(300, &site->counters), 0);
 	assert_int_equal(alert_look_new(&site->look), 0);
 	assert_int_equal(alert_watch_new(&watch, &site->watch), 0);
 	assert_int_equal(flow_table_init(&site->flows, 8), 0);

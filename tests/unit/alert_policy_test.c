@@ -156,7 +156,7 @@ static void counters_that_wrap_are_no_errors(void **state)
 	struct port_counters *counters = NULL;
 
 	(void)state;
-	assert_int_equal(port_counters_new(&counters), 0);
+	assert_int_equal(port_counters_new(300, &counters), 0);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		const struct port_reading reading = {.in_octets = 1000 + (uint64_t)i,
 						     .in_errors = rows[i].errors,

@@ -13,6 +13,8 @@
 
 #define FOLDER TEST_SOURCE_DIR "/data/drill/"
 #define NOW_MS 1795344123000 /* 2026-11-22T10:42:03Z */
+/* What pairs.json ends at. */
+#define PAGE_TO_QUERY "&at=2026-11-22T10:42:00Z&"
 
 static json_t *page_json(void)
 {
@@ -133,6 +135,9 @@ static void beside(struct drill_view *view, enum drill_errand errand, json_t *js
 
 	assert_int_equal(drill_view_errand(view), errand);
 	(void)drill_view_errand_call(view, errand, &target, &body);
+	/* of the seconds that the page is of, or it would not add up with it */
+	if (errand == ERRAND_PARENT || errand == ERRAND_PREVIEW)
+		assert_non_null(strstr(text_get(&target), PAGE_TO_QUERY));
 	if (!json)
 		(void)problem_set(&problem, E_NOT_FOUND, "switch leaf1 has no mirror port");
 	drill_view_errand_done(view, errand, view->question, json, &problem);

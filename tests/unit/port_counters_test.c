@@ -31,7 +31,7 @@ static void readings_become_sums(void **state)
 	const struct port_sums *sums;
 
 	(void)state;
-	assert_int_equal(port_counters_new(&counters), 0);
+	assert_int_equal(port_counters_new(300, &counters), 0);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		const struct port_reading reading = {.in_octets = rows[i].in,
 						     .out_octets = rows[i].out,
@@ -62,7 +62,7 @@ static void others_may_tell_rates(void **state)
 	struct port_rates rates = {.at_us = 60 * SECOND, .seconds = 60, .speed_bps = 1};
 
 	(void)state;
-	assert_int_equal(port_counters_new(&counters), 0);
+	assert_int_equal(port_counters_new(300, &counters), 0);
 	rates.per_second[COUNTER_IN_ERRORS] = 7;
 	assert_true(port_counters_tell(counters, 5, &rates));
 	assert_false(port_counters_tell(counters, 5, &rates));
@@ -86,11 +86,11 @@ static void others_may_tell_sums(void **state)
 	struct port_reading reading = {.speed_bps = 1000000000};
 	struct port_rates rates = {.at_us = 60 * SECOND, .seconds = 10};
 	const struct port_sums *sums;
-	const struct port_minute *minute;
+	struct port_time time;
 
 	(void)state;
-	assert_int_equal(port_counters_new(&counters), 0);
-	port_counters_minute(counters, 600);
+	assert_int_equal(port_counters_new(300, &counters), 0);
+	port_counters_begin(counters, 600, 0);
 	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
 		rates.per_second[i] = (double)NAN;
 	rates.per_second[COUNTER_OUT_BYTES] = 100;
@@ -112,7 +112,7 @@ static void others_may_tell_sums(void **state)
 	assert_int_equal(sums->out_sampled, 900);
 	assert_float_equal(sums->seconds, 10, 0);
 	/* Its own readings are better; they belong to the minute that is under way then. */
-	port_counters_minute(counters, 660);
+	port_counters_begin(counters, 660, 0);
 	(void)port_counters_note(counters, 5, 100 * SECOND, &reading);
 	reading.out_octets = 7000;
 	reading.out_sampled = 6000;
@@ -120,20 +120,84 @@ static void others_may_tell_sums(void **state)
 	rates.at_us = 110 * SECOND;
 	rates.per_second[COUNTER_OUT_BYTES] = 100;
 	assert_false(port_counters_sum(counters, 5, &rates, 900));
-	minute = port_counters_of(counters, 5, 660);
-	assert_non_null(minute);
-	assert_int_equal(minute->out_bytes, 7000);
-	assert_int_equal(minute->out_sampled, 6000);
-	assert_float_equal(minute->seconds, 7, 0);
-	assert_int_equal(port_counters_of(counters, 5, 600)->out_bytes, 1000);
-	assert_null(port_counters_of(counters, 5, 720));
-	assert_null(port_counters_of(counters, 4000, 660));
+	assert_true(port_counters_of(counters, 5, 660, 720, &time));
+	assert_int_equal(time.out_bytes, 7000);
+	assert_int_equal(time.out_sampled, 6000);
+	assert_float_equal(time.seconds, 7, 0);
+	assert_true(port_counters_of(counters, 5, 600, 660, &time));
+	assert_int_equal(time.out_bytes, 1000);
+	assert_false(port_counters_of(counters, 5, 720, 780, &time));
+	assert_false(port_counters_of(counters, 4000, 660, 720, &time));
 	/* A minute that is long over makes room. */
-	port_counters_minute(counters, 600 + 60 * PORT_MINUTES);
+	port_counters_begin(counters, 1020, 0);
 	reading.out_octets = 8000;
 	assert_true(port_counters_note(counters, 5, 108 * SECOND, &reading));
-	assert_null(port_counters_of(counters, 5, 600));
-	assert_int_equal(port_counters_of(counters, 5, 600 + 60 * PORT_MINUTES)->out_bytes, 1000);
+	assert_false(port_counters_of(counters, 5, 600, 660, &time));
+	assert_true(port_counters_of(counters, 5, 1020, 1080, &time));
+	assert_int_equal(time.out_bytes, 1000);
+	port_counters_free(counters);
+}
+
+/* What a port counted in a part of a minute, asked while the minute goes on: whenever it is asked
+ * for, once its end is over, it is the same; parts add up to the minute, and that is what is stored
+ * of it. Readings come each second, in bunches, late, and say that they are of later or earlier. */
+static void what_is_over_does_not_change(void **state)
+{
+	enum { BEGIN = 600, SECONDS = 290 };
+	static struct port_time told[SECONDS + 1];
+	struct port_counters *counters = NULL;
+	struct port_reading reading = {.speed_bps = 1000000000};
+	uint64_t minute_bytes = 0;
+	unsigned random = 1;
+
+	(void)state;
+	assert_int_equal(port_counters_new(300, &counters), 0);
+	(void)port_counters_note(counters, 5, (BEGIN - 1) * SECOND, &reading);
+	for (int64_t at_s = BEGIN; at_s < BEGIN + SECONDS; at_s++) {
+		int64_t minute_s = at_s - at_s % 60;
+		const struct port_sums *sums;
+		struct port_time time;
+
+		/* The second at_s is being gathered. */
+		port_counters_begin(counters, minute_s, at_s);
+		for (unsigned i = 0; i < random % 3; i++) {
+			reading.out_octets += 1000 + random % 777;
+			reading.out_sampled += 900 + random % 333;
+			random = random * 1103515245 + 12345;
+			(void)port_counters_note(counters, 5,
+						 at_s * SECOND + (int64_t)i * 1000 +
+							 (random >> 8) % 3 * SECOND,
+						 &reading);
+		}
+		random = random * 1103515245 + 12345;
+		/* It is over. Of all that ended before: from the begin of the minute to its end. */
+		for (int64_t end_s = BEGIN + 1; end_s <= at_s + 1; end_s++) {
+			int64_t from_s = (end_s - 1) - (end_s - 1) % 60;
+
+			(void)port_counters_of(counters, 5, from_s, end_s, &time);
+			if (end_s == at_s + 1)
+				told[end_s - BEGIN] = time;
+			assert_memory_equal(&told[end_s - BEGIN], &time, sizeof(time));
+		}
+		if (at_s % 60 != 59)
+			continue;
+		sums = port_counters_take(counters, 5, STEP_MINUTE);
+		assert_non_null(sums);
+		(void)port_counters_of(counters, 5, minute_s, minute_s + 60, &time);
+		assert_int_equal(time.out_bytes, sums->values[COUNTER_OUT_BYTES]);
+		assert_int_equal(time.out_sampled, sums->out_sampled);
+		assert_float_equal(time.seconds, sums->seconds, 1e-4);
+		for (int64_t cut_s = 1; cut_s < 60; cut_s++) {
+			struct port_time parts[2];
+
+			minute_bytes = time.out_bytes;
+			(void)port_counters_of(counters, 5, minute_s, minute_s + cut_s, &parts[0]);
+			(void)port_counters_of(counters, 5, minute_s + cut_s, minute_s + 60,
+					       &parts[1]);
+			assert_int_equal(parts[0].out_bytes + parts[1].out_bytes, minute_bytes);
+		}
+	}
+	assert_true(minute_bytes > 0);
 	port_counters_free(counters);
 }
 
@@ -145,7 +209,7 @@ static void octets_of_32_bits_wrap_too(void **state)
 	const struct port_rates *rates;
 
 	(void)state;
-	assert_int_equal(port_counters_new(&counters), 0);
+	assert_int_equal(port_counters_new(300, &counters), 0);
 	assert_null(port_counters_rates(counters, 0));
 	assert_false(port_counters_note(counters, 0, 10 * SECOND, &reading));
 	assert_null(port_counters_rates(counters, 0));
@@ -184,7 +248,7 @@ static void the_agents_clock_says_how_long_it_was(void **state)
 	struct port_counters *counters = NULL;
 
 	(void)state;
-	assert_int_equal(port_counters_new(&counters), 0);
+	assert_int_equal(port_counters_new(300, &counters), 0);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		const struct port_reading reading = {.in_octets = rows[i].in,
 						     .uptime_ms = rows[i].uptime_ms};
@@ -206,6 +270,7 @@ int main(void)
 		cmocka_unit_test(others_may_tell_rates),
 		cmocka_unit_test(others_may_tell_sums),
 		cmocka_unit_test(readings_become_sums),
+		cmocka_unit_test(what_is_over_does_not_change),
 		cmocka_unit_test(octets_of_32_bits_wrap_too),
 		cmocka_unit_test(the_agents_clock_says_how_long_it_was),
 	};

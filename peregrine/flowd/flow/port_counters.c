@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "peregrine/flowd/flow/attribution_index.h"
 
@@ -16,25 +17,38 @@
 /* A switch that sent readings so lately sends them still. */
 #define OWN_US (3LL * 60 * 1000000)
 
+enum { MINUTE_S = 60 };
+
+struct port_slot {
+	uint32_t number; /* since 1970; 0 = empty */
+	float seconds;
+	uint64_t out_bytes, out_sampled;
+};
+
 struct port_state {
 	int64_t at_us;
 	struct port_reading last;
 	struct port_rates rates;
 	int64_t summed_us; /* the last interval of somebody else's that was */
 	struct port_sums sums[TRAFFIC_STEP_COUNT], taken;
-	struct port_minute minutes[PORT_MINUTES];
+	bool used; /* something left there, or samples say so */
 };
 
 struct port_counters {
 	struct port_state *ports; /* by place */
-	size_t count;
-	int64_t minute_s;
+	struct port_slot *slots;  /* slot_count of each port, by number */
+	size_t count, slot_count;
+	int64_t minute_s, second_s;
 };
 
-int port_counters_new(struct port_counters **ret)
+int port_counters_new(unsigned seconds, struct port_counters **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
+	if (!*ret)
+		return -ENOMEM;
+	/* The minute under way, and the one that the first second is in. */
+	(*ret)->slot_count = seconds / PORT_SLOT_S + 2 * MINUTE_S / PORT_SLOT_S;
+	return 0;
 }
 
 void port_counters_free(struct port_counters *counters)
@@ -42,24 +56,31 @@ void port_counters_free(struct port_counters *counters)
 	if (!counters)
 		return;
 	free(counters->ports);
+	free(counters->slots);
 	free(counters);
 }
 
 static struct port_state *state_of(struct port_counters *counters, uint32_t place)
 {
 	size_t room = counters->count ? counters->count : 64;
+	size_t slots = counters->slot_count;
 	struct port_state *ports;
+	struct port_slot *kept;
 
 	if (place < counters->count)
 		return &counters->ports[place];
 	while (room <= place)
 		room *= 2;
 	ports = reallocarray(counters->ports, room, sizeof(*ports));
-	if (!ports)
+	if (ports)
+		counters->ports = ports;
+	kept = reallocarray(counters->slots, room, slots * sizeof(*kept));
+	if (kept)
+		counters->slots = kept;
+	if (!ports || !kept)
 		return NULL;
-	for (size_t i = counters->count; i < room; i++)
-		ports[i] = (struct port_state){0};
-	counters->ports = ports;
+	memset(ports + counters->count, 0, (room - counters->count) * sizeof(*ports));
+	memset(kept + counters->count * slots, 0, (room - counters->count) * slots * sizeof(*kept));
 	counters->count = room;
 	return &ports[place];
 }
@@ -111,15 +132,33 @@ static int64_t interval_between(const struct port_reading *before, const struct 
 	return told_us;
 }
 
-static struct port_minute *minute_of(struct port_state *state, int64_t at_s)
+/* The slot of what comes now and was read at `at_s`: never of a second that is over in memory, and
+ * in the minute whose sums it is in. */
+static struct port_slot *slot_of(struct port_counters *counters, const struct port_state *state,
+				 int64_t at_s)
 {
-	return &state->minutes[(uint64_t)at_s / 60 % PORT_MINUTES];
+	int64_t end_s = counters->minute_s + MINUTE_S - 1;
+	struct port_slot *slot;
+	uint32_t number;
+
+	if (at_s < counters->second_s)
+		at_s = counters->second_s;
+	if (at_s < counters->minute_s)
+		at_s = counters->minute_s;
+	if (at_s > end_s)
+		at_s = end_s;
+	number = (uint32_t)(at_s / PORT_SLOT_S);
+	slot = &counters->slots[(size_t)(state - counters->ports) * counters->slot_count +
+				number % counters->slot_count];
+	if (slot->number != number)
+		*slot = (struct port_slot){.number = number};
+	return slot;
 }
 
-static void add_up(const struct port_counters *counters, struct port_state *state, double seconds,
+/* Read at `slot`'s time. */
+static void add_up(struct port_state *state, struct port_slot *slot, double seconds,
 		   const uint64_t values[PORT_COUNTER_COUNT], uint64_t out_sampled)
 {
-	struct port_minute *minute = minute_of(state, counters->minute_s);
 
 	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++) {
 		for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
@@ -127,11 +166,10 @@ static void add_up(const struct port_counters *counters, struct port_state *stat
 		state->sums[step].seconds += seconds;
 		state->sums[step].out_sampled += out_sampled;
 	}
-	if (minute->at_s != counters->minute_s)
-		*minute = (struct port_minute){.at_s = counters->minute_s};
-	minute->seconds += seconds;
-	minute->out_bytes += values[COUNTER_OUT_BYTES];
-	minute->out_sampled += out_sampled;
+	slot->seconds += (float)seconds;
+	slot->out_bytes += values[COUNTER_OUT_BYTES];
+	slot->out_sampled += out_sampled;
+	state->used = state->used || slot->out_bytes || slot->out_sampled;
 }
 
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
@@ -162,13 +200,14 @@ bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t 
 	state->rates.seconds = seconds;
 	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
 		state->rates.per_second[i] = (double)values[i] / seconds;
-	add_up(counters, state, seconds, values, sampled);
+	add_up(state, slot_of(counters, state, at_us / 1000000), seconds, values, sampled);
 	return true;
 }
 
-void port_counters_minute(struct port_counters *counters, int64_t at_s)
+void port_counters_begin(struct port_counters *counters, int64_t minute_s, int64_t second_s)
 {
-	counters->minute_s = at_s;
+	counters->minute_s = minute_s;
+	counters->second_s = second_s;
 }
 
 static bool is_own(const struct port_state *state, int64_t at_us)
@@ -208,7 +247,8 @@ bool port_counters_sum(struct port_counters *counters, uint32_t place,
 		if (!isnan(rates->per_second[i]))
 			values[i] = (uint64_t)llround(rates->per_second[i] * rates->seconds);
 	state->summed_us = rates->at_us;
-	add_up(counters, state, rates->seconds, values, out_sampled);
+	add_up(state, slot_of(counters, state, rates->at_us / 1000000), rates->seconds, values,
+	       out_sampled);
 	return true;
 }
 
@@ -232,13 +272,21 @@ const struct port_sums *port_counters_take(struct port_counters *counters, uint3
 	return &state->taken;
 }
 
-const struct port_minute *port_counters_of(const struct port_counters *counters, uint32_t place,
-					   int64_t at_s)
+bool port_counters_of(const struct port_counters *counters, uint32_t place, int64_t from_s,
+		      int64_t to_s, struct port_time *ret)
 {
-	const struct port_minute *minute;
+	*ret = (struct port_time){0};
+	if (place >= counters->count || !counters->ports[place].used)
+		return false;
+	for (int64_t i = from_s / PORT_SLOT_S; i < to_s / PORT_SLOT_S; i++) {
+		const struct port_slot *slot = &counters->slots[place * counters->slot_count +
+								(size_t)i % counters->slot_count];
 
-	if (place >= counters->count || at_s <= 0)
-		return NULL;
-	minute = &counters->ports[place].minutes[(uint64_t)at_s / 60 % PORT_MINUTES];
-	return minute->at_s == at_s ? minute : NULL;
+		if (slot->number != (uint32_t)i)
+			continue;
+		ret->seconds += (double)slot->seconds;
+		ret->out_bytes += slot->out_bytes;
+		ret->out_sampled += slot->out_sampled;
+	}
+	return ret->seconds > 0;
 }

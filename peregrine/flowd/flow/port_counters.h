@@ -45,13 +45,18 @@ struct port_sums {
 	uint64_t out_sampled; /* what samples said in the same time */
 };
 
-/* What one port counted of what left there in one minute, and what samples said of the same
- * seconds: intervals that ended in it, as in port_sums. */
-struct port_minute {
-	int64_t at_s; /* its begin; 0 = nothing is known */
-	double seconds;
+/* What one port counted of what left there in some time, and what samples said of the same seconds.
+ * Which intervals are of which time does not change any more once that time is over in memory
+ * (traffic_ring), or the parts of a whole would be scaled otherwise a second later: an interval is
+ * of the second that is being gathered when its later reading comes, not of when that says it was.
+ * Kept are slots of PORT_SLOT_S; of some time are those that end in it. So of a whole minute it is
+ * the same as in port_sums, and times that follow each other have each slot once. */
+struct port_time {
+	double seconds; /* covered by pairs of readings, not quite the same ones */
 	uint64_t out_bytes, out_sampled;
 };
+
+enum { PORT_SLOT_S = 5 };
 
 /* The last interval between two readings. */
 struct port_rates {
@@ -64,17 +69,17 @@ struct port_rates {
 
 struct port_counters;
 
-/* Minutes that are kept beside the sums, as long as a window may be answered from memory. */
-enum { PORT_MINUTES = 6 };
-
-MUST_USE int port_counters_new(struct port_counters **ret);
+/* Times of the last `seconds` and of the minutes that they begin and end in are kept: 24 bytes a
+ * slot and port. -ENOMEM. */
+MUST_USE int port_counters_new(unsigned seconds, struct port_counters **ret);
 void port_counters_free(struct port_counters *counters);
 /* A reading of a place at a time. False: the first one, or one that does not follow the last:
  * nothing was summed up. The interval's sums go to the bucket in which it ends. */
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
 			const struct port_reading *reading);
-/* The minute under way: intervals belong to it from now on. */
-void port_counters_minute(struct port_counters *counters, int64_t at_s);
+/* The minute under way, and the second that is being gathered (0 = not known): intervals belong to
+ * them from now on. */
+void port_counters_begin(struct port_counters *counters, int64_t minute_s, int64_t second_s);
 /* Rates that somebody else has formed (SNMP); NAN = not known. They count while the port's own
  * switch sends no readings. False: they are no news. */
 bool port_counters_tell(struct port_counters *counters, uint32_t place,
@@ -91,6 +96,7 @@ const struct port_rates *port_counters_rates(const struct port_counters *counter
 /* The sums of one step since it was last taken; NULL = none. Then they are empty. */
 const struct port_sums *port_counters_take(struct port_counters *counters, uint32_t place,
 					   enum traffic_step step);
-/* What is kept of a minute; NULL = nothing is. */
-const struct port_minute *port_counters_of(const struct port_counters *counters, uint32_t place,
-					   int64_t at_s);
+/* What is kept of from_s < end of a slot <= to_s; to_s is no later than the second that is being
+ * gathered. False: nothing is, or never yet did anything leave there. */
+bool port_counters_of(const struct port_counters *counters, uint32_t place, int64_t from_s,
+		      int64_t to_s, struct port_time *ret);

@@ -27,7 +27,7 @@ struct rollup_options {
 	unsigned harvests;          /* of a second: as many as there are receivers */
 	unsigned samplers;          /* of these the ones of samples, which cover a second's time */
 	second_fn on_second;        /* may be NULL; the context is bucket_fn's */
-	unsigned ring_seconds;      /* 300 */
+	unsigned ring_seconds;      /* 360 */
 	size_t ring_bytes;          /* of all of them */
 	struct traffic_limits kept; /* of a second in the ring */
 	struct traffic_limits bucket; /* of a minute; longer ones keep pairs, but no flows */

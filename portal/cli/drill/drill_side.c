@@ -1,6 +1,7 @@
 /* What stands beside the rows: the level above, and what is in the chosen row: its largest parts,
  * and how it went through the window. Nobody presses a key for it: it is asked when the page is
- * there, and forgotten with the place or the row that it is of. */
+ * there, and forgotten with the place or the row that it is of. It is asked for the time that the
+ * page was answered for (to now: by the end that it told), so that all on the screen adds up. */
 #include <string.h>
 
 #include "portal/cli/drill/drill_view.h"
@@ -79,7 +80,9 @@ void drill_side_call(struct drill_view *view, enum drill_errand errand, struct t
 		drill_view_target_of(view, &path, at, slice_s(view), 1, target);
 		return;
 	}
-	drill_view_target_of(view, &path, view->at, view->window_s,
+	if (view->at[0] || !drill_view_time(view, 0, at))
+		(void)text_copy(at, sizeof(at), view->at);
+	drill_view_target_of(view, &path, at, view->window_s,
 			     errand == ERRAND_PARENT ? view->limit : PREVIEW_ROWS, target);
 }
 

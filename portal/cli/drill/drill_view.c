@@ -153,6 +153,7 @@ void drill_view_answer(struct drill_view *view, uint64_t question, struct drill_
 	view->asking = false;
 	view->answered_ms = now_ms;
 	view->side.asked_preview = false;
+	view->side.asked_parent = false;
 	drill_view_arrange(view);
 }
 
