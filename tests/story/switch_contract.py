@@ -266,8 +266,10 @@ def run(kinds, more=(), at_once=3, faulty=None):
     failed = 0
     try:
         with ThreadPoolExecutor(at_once) as pool:
-            futures = [(kind.word, pool.submit(one_kind, folder, kind, kind.word in faulty)) for kind in kinds]
+            # What takes longest begins first: nothing of it is left over when all else has ended.
+            futures = [(kind.word, pool.submit(one_kind, folder, kind, True)) for kind in kinds if kind.word in faulty]
             futures += [(job.__name__, pool.submit(job, folder)) for job in more]
+            futures += [(kind.word, pool.submit(one_kind, folder, kind, False)) for kind in kinds if kind.word not in faulty]
             for word, future in futures:
                 try:
                     print("\n".join(future.result()), flush=True)
