@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bampi/control/alloc/alloc_policy.h"
+#include "bampi/control/alloc/alloc_reason_policy.h"
 #include "tests/support/cmocka.h"
 
 #define ANY_FIRMWARE (1U << FIRMWARE_BIOS | 1U << FIRMWARE_UEFI)

@@ -1,6 +1,6 @@
-/* Which nodes a PDCI gets, or why it cannot be had and what could be instead. A pure decision over
- * all nodes as they are now; whoever acts on it takes the nodes in one transaction that fails when
- * somebody was faster, and asks again. */
+/* Which nodes a PDCI gets, or what could be had instead (why: alloc_reason_policy.h). A pure
+ * decision over all nodes as they are now; whoever acts on it takes the nodes in one transaction
+ * that fails when somebody was faster, and asks again. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,13 +8,11 @@
 #include <stdint.h>
 
 #include "common/base/macros.h"
-#include "common/base/text.h"
 #include "common/model/vocabulary.h"
 
 #include "bampi/control/alloc/alloc_disk_policy.h"
 
-#define ALLOC_GROUPS_MAX   16
-#define ALLOC_REFUSAL_SIZE 128
+#define ALLOC_GROUPS_MAX 16
 
 enum alloc_spread {
 	/* Packed: as few leaf switches as possible, then as few racks; what is left over stays in
@@ -80,21 +78,3 @@ void alloc_answer_done(struct alloc_answer *answer);
 /* -ENOMEM, or -EINVAL for no or too many groups. */
 MUST_USE int alloc_choose(const struct alloc_node nodes[], size_t count,
 			  const struct alloc_request *request, struct alloc_answer *ret);
-
-/* Why this node cannot be in this group, so that it can follow "3 " or its name: "active", "without
- * BMC or boot NIC"; NULL when it can. Static but for label, numbers and disks, which are written to
- * `ret`. A node of another class is "of another class". */
-const char *alloc_refusal(const struct alloc_node *node, const struct alloc_group *group, char *ret,
-			  size_t room);
-
-/* Of the nodes of its class that it cannot have, how many for each reason, the most first; one
- * alone by its name: "12 active, 3 without inventory, n7 held". Not `named`: what speaks against
- * NICs, disks and numbers, once, and neither names nor how many there are: "NICs: a bond ends at
- * two switches; disks: too few or too small". */
-void alloc_why(const struct alloc_node nodes[], size_t count, const struct alloc_group *group,
-	       bool named, struct text *ret);
-
-/* "group 1 (class gpu): 2 of 3; 12 active, n7 held" for each group that falls short. */
-void alloc_reasons(const struct alloc_node nodes[], size_t count,
-		   const struct alloc_request *request, const struct alloc_answer *answer,
-		   bool named, struct text *ret);

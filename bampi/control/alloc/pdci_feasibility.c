@@ -8,6 +8,7 @@
 #include "common/base/json_text.h"
 #include "common/base/text.h"
 
+#include "bampi/control/alloc/alloc_reason_policy.h"
 #include "bampi/control/alloc/pdci_runner_private.h"
 
 #define QUESTIONS_MAX 32

@@ -4,6 +4,7 @@
 
 #include "common/base/enum_text.h"
 #include "common/base/error.h"
+#include "common/base/text.h"
 
 #define COUNT_MAX 4096
 

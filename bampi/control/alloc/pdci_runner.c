@@ -8,6 +8,7 @@
 #include "common/base/text.h"
 #include "common/io/log.h"
 
+#include "bampi/control/alloc/alloc_reason_policy.h"
 #include "bampi/control/alloc/pdci_runner_private.h"
 
 #define PERIOD_MS     5000
