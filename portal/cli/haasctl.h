@@ -141,6 +141,9 @@ MUST_USE int watch_deployments(struct haasctl *haasctl, const struct command_inp
  * is its path. */
 MUST_USE int watch_pdci(struct haasctl *haasctl, const struct command_input *input,
 			const char *target);
+/* pdci_feasibility_cli.c: what could be had per group and of volumes; why not more is told like a
+ * refusal. EXIT_CONFLICT when it is not all. */
+MUST_USE int pdci_feasibility_tell(const struct command_input *input, json_t *answer);
 /* pdci_ask_cli.c: the body of POST /pdcis. EXIT_OK, or the error told. */
 MUST_USE int pdci_create_body(struct text *body, const struct command_input *input);
 /* pdci_ask_cli.c: "NIC:NETWORK[:MODE]" (`separator` ':') as an object. EXIT_OK, or the error told.
