@@ -11,6 +11,8 @@ struct switch_ovs {
 	char bridge[SWITCH_PORT_NAME];
 };
 
+/* switch_ovs_read.c: an integer, or the only one of a set; `none` when there is none. */
+json_int_t switch_ovs_integer(json_t *row, const char *column, json_int_t none);
 /* Consumes `params` (the words of a "transact"); returns when the data plane has it. */
 MUST_USE int switch_ovs_transact(struct switch_ovs *ovs, json_t *params);
 /* ovs-vsctl with these words, itself the first, NULL at their end; returns when the data plane has
