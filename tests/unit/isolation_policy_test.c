@@ -587,6 +587,26 @@ static void networks_reach_all_their_ports(void **unused)
 	assert_true(pairs > SEEDS);
 }
 
+/* A switch may tell anything as its native VLAN. */
+static void a_number_that_is_none_is_a_domain_like_others(void **state)
+{
+	static const uint16_t natives[] = {4095, 4096, 60000};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(natives); i++) {
+		struct isolation_report report;
+		struct small s;
+
+		small_make(&s);
+		s.f.room[0].native = natives[i];
+		report = check(&s.f, s.f.state, s.meant, NULL);
+		assert_int_equal(report.count, 0);
+		s.f.room[3].native = RF_LOW + 1;
+		report = check(&s.f, s.f.state, s.meant, NULL);
+		assert_int_equal(report.count, 0); /* nobody else is in it */
+	}
+}
+
 /* Two ends were cabled and one has become a node's: its port carries what the node is meant for. */
 static void a_node_on_a_links_end_gets_no_tags(void **state)
 {
@@ -653,6 +673,7 @@ int main(void)
 		cmocka_unit_test(every_prefix_of_a_plan_keeps_tenants_apart),
 		cmocka_unit_test(repairing_makes_nothing_worse),
 		cmocka_unit_test(networks_reach_all_their_ports),
+		cmocka_unit_test(a_number_that_is_none_is_a_domain_like_others),
 		cmocka_unit_test(a_node_on_a_links_end_gets_no_tags),
 		cmocka_unit_test(an_untagged_vlan_is_one_state_for_all),
 	};

@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The domain of VLAN v inside switch s has the number s * VLAN_LIMIT + v. */
-#define DOMAIN(at, vlan) ((at) * (uint32_t)VLAN_LIMIT + (uint32_t)(vlan))
-
 struct proof {
 	const struct fabric_model *model;
 	const port_state *state;
-	uint32_t domain_count;
+	/* VLANs that some link has at an end, and their places among them. What is on no link is a
+	 * domain of its own in each switch, and joined with nothing. */
+	uint16_t vlans[VLAN_LIMIT], place[VLAN_LIMIT];
+	uint32_t vlan_count, domain_count;
 	uint32_t *parent;           /* union-find over domains */
 	uint32_t *first;            /* of a component: the first domain seen in it; also BFS */
 	uint32_t owner[VLAN_LIMIT]; /* network of a number */
@@ -19,6 +19,24 @@ struct proof {
 	struct isolation_finding *last;    /* being filled in: not among the marks yet */
 	bool failed;                       /* no memory for them */
 };
+
+enum { NO_VLAN = VLAN_LIMIT - 1 }; /* stands for every number that is none, told as a native one */
+
+/* The domain of the VLAN at place v inside switch s has the number s * vlan_count + v. */
+static uint32_t domain_of(const struct proof *proof, uint32_t at, unsigned vlan)
+{
+	return at * proof->vlan_count + proof->place[vlan <= VLAN_LAST ? vlan : NO_VLAN];
+}
+
+static unsigned vlan_of(const struct proof *proof, uint32_t domain)
+{
+	return proof->vlans[domain % proof->vlan_count];
+}
+
+static uint32_t switch_of(const struct proof *proof, uint32_t domain)
+{
+	return domain / proof->vlan_count;
+}
 
 /* --- findings -------------------------------------------------------- */
 
@@ -249,7 +267,8 @@ static void join_link(struct proof *proof, uint32_t p, uint32_t q)
 	for (unsigned v = vlan_set_next(&both, VLAN_FIRST); v; v = vlan_set_next(&both, v + 1)) {
 		struct isolation_finding *finding;
 
-		if (join(proof, DOMAIN(ports[p].at, v), DOMAIN(ports[q].at, v)) ||
+		if (join(proof, domain_of(proof, ports[p].at, v),
+			 domain_of(proof, ports[q].at, v)) ||
 		    proof->owner[v] == MODEL_NONE)
 			continue;
 		finding = find(proof, FAULT_LOOP, p);
@@ -277,8 +296,8 @@ static void check_links(struct proof *proof)
 		if (!is_link(proof, p) || !translates(proof->state[p], proof->state[q]))
 			continue;
 		proof->translated = true;
-		(void)join(proof, DOMAIN(ports[p].at, proof->state[p]->native),
-			   DOMAIN(ports[q].at, proof->state[q]->native));
+		(void)join(proof, domain_of(proof, ports[p].at, proof->state[p]->native),
+			   domain_of(proof, ports[q].at, proof->state[q]->native));
 	}
 }
 
@@ -294,7 +313,7 @@ struct walk {
 
 static void walk_to(struct walk *walk, uint32_t domain, uint32_t port, unsigned vlan)
 {
-	uint32_t next = DOMAIN(walk->proof->model->ports[port].at, vlan);
+	uint32_t next = domain_of(walk->proof, walk->proof->model->ports[port].at, vlan);
 
 	if (walk->from[next] != MODEL_NONE)
 		return;
@@ -308,8 +327,8 @@ static void walk_next(struct walk *walk, uint32_t domain)
 {
 	const struct fabric_model *model = walk->proof->model;
 	const port_state *state = walk->proof->state;
-	const struct fabric_switch *at = &model->switches[domain / VLAN_LIMIT];
-	unsigned vlan = domain % VLAN_LIMIT;
+	const struct fabric_switch *at = &model->switches[switch_of(walk->proof, domain)];
+	unsigned vlan = vlan_of(walk->proof, domain);
 
 	for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++) {
 		uint32_t q = model->ports[p].peer;
@@ -334,15 +353,15 @@ static void say_way(const struct walk *walk, uint32_t start, uint32_t end,
 
 	for (uint32_t at = end; at != start && hops < walk->count; at = walk->from[at])
 		walk->queue[hops++] = at;
-	text_addf(&text, "%s VLAN %u", model->switches[start / VLAN_LIMIT].name,
-		  start % VLAN_LIMIT);
+	text_addf(&text, "%s VLAN %u", model->switches[switch_of(walk->proof, start)].name,
+		  vlan_of(walk->proof, start));
 	while (hops > 0) {
 		uint32_t at = walk->queue[--hops];
 		uint32_t q = walk->via[at];
 
 		text_addf(&text, ", %s - %s, %s VLAN %u", model->ports[model->ports[q].peer].name,
-			  model->ports[q].name, model->switches[at / VLAN_LIMIT].name,
-			  at % VLAN_LIMIT);
+			  model->ports[q].name, model->switches[switch_of(walk->proof, at)].name,
+			  vlan_of(walk->proof, at));
 	}
 	(void)text_copy(finding->path, sizeof(finding->path), text_get(&text));
 }
@@ -374,12 +393,12 @@ static int say_path(struct proof *proof, uint32_t start, uint32_t end,
 /* Two domains of one component whose numbers mean different things. */
 static int check_pair(struct proof *proof, uint32_t a, uint32_t b)
 {
-	uint32_t network_a = proof->owner[a % VLAN_LIMIT];
-	uint32_t network_b = proof->owner[b % VLAN_LIMIT];
+	uint32_t network_a = proof->owner[vlan_of(proof, a)];
+	uint32_t network_b = proof->owner[vlan_of(proof, b)];
 	struct isolation_finding *finding;
 	uint32_t swap;
 
-	if (a % VLAN_LIMIT == b % VLAN_LIMIT || network_a == network_b)
+	if (vlan_of(proof, a) == vlan_of(proof, b) || network_a == network_b)
 		return 0;
 	if (network_a == MODEL_NONE) {
 		swap = a;
@@ -392,8 +411,8 @@ static int check_pair(struct proof *proof, uint32_t a, uint32_t b)
 		       MODEL_NONE);
 	finding->network = network_a;
 	finding->other = network_b;
-	finding->vlan = (uint16_t)(a % VLAN_LIMIT);
-	finding->other_vlan = (uint16_t)(b % VLAN_LIMIT);
+	finding->vlan = (uint16_t)vlan_of(proof, a);
+	finding->other_vlan = (uint16_t)vlan_of(proof, b);
 	taint(proof, finding);
 	if (finding == &proof->unlisted)
 		return 0; /* nobody reads the way */
@@ -411,7 +430,7 @@ static int check_domain(struct proof *proof, uint32_t domain)
 		proof->first[root] = domain;
 		return 0;
 	}
-	if (proof->owner[first % VLAN_LIMIT] == MODEL_NONE)
+	if (proof->owner[vlan_of(proof, first)] == MODEL_NONE)
 		proof->first[root] = domain;
 	return check_pair(proof, first, domain);
 }
@@ -419,7 +438,10 @@ static int check_domain(struct proof *proof, uint32_t domain)
 static int check_domains(struct proof *proof)
 {
 	const struct fabric_model *model = proof->model;
+	struct vlan_set linked = {0};
 
+	for (uint32_t i = 0; i < proof->vlan_count; i++)
+		vlan_set_add(&linked, proof->vlans[i]);
 	for (uint32_t i = 0; i < proof->domain_count; i++)
 		proof->first[i] = MODEL_NONE;
 	for (uint32_t s = 0; s < model->switch_count; s++) {
@@ -434,9 +456,10 @@ static int check_domains(struct proof *proof)
 			all = port_vlans_all(proof->state[p]);
 			present = vlan_set_union(&present, &all);
 		}
+		present = vlan_set_intersection(&present, &linked);
 		for (unsigned v = vlan_set_next(&present, VLAN_FIRST); v;
 		     v = vlan_set_next(&present, v + 1)) {
-			int rc = check_domain(proof, DOMAIN(s, v));
+			int rc = check_domain(proof, domain_of(proof, s, v));
 
 			if (rc)
 				return rc;
@@ -447,12 +470,33 @@ static int check_domains(struct proof *proof)
 
 /* --- the proof ------------------------------------------------------- */
 
+static void number_domains(struct proof *proof)
+{
+	struct vlan_set linked = {0};
+
+	for (uint32_t p = 0; p < proof->model->port_count; p++) {
+		if (is_link(proof, p)) {
+			port_vlans_add_to(proof->state[p], &linked);
+			port_vlans_add_to(proof->state[proof->model->ports[p].peer], &linked);
+		}
+	}
+	for (unsigned v = vlan_set_next(&linked, VLAN_FIRST); v;
+	     v = vlan_set_next(&linked, v + 1)) {
+		proof->place[v] = (uint16_t)proof->vlan_count;
+		proof->vlans[proof->vlan_count++] = (uint16_t)v;
+	}
+	proof->place[NO_VLAN] = (uint16_t)proof->vlan_count;
+	proof->vlans[proof->vlan_count++] = NO_VLAN;
+	proof->domain_count = proof->model->switch_count * proof->vlan_count;
+}
+
 static int check_ways(struct proof *proof)
 {
 	CLEANUP(freep) uint32_t *parent = NULL;
 	CLEANUP(freep) uint32_t *first = NULL;
 
-	if (proof->model->switch_count == 0)
+	number_domains(proof);
+	if (proof->domain_count == 0)
 		return 0;
 	parent = malloc(sizeof(*parent) * proof->domain_count);
 	if (!parent)
@@ -472,10 +516,7 @@ int isolation_check(const struct fabric_model *model, const port_state state[],
 		    const port_state meant[], const port_state before[],
 		    struct isolation_report *ret)
 {
-	struct proof proof = {.model = model,
-			      .state = state,
-			      .domain_count = model->switch_count * (uint32_t)VLAN_LIMIT,
-			      .report = ret};
+	struct proof proof = {.model = model, .state = state, .report = ret};
 	int rc;
 
 	isolation_report_init(ret);
