@@ -248,7 +248,7 @@ static int wrong_slash(struct problem *problem, const char *text, const struct d
 	if (path->level != DRILL_ALL)
 		return wrong(problem, "nothing is between two /", text - 1, 2, form_of(path));
 	(void)problem_set(problem, E_MALFORMED,
-			  "the path is wrong at its begin: it does not begin with a /");
+			  "the path is wrong at its first /: nothing stands before it");
 	problem_hint(problem, "all links is the empty path; a path begins with %s", form_of(path));
 	return E_MALFORMED;
 }

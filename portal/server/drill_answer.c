@@ -224,7 +224,7 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 	if (window->early && !is_to_come(window)) {
 		(void)text_format(note, sizeof(note),
 				  "what came after %s is not collected yet: asked again there is "
-				  "more, by the url there is not",
+				  "more",
 				  window->to);
 		json_string(body, NULL, note);
 	}
