@@ -155,7 +155,7 @@ static int wrong_reason(struct problem *problem, const char *part, size_t size)
 			  (int)(size < 60 ? size : 60), part);
 	for (size_t i = REASON_NONE + 1; i < ATTRIBUTION_REASON_COUNT; i++)
 		text_addf(&words, "%s, ", attribution_reason_words[i]);
-	problem_hint(problem, "what is nobody's is so for %sor " DRILL_NO_TENANT, text_get(&words));
+	problem_hint(problem, "the reasons are %sand " DRILL_NO_TENANT, text_get(&words));
 	return E_MALFORMED;
 }
 
