@@ -32,9 +32,13 @@ static bool is_tag(uint16_t ethertype)
 /* Only the outer tag says which VLAN of ours it is; what a tenant tags inside is his. */
 static void decode_ethernet(struct wire_reader *frame, struct flow_key *key, bool inner)
 {
-	wire_copy(frame, key->target_mac, 6);
-	wire_copy(frame, key->source_mac, 6);
-	key->ethertype = wire_u16(frame);
+	const uint8_t *head = wire_bytes(frame, 14);
+
+	if (!head)
+		return;
+	memcpy(key->target_mac, head, 6);
+	memcpy(key->source_mac, head + 6, 6);
+	key->ethertype = wire_at16(head + 12);
 	for (int tags = 0; tags < 2 && is_tag(key->ethertype); tags++) {
 		uint16_t tag = wire_u16(frame) & 0xfff;
 
@@ -46,21 +50,24 @@ static void decode_ethernet(struct wire_reader *frame, struct flow_key *key, boo
 
 static void decode_ports(struct wire_reader *packet, struct flow_key *key)
 {
+	const uint8_t *ports;
+
 	switch (key->protocol) {
 	case PROTOCOL_TCP:
 	case PROTOCOL_UDP:
 	case PROTOCOL_SCTP:
-		key->source_port = wire_u16(packet);
-		key->target_port = wire_u16(packet);
+		ports = wire_bytes(packet, 4);
+		if (ports) {
+			key->source_port = wire_at16(ports);
+			key->target_port = wire_at16(ports + 2);
+		}
 		break;
 	case PROTOCOL_ICMP:
 	case PROTOCOL_ICMPV6: key->target_port = wire_u16(packet); break;
 	default: return;
 	}
-	if (packet->bad) {
-		key->source_port = key->target_port = 0;
+	if (packet->bad)
 		key->flags |= FLOW_CUT;
-	}
 }
 
 /* True: the transport header is next. */
@@ -68,32 +75,24 @@ static bool decode_ipv4(struct wire_reader *packet, struct flow_key *key,
 			struct frame_layout *layout)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	uint8_t first = wire_u8(packet);
-	size_t length = (size_t)(first & 0xf) * 4;
-	uint16_t fragment;
+	const uint8_t *head = wire_bytes(packet, 20);
+	size_t length = head ? (size_t)(head[0] & 0xf) * 4 : 0;
 	uint16_t total;
 
-	if (first >> 4 != 4 || length < 20)
-		return false;
-	wire_skip(packet, 1); /* service */
-	total = wire_u16(packet);
-	wire_skip(packet, 2); /* identification */
-	fragment = wire_u16(packet);
-	wire_skip(packet, 1);
-	key->protocol = wire_u8(packet);
-	wire_skip(packet, 2);
-	memcpy(key->source, mapped, sizeof(mapped));
-	memcpy(key->target, mapped, sizeof(mapped));
-	wire_copy(packet, key->source + 12, 4);
-	wire_copy(packet, key->target + 12, 4);
-	if (packet->bad)
+	if (length < 20 || head[0] >> 4 != 4)
 		return false;
 	key->flags |= FLOW_IPV4;
-	wire_skip(packet, length - 20);
-	if (fragment & 0x1fff) {
+	key->protocol = head[9];
+	memcpy(key->source, mapped, sizeof(mapped));
+	memcpy(key->source + 12, head + 12, 4);
+	memcpy(key->target, mapped, sizeof(mapped));
+	memcpy(key->target + 12, head + 16, 4);
+	wire_skip(packet, length - 20); /* options */
+	if (wire_at16(head + 6) & 0x1fff) {
 		key->flags |= FLOW_FRAGMENT;
 		return false;
 	}
+	total = wire_at16(head + 2);
 	layout->transport_length = total > length ? (uint32_t)(total - length) : 0;
 	return true;
 }
@@ -101,22 +100,18 @@ static bool decode_ipv4(struct wire_reader *packet, struct flow_key *key,
 static bool decode_ipv6(struct wire_reader *packet, struct flow_key *key,
 			struct frame_layout *layout)
 {
-	const uint8_t *extensions;
+	const uint8_t *head = wire_bytes(packet, 40);
+	const uint8_t *extensions = packet->at;
 	uint16_t total;
 	uint8_t next;
 
-	if (wire_u8(packet) >> 4 != 6)
-		return false;
-	wire_skip(packet, 3); /* class, flow label */
-	total = wire_u16(packet);
-	next = wire_u8(packet);
-	wire_skip(packet, 1);
-	wire_copy(packet, key->source, 16);
-	wire_copy(packet, key->target, 16);
-	if (packet->bad)
+	if (!head || head[0] >> 4 != 6)
 		return false;
 	key->flags |= FLOW_IPV6;
-	extensions = packet->at;
+	total = wire_at16(head + 4);
+	next = head[6];
+	memcpy(key->source, head + 8, 16);
+	memcpy(key->target, head + 24, 16);
 	for (int i = 0; i < EXTENSION_LIMIT; i++) {
 		uint8_t kind = next;
 		uint8_t length;
@@ -179,27 +174,23 @@ void frame_key_decode_layout(const void *data, size_t size, struct flow_key *ret
 			     struct frame_layout *ret_layout)
 {
 	struct wire_reader frame = wire_reader(data, size);
-	struct frame_layout layout = {0};
-	struct flow_key key = {.agent = ret->agent,
-			       .input = ret->input,
-			       .output = ret->output,
-			       .told_vlan = ret->told_vlan};
 
-	if (decode_frame(&frame, &key, false, &layout)) {
-		struct flow_key inside = {.agent = key.agent,
-					  .input = key.input,
-					  .output = key.output,
-					  .told_vlan = key.told_vlan,
-					  .tag = key.tag,
-					  .vni = key.vni,
-					  .flags = FLOW_INNER};
-
-		layout = (struct frame_layout){0};
-		(void)decode_frame(&frame, &inside, true, &layout);
-		key = inside;
-	}
-	*ret = key;
-	*ret_layout = layout;
+	*ret_layout = (struct frame_layout){0};
+	*ret = (struct flow_key){.agent = ret->agent,
+				 .input = ret->input,
+				 .output = ret->output,
+				 .told_vlan = ret->told_vlan};
+	if (!decode_frame(&frame, ret, false, ret_layout))
+		return;
+	*ret_layout = (struct frame_layout){0};
+	*ret = (struct flow_key){.agent = ret->agent,
+				 .input = ret->input,
+				 .output = ret->output,
+				 .told_vlan = ret->told_vlan,
+				 .tag = ret->tag,
+				 .vni = ret->vni,
+				 .flags = FLOW_INNER};
+	(void)decode_frame(&frame, ret, true, ret_layout);
 }
 
 void frame_key_decode(const void *data, size_t size, struct flow_key *ret)

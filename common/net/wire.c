@@ -2,18 +2,6 @@
 
 #include <string.h>
 
-void wire_copy(struct wire_reader *reader, void *ret, size_t size)
-{
-	const uint8_t *bytes = wire_bytes(reader, size);
-
-	if (size == 0)
-		return;
-	if (bytes)
-		memcpy(ret, bytes, size);
-	else
-		memset(ret, 0, size);
-}
-
 struct wire_writer wire_writer(void *data, size_t room)
 {
 	uint8_t *start = data;

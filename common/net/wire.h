@@ -45,6 +45,23 @@ static inline const uint8_t *wire_bytes(struct wire_reader *reader, size_t size)
 	return bytes;
 }
 
+/* Words in what wire_bytes gave: a header of fixed size is checked once. */
+static inline uint16_t wire_at16(const uint8_t *bytes)
+{
+	uint16_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return be16toh(value);
+}
+
+static inline uint32_t wire_at32(const uint8_t *bytes)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return be32toh(value);
+}
+
 static inline uint8_t wire_u8(struct wire_reader *reader)
 {
 	const uint8_t *bytes = wire_bytes(reader, 1);
@@ -55,21 +72,15 @@ static inline uint8_t wire_u8(struct wire_reader *reader)
 static inline uint16_t wire_u16(struct wire_reader *reader)
 {
 	const uint8_t *bytes = wire_bytes(reader, 2);
-	uint16_t value = 0;
 
-	if (bytes)
-		memcpy(&value, bytes, sizeof(value));
-	return be16toh(value);
+	return bytes ? wire_at16(bytes) : 0;
 }
 
 static inline uint32_t wire_u32(struct wire_reader *reader)
 {
 	const uint8_t *bytes = wire_bytes(reader, 4);
-	uint32_t value = 0;
 
-	if (bytes)
-		memcpy(&value, bytes, sizeof(value));
-	return be32toh(value);
+	return bytes ? wire_at32(bytes) : 0;
 }
 
 static inline uint64_t wire_u64(struct wire_reader *reader)
@@ -99,7 +110,17 @@ static inline struct wire_reader wire_cut(struct wire_reader *reader, size_t siz
 }
 
 /* Copies `size` bytes; zeros `ret` when there are fewer. */
-void wire_copy(struct wire_reader *reader, void *ret, size_t size);
+static inline void wire_copy(struct wire_reader *reader, void *ret, size_t size)
+{
+	const uint8_t *bytes = wire_bytes(reader, size);
+
+	if (size == 0)
+		return;
+	if (bytes)
+		memcpy(ret, bytes, size);
+	else
+		memset(ret, 0, size);
+}
 
 struct wire_writer {
 	uint8_t *start;

@@ -10,6 +10,8 @@
  *   sampling=N  1 in N (1000)     ports=N  ports of a switch (48)     seed=N  (1)
  *   burst=N     datagrams a system call (32)
  *   vlan=1      with the extended switch record (1001); then 6 samples fit a datagram
+ *   own=1       each switch sends from an address of its own, 127.224.0.0 + N, as switches do;
+ *               else all from one
  * Prints key=value words; exit status 0 when all was sent. */
 // links: common_net
 #include <arpa/inet.h>
@@ -27,7 +29,12 @@
 enum { HEADER = 128, PACKET = 1500, PER_LIMIT = 7, BURST_LIMIT = 64 };
 
 struct load {
-	long agents, flows, per, rate, seconds, sampling, ports, seed, burst, vlan;
+	long agents, flows, per, rate, seconds, sampling, ports, seed, burst, vlan, own;
+};
+
+/* Room for the source address of one datagram (ip(7), IP_PKTINFO). */
+struct source {
+	_Alignas(struct cmsghdr) uint8_t room[CMSG_SPACE(sizeof(struct in_pktinfo))];
 };
 
 /* One prepared datagram, and where its counters stand. */
@@ -159,11 +166,12 @@ static void count_on(struct prepared *to, struct agent_state *agents, const stru
 
 static int option(struct load *load, const char *text)
 {
-	static const char *const names[] = {"agents=",   "flows=", "per=",  "rate=",  "seconds=",
-					    "sampling=", "ports=", "seed=", "burst=", "vlan="};
+	static const char *const names[] = {
+		"agents=", "flows=", "per=",   "rate=", "seconds=", "sampling=",
+		"ports=",  "seed=",  "burst=", "vlan=", "own="};
 	long *const values[] = {&load->agents,  &load->flows,    &load->per,   &load->rate,
 				&load->seconds, &load->sampling, &load->ports, &load->seed,
-				&load->burst,   &load->vlan};
+				&load->burst,   &load->vlan,     &load->own};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(text, names[i], strlen(names[i]))) {
@@ -173,11 +181,26 @@ static int option(struct load *load, const char *text)
 	return -EINVAL;
 }
 
+static void send_from(struct msghdr *message, struct source *source, uint32_t agent)
+{
+	const struct in_pktinfo info = {.ipi_spec_dst.s_addr = htonl(0x7fe00000 + agent)};
+	struct cmsghdr *head;
+
+	message->msg_control = source->room;
+	message->msg_controllen = sizeof(source->room);
+	head = CMSG_FIRSTHDR(message);
+	head->cmsg_len = CMSG_LEN(sizeof(info));
+	head->cmsg_level = IPPROTO_IP;
+	head->cmsg_type = IP_PKTINFO;
+	memcpy(CMSG_DATA(head), &info, sizeof(info));
+}
+
 static long send_all(int fd, struct prepared *all, long count, struct agent_state *agents,
 		     const struct load *load)
 {
 	struct mmsghdr messages[BURST_LIMIT] = {0};
 	struct iovec parts[BURST_LIMIT];
+	struct source sources[BURST_LIMIT];
 	int64_t begin = now_ns();
 	int64_t end = begin + load->seconds * 1000000000LL;
 	long sent = 0;
@@ -204,6 +227,8 @@ static long send_all(int fd, struct prepared *all, long count, struct agent_stat
 			parts[n] = (struct iovec){next->bytes, next->size};
 			messages[n].msg_hdr =
 				(struct msghdr){.msg_iov = &parts[n], .msg_iovlen = 1};
+			if (load->own)
+				send_from(&messages[n].msg_hdr, &sources[n], next->agent);
 		}
 		for (unsigned done = 0; done < n; done += (unsigned)rc) {
 			rc = sendmmsg(fd, messages + done, n - done, 0);

@@ -7,9 +7,10 @@
 #include "common/net/wire.h"
 
 #include "peregrine/flowd/sample/agent_directory.h"
+#include "peregrine/flowd/sample/flow_table.h"
 #include "tests/support/cmocka.h"
 
-static struct agent_row agent_at(uint32_t address, uint32_t source, uint16_t number)
+static inline struct agent_row agent_at(uint32_t address, uint32_t source, uint16_t number)
 {
 	struct agent_row row = {.number = number};
 	uint32_t big[2] = {htonl(address), htonl(source)};
@@ -20,8 +21,14 @@ static struct agent_row agent_at(uint32_t address, uint32_t source, uint16_t num
 	return row;
 }
 
+static inline void put_sample(struct flow_table *table, struct flow_add add)
+{
+	flow_table_expect(table, &add);
+	flow_table_add(table, &add);
+}
+
 /* One frame in 100; `out` has 512 bytes. */
-static size_t build(uint8_t *out, uint32_t agent, uint32_t sequence)
+static inline size_t build(uint8_t *out, uint32_t agent, uint32_t sequence)
 {
 	struct wire_writer writer = wire_writer(out, 512);
 

@@ -361,7 +361,7 @@ static void a_full_table_folds(void **state)
 					    .output = 9,
 					    .source_port = (uint16_t)i,
 					    .flags = FLOW_IPV4};
-		flow_table_add(&table, &add, 1);
+		put_sample(&table, add);
 	}
 	while ((entry = flow_table_next(&table, &at))) {
 		samples += entry->samples;

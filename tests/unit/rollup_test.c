@@ -10,6 +10,7 @@
 #include "peregrine/flowd/flow/rollup.h"
 #include "peregrine/flowd/sample/sample_reader.h"
 #include "tests/support/cmocka.h"
+#include "tests/unit/flow_fixture.h"
 
 #define SECOND INT64_C(1000000)
 
@@ -153,8 +154,8 @@ static void a_tick_that_looks_back_does_not_turn_back(void **state)
 static void what_leaves_is_told_with_its_tag(void **state)
 {
 	const struct flow_key key = {.input = 1, .output = 3};
-	struct flow_add adds[] = {{.key = key, .rate = 100, .frame_bytes = 60},
-				  {.key = key, .rate = 100, .frame_bytes = 60}};
+	const struct flow_add adds[] = {{.key = key, .rate = 100, .frame_bytes = 60},
+					{.key = key, .rate = 100, .frame_bytes = 60}};
 	struct site site;
 
 	(void)state;
@@ -163,7 +164,8 @@ static void what_leaves_is_told_with_its_tag(void **state)
 		struct harvest harvest = {.from_us = at_s * SECOND, .until_us = at_s * SECOND + 10};
 
 		flow_table_clear(&site.flows);
-		flow_table_add(&site.flows, adds, COUNT_OF(adds));
+		for (size_t i = 0; i < COUNT_OF(adds); i++)
+			put_sample(&site.flows, adds[i]);
 		harvest.flows = site.flows;
 		rollup_take(site.rollup, &harvest);
 	}
@@ -209,7 +211,7 @@ static void what_is_mirrored_stays_on_its_link(void **state)
 				       .frame_bytes = 60};
 
 		flow_table_clear(&site.flows);
-		flow_table_add(&site.flows, &add, 1);
+		put_sample(&site.flows, add);
 		harvest.flows = site.flows;
 		rollup_take(site.rollup, &harvest);
 		left += seconds[i].left;
@@ -242,7 +244,7 @@ static void what_left_in_some_time_is_found(void **state)
 		struct harvest harvest = {.from_us = at_s * SECOND, .until_us = at_s * SECOND + 10};
 
 		flow_table_clear(&site.flows);
-		flow_table_add(&site.flows, &add, 1);
+		put_sample(&site.flows, add);
 		harvest.flows = site.flows;
 		rollup_take(site.rollup, &harvest);
 	}
@@ -284,7 +286,7 @@ static void the_worst_of_several_receivers_is_told(void **state)
 						  .thin = thin[i][j]};
 
 			flow_table_clear(&site.flows);
-			flow_table_add(&site.flows, &add, 1);
+			put_sample(&site.flows, add);
 			harvest.flows = site.flows;
 			rollup_take(site.rollup, &harvest);
 		}

@@ -395,8 +395,8 @@ static void follow_layout(struct rollup *rollup)
 	flow_routes_forget(&rollup->routes);
 }
 
-static void take_flow(struct rollup *rollup, const struct flow_entry *entry, uint32_t hash,
-		      double factor, int64_t at_us)
+static void take_flow(struct rollup *rollup, const struct flow_entry *entry, double factor,
+		      int64_t at_us)
 {
 	const struct traffic_sums sums = sums_of(entry, factor);
 	struct flow_route *slot;
@@ -411,11 +411,11 @@ static void take_flow(struct rollup *rollup, const struct flow_entry *entry, uin
 		follow_layout(rollup);
 		return;
 	}
-	slot = flow_routes_slot(&rollup->routes, &entry->key, hash);
+	slot = flow_routes_slot(&rollup->routes, &entry->key, entry->hash);
 	if (slot->age != rollup->routes.age) {
 		find_route(rollup, &entry->key, at_us, slot);
 		follow_layout(rollup);
-		slot->hash = hash;
+		slot->hash = entry->hash;
 		slot->age = rollup->routes.age;
 	}
 	add(rollup, slot, &sums);
@@ -546,11 +546,6 @@ static void open_second(struct rollup *rollup, int64_t at_s)
 	}
 }
 
-static uint32_t hash_of(const struct harvest *harvest, const struct flow_entry *entry)
-{
-	return harvest->flows.tags[entry - harvest->flows.entries];
-}
-
 static void prefetch_spot(const struct traffic_set *set, const struct traffic_spot *spot)
 {
 	if (spot->share < set->share_table.count)
@@ -572,10 +567,9 @@ static void take_batch(struct rollup *rollup, const struct harvest *harvest,
 	const struct flow_routes *routes = &rollup->routes;
 
 	for (size_t i = 0; i < count; i++)
-		flow_routes_prefetch(routes, hash_of(harvest, batch[i]));
+		flow_routes_prefetch(routes, batch[i]->hash);
 	for (size_t i = 0; i < count; i++) {
-		const struct flow_route *likely =
-			&routes->slots[hash_of(harvest, batch[i]) & routes->mask];
+		const struct flow_route *likely = &routes->slots[batch[i]->hash & routes->mask];
 
 		prefetch_spot(live_set(rollup), &likely->out);
 		prefetch_spot(live_set(rollup), &likely->in);
@@ -589,7 +583,7 @@ static void take_batch(struct rollup *rollup, const struct harvest *harvest,
 							 : &rollup->counts.egress_ignored) +=
 				entry->samples;
 		else
-			take_flow(rollup, entry, hash_of(harvest, entry), factor, at_us);
+			take_flow(rollup, entry, factor, at_us);
 	}
 }
 

@@ -10,14 +10,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-void traffic_sums_add(struct traffic_sums *sums, const struct traffic_sums *more)
-{
-	sums->bytes += more->bytes;
-	sums->packets += more->packets;
-	sums->square += more->square;
-	sums->samples += more->samples;
-}
-
 /* --- tables: open addressing over an array of rows in the order they came ---------- */
 
 static int table_init(struct traffic_table *table, uint32_t limit)

@@ -120,4 +120,10 @@ MUST_USE int traffic_set_prune(struct traffic_set *set);
 /* The same, and no more than so many pairs and flows in all: the largest. */
 MUST_USE int traffic_set_prune_to(struct traffic_set *set, uint32_t pairs, uint32_t flows);
 
-void traffic_sums_add(struct traffic_sums *sums, const struct traffic_sums *more);
+static inline void traffic_sums_add(struct traffic_sums *sums, const struct traffic_sums *more)
+{
+	sums->bytes += more->bytes;
+	sums->packets += more->packets;
+	sums->square += more->square;
+	sums->samples += more->samples;
+}

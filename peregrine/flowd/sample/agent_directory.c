@@ -1,13 +1,36 @@
 #include "peregrine/flowd/sample/agent_directory.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 struct agent_directory {
 	size_t count;
+	uint32_t *slots; /* open addressing by both addresses: index plus one */
+	uint32_t mask;
 	struct agent_row rows[]; /* sorted by agent, source */
 };
+
+/* Both addresses stand side by side. */
+static uint32_t hash_of(const struct agent_row *row)
+{
+	return (uint32_t)XXH3_64bits(row, offsetof(struct agent_row, number));
+}
+
+static bool is_same(const struct agent_row *a, const struct agent_row *b)
+{
+	uint64_t x[4];
+	uint64_t y[4];
+
+	_Static_assert(sizeof(x) == offsetof(struct agent_row, number), "two addresses");
+	memcpy(x, a, sizeof(x));
+	memcpy(y, b, sizeof(y));
+	return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]));
+}
 
 static int compare(const void *a, const void *b)
 {
@@ -18,52 +41,86 @@ static int compare(const void *a, const void *b)
 	return order ? order : memcmp(left->source, right->source, sizeof(left->source));
 }
 
+static void make_slots(struct agent_directory *directory)
+{
+	for (uint32_t i = 0; i < directory->count; i++) {
+		uint32_t at = hash_of(&directory->rows[i]) & directory->mask;
+
+		while (directory->slots[at])
+			at = (at + 1) & directory->mask;
+		directory->slots[at] = i + 1;
+	}
+}
+
 int agent_directory_new(const struct agent_row *rows, size_t count, struct agent_directory **ret)
 {
 	struct agent_directory *directory;
+	uint32_t slots = 16;
 
 	if (count > AGENT_LIMIT)
 		return -E2BIG;
+	while (slots < count * 2)
+		slots *= 2;
 	directory = malloc(sizeof(*directory) + count * sizeof(*rows));
 	if (!directory)
 		return -ENOMEM;
-	directory->count = count;
+	*directory = (struct agent_directory){.count = count, .mask = slots - 1};
+	directory->slots = calloc(slots, sizeof(*directory->slots));
+	if (!directory->slots) {
+		free(directory);
+		return -ENOMEM;
+	}
 	if (count) {
 		memcpy(directory->rows, rows, count * sizeof(*rows));
 		qsort(directory->rows, count, sizeof(*rows), compare);
 	}
+	make_slots(directory);
 	*ret = directory;
 	return 0;
 }
 
 void agent_directory_free(struct agent_directory *directory)
 {
+	if (!directory)
+		return;
+	free(directory->slots);
 	free(directory);
+}
+
+/* Nobody speaks so: is the agent's address somebody's at all? */
+static int refuse(const struct agent_directory *directory, const struct agent_row *wanted)
+{
+	size_t low = 0;
+	size_t high = directory->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (memcmp(wanted->agent, directory->rows[middle].agent, sizeof(wanted->agent)) > 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < directory->count && !memcmp(directory->rows[low].agent, wanted->agent,
+						 sizeof(wanted->agent))
+		       ? AGENT_SPOOFED
+		       : AGENT_UNKNOWN;
 }
 
 int agent_directory_find(const struct agent_directory *directory, const uint8_t agent[16],
 			 const uint8_t source[16])
 {
 	struct agent_row wanted = {0};
-	size_t low = 0;
-	size_t high = directory->count;
+	uint32_t at;
 
 	memcpy(wanted.agent, agent, sizeof(wanted.agent));
 	memcpy(wanted.source, source, sizeof(wanted.source));
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = compare(&wanted, &directory->rows[middle]);
+	at = hash_of(&wanted) & directory->mask;
+	for (; directory->slots[at]; at = (at + 1) & directory->mask) {
+		const struct agent_row *row = &directory->rows[directory->slots[at] - 1];
 
-		if (order == 0)
-			return directory->rows[middle].number;
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
+		if (is_same(row, &wanted))
+			return row->number;
 	}
-	/* Rows of the same agent stand beside the place where this one would. */
-	if ((low < directory->count && !memcmp(directory->rows[low].agent, agent, 16)) ||
-	    (low > 0 && !memcmp(directory->rows[low - 1].agent, agent, 16)))
-		return AGENT_SPOOFED;
-	return AGENT_UNKNOWN;
+	return refuse(directory, &wanted);
 }

@@ -10,12 +10,17 @@
 
 #define NEW_FLOW_SHARE 4 /* a quarter of the slots is kept for folded flows */
 
-/* Memory of the kernel's own zero pages: a table that is never full never costs its size. */
+/* Zeros at the begin of a page. */
 static void *map_zeros(size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static size_t words_of(const struct flow_table *table)
+{
+	return ((size_t)table->mask + 1) / 64;
 }
 
 int flow_table_init(struct flow_table *table, unsigned bits)
@@ -24,63 +29,86 @@ int flow_table_init(struct flow_table *table, unsigned bits)
 
 	if (bits < 8 || bits > 24)
 		return -EINVAL;
-	*table = (struct flow_table){.mask = (uint32_t)slots - 1};
+	*table = (struct flow_table){.mask = (uint32_t)slots - 1, .age = 1};
 	table->limit = (uint32_t)(slots - slots / NEW_FLOW_SHARE);
 	table->entries = map_zeros(slots * sizeof(*table->entries));
-	table->tags = map_zeros(slots * sizeof(*table->tags));
-	if (!table->entries || !table->tags) {
+	table->used = calloc(words_of(table), sizeof(*table->used));
+	if (!table->entries || !table->used) {
 		flow_table_done(table);
 		return -ENOMEM;
 	}
 	/* Random places of a large table: with small pages each is a miss of the TLB as well. Not
 	 * there on every kernel, and then only slower. */
 	(void)madvise(table->entries, slots * sizeof(*table->entries), MADV_HUGEPAGE);
+	/* Flows go to random places, so all of it is needed soon: not while datagrams wait. */
+	(void)madvise(table->entries, slots * sizeof(*table->entries), MADV_POPULATE_WRITE);
 	return 0;
 }
 
 void flow_table_done(struct flow_table *table)
 {
-	size_t slots = (size_t)table->mask + 1;
-
 	if (table->entries)
-		(void)munmap(table->entries, slots * sizeof(*table->entries));
-	if (table->tags)
-		(void)munmap(table->tags, slots * sizeof(*table->tags));
+		(void)munmap(table->entries, ((size_t)table->mask + 1) * sizeof(*table->entries));
+	free(table->used);
 	*table = (struct flow_table){0};
 }
 
 void flow_table_clear(struct flow_table *table)
 {
-	memset(table->tags, 0, ((size_t)table->mask + 1) * sizeof(*table->tags));
+	memset(table->used, 0, words_of(table) * sizeof(*table->used));
+	if (!++table->age) { /* ages come round after 2^32 times */
+		memset(table->entries, 0, ((size_t)table->mask + 1) * sizeof(*table->entries));
+		table->age = 1;
+	}
 	table->count = 0;
 	table->folded = table->lost = 0;
 }
 
 static uint32_t hash_key(const struct flow_key *key)
 {
-	uint32_t hash = (uint32_t)XXH3_64bits(key, sizeof(*key));
+	return (uint32_t)XXH3_64bits(key, sizeof(*key));
+}
 
-	return hash ? hash : 1;
+/* Word by word: a call of memcmp costs as much as the comparison. */
+static inline bool is_same(const struct flow_key *a, const struct flow_key *b)
+{
+	enum { WORDS = sizeof(*a) / sizeof(uint64_t) };
+	const char *left = (const char *)a;
+	const char *right = (const char *)b;
+	uint64_t differs = 0;
+
+	_Static_assert(sizeof(*a) % sizeof(uint64_t) == 0, "whole words");
+#pragma GCC unroll 9
+	for (size_t i = 0; i < WORDS; i++) {
+		uint64_t x;
+		uint64_t y;
+
+		memcpy(&x, left + i * sizeof(x), sizeof(x));
+		memcpy(&y, right + i * sizeof(y), sizeof(y));
+		differs |= x ^ y;
+	}
+	return !differs;
 }
 
 /* The slot of a key, made when it is new and `limit` allows; NULL = no room. */
-static struct flow_entry *find(struct flow_table *table, const struct flow_key *key, uint32_t hash,
-			       uint32_t limit)
+static inline struct flow_entry *find(struct flow_table *table, const struct flow_key *key,
+				      uint32_t hash, uint32_t limit)
 {
 	uint32_t at = hash & table->mask;
+	struct flow_entry *entry = &table->entries[at];
 
-	for (; table->tags[at]; at = (at + 1) & table->mask) {
-		struct flow_entry *entry = &table->entries[at];
-
-		if (table->tags[at] == hash && !memcmp(&entry->key, key, sizeof(*key)))
+	while (entry->age == table->age) {
+		if (entry->hash == hash && is_same(&entry->key, key))
 			return entry;
+		at = (at + 1) & table->mask;
+		entry = &table->entries[at];
 	}
 	if (table->count >= limit)
 		return NULL;
 	table->count++;
-	table->tags[at] = hash;
-	table->entries[at] = (struct flow_entry){.key = *key};
-	return &table->entries[at];
+	table->used[at / 64] |= (uint64_t)1 << (at % 64);
+	*entry = (struct flow_entry){.key = *key, .hash = hash, .age = table->age};
+	return entry;
 }
 
 static struct flow_entry *find_or_fold(struct flow_table *table, const struct flow_key *key,
@@ -109,28 +137,29 @@ static struct flow_entry *find_or_fold(struct flow_table *table, const struct fl
 	return entry;
 }
 
-void flow_table_add(struct flow_table *table, struct flow_add *adds, size_t count)
+void flow_table_expect(const struct flow_table *table, struct flow_add *add)
 {
-	for (size_t i = 0; i < count; i++) {
-		adds[i].hash = hash_key(&adds[i].key);
-		__builtin_prefetch(&table->tags[adds[i].hash & table->mask]);
-		__builtin_prefetch(&table->entries[adds[i].hash & table->mask]);
-		__builtin_prefetch((char *)&table->entries[adds[i].hash & table->mask] + 64);
-	}
-	for (size_t i = 0; i < count; i++) {
-		const struct flow_add *add = &adds[i];
-		struct flow_entry *entry = find_or_fold(table, &add->key, add->hash, 1);
-		uint64_t bytes = (uint64_t)add->rate * add->frame_bytes;
+	const char *slot;
 
-		if (!entry)
-			continue;
-		if (!entry->samples)
-			entry->source = add->source;
-		entry->samples++;
-		entry->packets += add->rate;
-		entry->bytes += bytes;
-		entry->square += (double)bytes * (double)bytes;
-	}
+	add->hash = hash_key(&add->key);
+	slot = (const char *)&table->entries[add->hash & table->mask];
+	__builtin_prefetch(slot, 1);
+	__builtin_prefetch(slot + 64, 1);
+}
+
+void flow_table_add(struct flow_table *table, const struct flow_add *add)
+{
+	struct flow_entry *entry = find_or_fold(table, &add->key, add->hash, 1);
+	uint64_t bytes = (uint64_t)add->rate * add->frame_bytes;
+
+	if (!entry)
+		return;
+	if (!entry->samples)
+		entry->source = add->source;
+	entry->samples++;
+	entry->packets += add->rate;
+	entry->bytes += bytes;
+	entry->square += (double)bytes * (double)bytes;
 }
 
 void flow_table_add_sum(struct flow_table *table, const struct flow_key *key, uint32_t source,
@@ -160,8 +189,14 @@ void flow_table_add_sum(struct flow_table *table, const struct flow_key *key, ui
 
 struct flow_entry *flow_table_next(const struct flow_table *table, size_t *at)
 {
-	for (; *at <= table->mask; ++*at)
-		if (table->tags[*at])
-			return &table->entries[(*at)++];
-	return NULL;
+	size_t word = *at / 64;
+	uint64_t bits;
+
+	if (*at > table->mask)
+		return NULL;
+	bits = table->used[word] >> (*at % 64) << (*at % 64);
+	while (!bits && ++word < words_of(table))
+		bits = table->used[word];
+	*at = word * 64 + (bits ? (size_t)__builtin_ctzll(bits) + 1 : 0);
+	return bits ? &table->entries[*at - 1] : NULL;
 }

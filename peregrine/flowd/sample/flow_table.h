@@ -11,7 +11,9 @@
 #include "common/net/flow_key.h"
 
 struct flow_entry {
-	struct flow_key key;
+	_Alignas(64) struct flow_key key;
+	uint32_t hash;   /* of the key */
+	uint32_t age;    /* the table's; any other: the slot is free */
 	uint32_t source; /* index into harvest.sources: of its first sample */
 	uint32_t samples;
 	uint64_t packets; /* the sum of the rates */
@@ -20,29 +22,32 @@ struct flow_entry {
 	double square;
 };
 
+/* A sample costs two lines of the cache, which are fetched ahead, and nothing else. */
+_Static_assert(sizeof(struct flow_entry) == 128, "two cache lines");
+
 struct flow_table {
-	struct flow_entry *entries; /* 1 << bits; valid where tags[i] != 0 */
-	uint32_t *tags;             /* the hash, never 0 for a used slot */
-	uint32_t mask;
+	struct flow_entry *entries; /* 1 << bits */
+	uint64_t *used;             /* a bit for each: they are read in the order of hashes */
+	uint32_t mask, age;
 	uint32_t count, limit; /* used; from which new flows are folded */
 	uint64_t folded;       /* samples whose flow did not fit */
 	uint64_t lost;         /* samples for which not even a folded place was left */
 };
 
-/* 1 << bits slots of about 128 bytes; bits 8..24. */
+/* 1 << bits slots of 128 bytes; bits 8..24. */
 MUST_USE int flow_table_init(struct flow_table *table, unsigned bits);
 void flow_table_done(struct flow_table *table);
 void flow_table_clear(struct flow_table *table);
 
-/* A sample waiting for its slot: hashes are computed and slots fetched from memory for several
- * before the first is touched. */
+/* A sample on its way to its slot: fetched from memory while others are read, then added. */
 struct flow_add {
 	struct flow_key key;
-	uint32_t hash, source, rate, frame_bytes;
+	uint32_t hash; /* flow_table_expect's */
+	uint32_t source, rate, frame_bytes;
 };
-enum { FLOW_ADD_BATCH = 32 };
-/* Adds up to FLOW_ADD_BATCH samples; their `hash` is written. */
-void flow_table_add(struct flow_table *table, struct flow_add *adds, size_t count);
+/* Has the slot fetched; some samples later, before the table is cleared: */
+void flow_table_expect(const struct flow_table *table, struct flow_add *add);
+void flow_table_add(struct flow_table *table, const struct flow_add *add);
 /* Packets and bytes that somebody else has summed up (NetFlow, IPFIX); `samples` of about `rate`.
  */
 void flow_table_add_sum(struct flow_table *table, const struct flow_key *key, uint32_t source,

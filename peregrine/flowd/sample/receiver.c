@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -21,7 +23,16 @@
 #include "peregrine/flowd/sample/sample_reader.h"
 #include "peregrine/flowd/sample/thin_policy.h"
 
-enum { BATCH = 64, IDLE_MS = 50, THREAD_LIMIT = 64 };
+enum {
+	BATCH = 32,
+	IDLE_MS = 50,
+	THREAD_LIMIT = 64,
+	/* A thread that takes each datagram as it comes is woken for each: that costs as much as
+	 * all the rest of receiving. What comes within this time waits in the socket for one call:
+	 * 230 KiB of its buffer at 100,000 datagrams a second. */
+	GATHER_US = 1000,
+	NICE = -5,
+};
 
 /* One directory, held by every receiver that reads it. */
 struct held_directory {
@@ -166,6 +177,13 @@ static void take(struct receiver *receiver, const struct mmsghdr *message, const
 		sample_reader_take(&receiver->reader, data, message->msg_len, source);
 }
 
+static void gather(void)
+{
+	const struct timespec pause = {.tv_nsec = GATHER_US * 1000L};
+
+	(void)nanosleep(&pause, NULL);
+}
+
 static void *receive(void *context)
 {
 	struct receiver *receiver = context;
@@ -174,6 +192,9 @@ static void *receive(void *context)
 	struct mmsghdr messages[BATCH] = {0};
 	int64_t due_ms = clock_monotonic_ms() + receiver->all->options.harvest_ms;
 
+	/* What waits for the loop comes late, what waits here is lost: on a CPU that both want the
+	 * receiver goes first. Where that is not allowed (LimitNICE=) they are equals. */
+	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	for (size_t i = 0; i < BATCH; i++) {
 		places[i] = (struct iovec){receiver->buffers + i * RECEIVE_SIZE, RECEIVE_SIZE};
 		messages[i].msg_hdr = (struct msghdr){
@@ -196,6 +217,8 @@ static void *receive(void *context)
 			source_of(&from[i], source);
 			take(receiver, &messages[i], source);
 		}
+		if (count > 0 && count < BATCH)
+			gather();
 		now_ms = clock_monotonic_ms();
 		if (now_ms >= due_ms) {
 			hand_over(receiver, false);

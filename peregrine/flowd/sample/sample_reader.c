@@ -5,10 +5,21 @@
 
 #include "common/net/frame_key_wire.h"
 
+/* The oldest, whose slot should be here by now; then its place is free. */
+static struct flow_add *next_add(struct sample_reader *reader)
+{
+	struct flow_add *add = &reader->adds[reader->next];
+
+	reader->next = (reader->next + 1) % SAMPLES_AHEAD;
+	if (add->rate)
+		flow_table_add(&reader->harvest->flows, add);
+	return add;
+}
+
 void sample_reader_flush(struct sample_reader *reader)
 {
-	flow_table_add(&reader->harvest->flows, reader->adds, reader->add_count);
-	reader->add_count = 0;
+	for (unsigned i = 0; i < SAMPLES_AHEAD; i++)
+		next_add(reader)->rate = 0;
 }
 
 static void add_key(const struct sflow_sample *sample, uint16_t agent, struct flow_key *ret)
@@ -73,13 +84,12 @@ static void take_flow(struct sample_reader *reader, const struct sflow_datagram 
 		harvest->counts.thinned++;
 		return;
 	}
-	add = &reader->adds[reader->add_count++];
+	add = next_add(reader);
 	add->source = source;
 	add->rate = rate_of(sample->rate, reader->thin ? reader->thin : 1);
 	add->frame_bytes = sample->frame_bytes;
 	add_key(sample, agent, &add->key);
-	if (reader->add_count == FLOW_ADD_BATCH)
-		sample_reader_flush(reader);
+	flow_table_expect(&harvest->flows, add);
 }
 
 static void take_counters(struct harvest *harvest, const struct sflow_datagram *datagram,

@@ -8,12 +8,15 @@
 #include "peregrine/flowd/sample/agent_directory.h"
 #include "peregrine/flowd/sample/harvest.h"
 
+/* So many samples are read while the slot of one comes from memory. */
+enum { SAMPLES_AHEAD = 32 };
+
 struct sample_reader {
 	struct harvest *harvest;
 	struct source_book *book;
 	const struct agent_directory *directory;
-	struct flow_add adds[FLOW_ADD_BATCH]; /* waiting for their slots */
-	size_t add_count;
+	struct flow_add adds[SAMPLES_AHEAD]; /* on their way to their slots; rate 0 = none */
+	unsigned next;                       /* add: the oldest */
 	unsigned thin;   /* use one of so many samples; 0 = each (thin_policy.h) */
 	uint64_t chance; /* what draws them */
 };

@@ -91,21 +91,20 @@ static uint32_t port_of_expanded(uint32_t format, uint32_t value, uint32_t *reas
 
 static void read_header(struct wire_reader *record, struct sflow_sample *sample)
 {
-	uint32_t protocol = wire_u32(record);
-	uint32_t frame_bytes = wire_u32(record);
-	uint32_t stripped = wire_u32(record);
-	uint32_t size = wire_u32(record);
+	const uint8_t *head = wire_bytes(record, 16);
+	uint32_t size = head ? wire_at32(head + 12) : 0;
 	const uint8_t *bytes = wire_bytes(record, size);
+	uint32_t frame_bytes;
 
 	if (!bytes || size > HEADER_LIMIT)
 		return;
 	sample->header = bytes;
 	sample->header_size = size;
-	sample->is_ethernet = protocol == HEADER_ETHERNET;
-	/* frame_length counts the FCS, which is also what is stripped (5.4, sampled_header). Some
-	 * agents strip nothing and do not count it either: a frame is never shorter than its
-	 * header. */
-	(void)stripped;
+	sample->is_ethernet = wire_at32(head) == HEADER_ETHERNET;
+	/* frame_length counts the FCS, which is also what is stripped (5.4, sampled_header): what
+	 * the word behind it says. Some agents strip nothing and do not count it either: a frame is
+	 * never shorter than its header. */
+	frame_bytes = wire_at32(head + 4);
 	sample->frame_bytes = frame_bytes > size + FCS_SIZE ? frame_bytes - FCS_SIZE : size;
 }
 
@@ -186,25 +185,30 @@ static void read_counter_record(uint32_t tag, struct wire_reader *record,
 /* What stands before the records; returns their number. */
 static uint32_t read_flow_head(struct wire_reader *body, bool expanded, struct sflow_sample *sample)
 {
-	uint32_t type;
+	const uint8_t *head = wire_bytes(body, expanded ? 44 : 32);
 
-	sample->sequence = wire_u32(body);
-	sample->source = wire_u32(body);
-	if (expanded) /* type and index are words of their own */
-		sample->source = sample->source << 24 | (wire_u32(body) & 0xffffff);
-	sample->rate = wire_u32(body);
-	sample->pool = wire_u32(body);
-	sample->drops = wire_u32(body);
-	if (expanded) {
-		type = wire_u32(body);
-		sample->input = port_of_expanded(type, wire_u32(body), &sample->reason);
-		type = wire_u32(body);
-		sample->output = port_of_expanded(type, wire_u32(body), &sample->reason);
-	} else {
-		sample->input = port_of_compact(wire_u32(body), &sample->reason);
-		sample->output = port_of_compact(wire_u32(body), &sample->reason);
+	if (!head)
+		return 0;
+	sample->sequence = wire_at32(head);
+	sample->source = wire_at32(head + 4);
+	if (!expanded) {
+		sample->rate = wire_at32(head + 8);
+		sample->pool = wire_at32(head + 12);
+		sample->drops = wire_at32(head + 16);
+		sample->input = port_of_compact(wire_at32(head + 20), &sample->reason);
+		sample->output = port_of_compact(wire_at32(head + 24), &sample->reason);
+		return wire_at32(head + 28);
 	}
-	return wire_u32(body);
+	/* Types and indexes are words of their own. */
+	sample->source = sample->source << 24 | (wire_at32(head + 8) & 0xffffff);
+	sample->rate = wire_at32(head + 12);
+	sample->pool = wire_at32(head + 16);
+	sample->drops = wire_at32(head + 20);
+	sample->input =
+		port_of_expanded(wire_at32(head + 24), wire_at32(head + 28), &sample->reason);
+	sample->output =
+		port_of_expanded(wire_at32(head + 32), wire_at32(head + 36), &sample->reason);
+	return wire_at32(head + 40);
 }
 
 static uint32_t read_counters_head(struct wire_reader *body, bool expanded,
@@ -232,6 +236,27 @@ static uint32_t read_discard_head(struct wire_reader *body, struct sflow_sample 
 	return wire_u32(body);
 }
 
+/* A tag, a size, and so many bytes of a sample or record: true when they are all there. */
+static inline __attribute__((always_inline)) bool
+next_part(struct wire_reader *from, uint32_t *ret_tag, struct wire_reader *ret)
+{
+	const uint8_t *head = wire_bytes(from, 8);
+	const uint8_t *bytes;
+	uint32_t size;
+
+	if (!head)
+		return false;
+	*ret_tag = wire_at32(head);
+	size = wire_at32(head + 4);
+	bytes = wire_bytes(from, size);
+	if (!bytes)
+		return false;
+	ret->at = bytes;
+	ret->end = bytes + size;
+	ret->bad = false;
+	return true;
+}
+
 int sflow_next(struct wire_reader *samples, struct sflow_sample *ret)
 {
 	struct wire_reader body;
@@ -240,11 +265,11 @@ int sflow_next(struct wire_reader *samples, struct sflow_sample *ret)
 
 	if (wire_left(samples) == 0)
 		return samples->bad ? -EBADMSG : 0;
-	*ret = (struct sflow_sample){.in_vlan = VLAN_UNTOLD, .out_vlan = VLAN_UNTOLD};
-	tag = wire_u32(samples);
-	body = wire_cut(samples, wire_u32(samples));
-	if (body.bad)
+	if (!next_part(samples, &tag, &body))
 		return -EBADMSG;
+	/* A million times a second: what only counters have is left as it is in the others. */
+	memset(ret, 0, offsetof(struct sflow_sample, counters));
+	ret->in_vlan = ret->out_vlan = VLAN_UNTOLD;
 	switch (tag) {
 	case SAMPLE_FLOW:
 	case SAMPLE_FLOW_EXPANDED:
@@ -254,6 +279,8 @@ int sflow_next(struct wire_reader *samples, struct sflow_sample *ret)
 	case SAMPLE_COUNTERS:
 	case SAMPLE_COUNTERS_EXPANDED:
 		ret->kind = SFLOW_COUNTERS;
+		ret->counters = (struct sflow_counters){0};
+		ret->vlan = (struct sflow_vlan_counters){0};
 		records = read_counters_head(&body, tag == SAMPLE_COUNTERS_EXPANDED, ret);
 		break;
 	case SAMPLE_DISCARD:
@@ -265,15 +292,14 @@ int sflow_next(struct wire_reader *samples, struct sflow_sample *ret)
 	if (body.bad || records > RECORD_LIMIT)
 		return -EBADMSG;
 	for (uint32_t i = 0; i < records; i++) {
-		uint32_t record_tag = wire_u32(&body);
-		struct wire_reader record = wire_cut(&body, wire_u32(&body));
+		struct wire_reader record;
 
-		if (record.bad)
+		if (!next_part(&body, &tag, &record))
 			return -EBADMSG;
 		if (ret->kind == SFLOW_COUNTERS)
-			read_counter_record(record_tag, &record, ret);
+			read_counter_record(tag, &record, ret);
 		else
-			read_flow_record(record_tag, &record, ret);
+			read_flow_record(tag, &record, ret);
 		if (record.bad)
 			return -EBADMSG;
 	}

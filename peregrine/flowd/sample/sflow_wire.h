@@ -62,7 +62,7 @@ struct sflow_sample {
 	uint16_t in_vlan, out_vlan; /* of record 1001, else in_vlan of 1012; VLAN_UNTOLD */
 	uint32_t in_vni, out_vni;   /* of records 1030, 1029: plus one; 0 = none */
 
-	/* SFLOW_COUNTERS */
+	/* SFLOW_COUNTERS alone; of the others nothing is written here */
 	struct sflow_counters counters;
 	struct sflow_vlan_counters vlan; /* vlan 0 = none */
 };

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "peregrine/flowd/sample/agent_directory.h"
+
 enum {
 	/* Further ahead than this is not loss but another life of the agent. */
 	GAP_LIMIT = 1 << 20,
@@ -13,18 +15,26 @@ enum {
 
 struct source_state {
 	uint16_t agent;
-	bool datagrams, used;
+	bool datagrams;
 	uint32_t sub_agent, source;
 	uint32_t sequence, pool, drops, uptime_ms;
 	uint32_t sums; /* index in book->open plus one; 0 = silent in this harvest */
 };
 
+/* Of one agent the source of samples that spoke last, and that of its datagrams: most often the
+ * next is the same. Numbers of states plus one. */
+struct source_near {
+	uint32_t samples, datagrams;
+};
+
 struct source_book {
-	struct source_state *slots;
+	struct source_state *states; /* in the order in which they were first heard */
+	uint32_t *slots;             /* open addressing: number plus one */
+	struct source_near *near;    /* by agent */
 	uint32_t mask, count, limit;
 	/* Sums under way and those handed out, swapped by source_book_harvest. */
 	struct source_sums *open, *told;
-	uint32_t *open_slots; /* open[i] belongs to slots[open_slots[i]] */
+	uint32_t *open_states; /* open[i] belongs to states[open_states[i]] */
 	size_t open_count;
 	uint64_t refused;
 };
@@ -40,11 +50,14 @@ int source_book_new(uint32_t limit, struct source_book **ret)
 		slots *= 2;
 	book->mask = slots - 1;
 	book->limit = limit;
+	book->states = calloc(limit, sizeof(*book->states));
 	book->slots = calloc(slots, sizeof(*book->slots));
+	book->near = calloc(AGENT_LIMIT + 1, sizeof(*book->near));
 	book->open = calloc(limit, sizeof(*book->open));
 	book->told = calloc(limit, sizeof(*book->told));
-	book->open_slots = calloc(limit, sizeof(*book->open_slots));
-	if (!book->slots || !book->open || !book->told || !book->open_slots) {
+	book->open_states = calloc(limit, sizeof(*book->open_states));
+	if (!book->states || !book->slots || !book->near || !book->open || !book->told ||
+	    !book->open_states) {
 		source_book_free(book);
 		return -ENOMEM;
 	}
@@ -56,10 +69,12 @@ void source_book_free(struct source_book *book)
 {
 	if (!book)
 		return;
+	free(book->states);
 	free(book->slots);
+	free(book->near);
 	free(book->open);
 	free(book->told);
-	free(book->open_slots);
+	free(book->open_states);
 	free(book);
 }
 
@@ -72,40 +87,49 @@ static uint32_t hash_of(uint16_t agent, uint32_t sub_agent, uint32_t source, boo
 	return (uint32_t)(value >> 32);
 }
 
-/* NULL: no room. `*ret_new`: nothing is known of it yet. */
-static struct source_state *find(struct source_book *book, uint16_t agent, uint32_t sub_agent,
-				 uint32_t source, bool datagrams, bool *ret_new)
+static inline bool is_of(const struct source_state *state, uint16_t agent, uint32_t sub_agent,
+			 uint32_t source, bool datagrams)
+{
+	return state->agent == agent && state->sub_agent == sub_agent && state->source == source &&
+	       state->datagrams == datagrams;
+}
+
+/* The state's number plus one, 0: no room. `*ret_new`: nothing is known of it yet. */
+static uint32_t look_up(struct source_book *book, uint16_t agent, uint32_t sub_agent,
+			uint32_t source, bool datagrams, bool *ret_new)
 {
 	uint32_t at = hash_of(agent, sub_agent, source, datagrams) & book->mask;
-	struct source_state *state;
 
-	*ret_new = false;
-	for (;; at = (at + 1) & book->mask) {
-		state = &book->slots[at];
-		if (!state->used)
-			break;
-		if (state->agent == agent && state->sub_agent == sub_agent &&
-		    state->source == source && state->datagrams == datagrams)
-			return state;
-	}
+	for (; book->slots[at]; at = (at + 1) & book->mask)
+		if (is_of(&book->states[book->slots[at] - 1], agent, sub_agent, source, datagrams))
+			return book->slots[at];
 	if (book->count >= book->limit) {
 		book->refused++;
-		return NULL;
+		return 0;
 	}
-	book->count++;
 	*ret_new = true;
-	*state = (struct source_state){.agent = agent,
-				       .sub_agent = sub_agent,
-				       .source = source,
-				       .datagrams = datagrams,
-				       .used = true};
-	return state;
+	book->states[book->count] = (struct source_state){
+		.agent = agent, .sub_agent = sub_agent, .source = source, .datagrams = datagrams};
+	return book->slots[at] = ++book->count;
+}
+
+/* NULL: no room. */
+static inline struct source_state *find(struct source_book *book, uint16_t agent,
+					uint32_t sub_agent, uint32_t source, bool datagrams,
+					bool *ret_new)
+{
+	uint32_t *near = datagrams ? &book->near[agent].datagrams : &book->near[agent].samples;
+
+	*ret_new = false;
+	if (!*near || !is_of(&book->states[*near - 1], agent, sub_agent, source, datagrams))
+		*near = look_up(book, agent, sub_agent, source, datagrams, ret_new);
+	return *near ? &book->states[*near - 1] : NULL;
 }
 
 static struct source_sums *sums_of(struct source_book *book, struct source_state *state)
 {
 	if (!state->sums) {
-		book->open_slots[book->open_count] = (uint32_t)(state - book->slots);
+		book->open_states[book->open_count] = (uint32_t)(state - book->states);
 		book->open[book->open_count] = (struct source_sums){.agent = state->agent,
 								    .sub_agent = state->sub_agent,
 								    .source = state->source,
@@ -228,7 +252,7 @@ const struct source_sums *source_book_harvest(struct source_book *book, size_t *
 	struct source_sums *sums = book->open;
 
 	for (size_t i = 0; i < book->open_count; i++)
-		book->slots[book->open_slots[i]].sums = 0;
+		book->states[book->open_states[i]].sums = 0;
 	*ret_count = book->open_count;
 	book->open = book->told;
 	book->told = sums;
