@@ -149,14 +149,28 @@ static bool is_at_other_edge(struct link_work *work, const struct fabric_nic *ni
 	return false;
 }
 
+/* Of this fabric each switch was read since we began, and so could say who is at its edges. */
+static bool are_all_read(const struct link_work *work, int64_t fabric_id)
+{
+	for (size_t i = 0; i < work->facts->source_count; i++) {
+		const struct fabric_source *source = &work->facts->sources[i];
+
+		if (source->fabric_id == fabric_id && !source->reading)
+			return false;
+	}
+	return true;
+}
+
 /* It was an uplink, and LLDP is silent on it: that alone makes no edge of it, for a port of a
- * tenant would be next. A node of ours that is seen nowhere else does. */
+ * tenant would be next. A node of ours that is seen nowhere else does, when nobody is silent who
+ * could see it: it may be behind this very cable. */
 static bool is_edge_now(struct link_work *work, struct port_ref at)
 {
 	const struct fabric_nic *nic =
 		fabric_port(work->facts, at)->up ? node_behind(work, at) : NULL;
 
-	return nic && !is_at_other_edge(work, nic, at);
+	return nic && !is_at_other_edge(work, nic, at) &&
+	       are_all_read(work, work->facts->sources[at.source].fabric_id);
 }
 
 static void release_uplinks(struct link_work *work)
