@@ -158,21 +158,31 @@ static int capture_show(void *context, const struct command_input *input)
 		"consent_by", "reason",  "requester", "problem", "created_at", NULL};
 	CLEANUP(text_done) struct text target = {0};
 	struct haasctl_reply reply = {0};
-	const json_t *result;
+	const struct show show = {order, COLUMNS(columns)};
+	json_t *result;
+	json_t *applications;
+	json_t *conversations;
 	int status;
 
 	haasctl_path(&target, "/captures/", input->words[0], "");
 	status = haasctl_get(context, input, text_get(&target), &reply);
-	if (status != EXIT_OK || listing_json(input, reply.json)) {
-		haasctl_reply_done(&reply);
-		return status;
-	}
-	status = listing_show(context, input, text_get(&target),
-			      &(struct show){order, COLUMNS(columns)});
-	result = json_object_get(reply.json, "result");
-	if (status == EXIT_OK) {
-		show_applications(json_object_get(result, "applications"));
-		show_conversations(json_object_get(result, "conversations"));
+	if (status == EXIT_OK &&
+	    (!listing_for_people(input) || command_option(input, "--columns"))) {
+		status = listing_object(input, reply.json, &show);
+	} else if (status == EXIT_OK) {
+		/* What it found has sections of its own below. */
+		result = json_object_get(reply.json, "result");
+		applications = json_incref(json_object_get(result, "applications"));
+		conversations = json_incref(json_object_get(result, "conversations"));
+		(void)json_object_del(result, "applications");
+		(void)json_object_del(result, "conversations");
+		(void)json_object_set(reply.json, "tcp", json_object_get(result, "tcp"));
+		(void)json_object_del(result, "tcp");
+		status = listing_object(input, reply.json, &show);
+		show_applications(applications);
+		show_conversations(conversations);
+		json_decref(applications);
+		json_decref(conversations);
 	}
 	haasctl_reply_done(&reply);
 	return status;

@@ -25,41 +25,113 @@ static const struct output_column columns[] = {
 	TITLED_WIDE("problem.message", "PROBLEM"),
 };
 
+static const struct output_column port_columns[] = {
+	COLUMN("port"),
+	TITLED_NUMBER("in_errors", "IN_ERR"),
+	TITLED_NUMBER("out_errors", "OUT_ERR"),
+	TITLED_NUMBER("in_discards", "IN_DISC"),
+	TITLED_NUMBER("out_discards", "OUT_DISC"),
+	TITLED_NUMBER("in_packets", "IN_PKTS"),
+	TITLED_NUMBER("out_packets", "OUT_PKTS"),
+	TITLED_NUMBER("seconds", "OF_S"),
+	TITLED_WIDE("source", "SOURCE"),
+};
+
+static const struct output_column stp_columns[] = {
+	COLUMN("port"),
+	COLUMN("role"),
+	COLUMN("state"),
+	NUMBER("transitions"),
+};
+
+static const struct output_column member_columns[] = {
+	TITLED("lag", "AGGREGATE"),
+	COLUMN("port"),
+	COLUMN("up"),
+	COLUMN("bundled"),
+	COLUMN("partner"),
+	TITLED_WIDE("actor_state", "ACTOR"),
+	TITLED_WIDE("partner_state", "PARTNER_STATE"),
+};
+
+static const struct output_column sensor_columns[] = {
+	COLUMN("name"), COLUMN("port"),   NUMBER("value"),
+	COLUMN("unit"), COLUMN("status"), WIDE("text"),
+};
+
+/* What a switch has many of, as tables below its lines. */
+static const struct part {
+	const char *key, *heading;
+	const struct output_column *columns;
+	size_t count;
+} parts[] = {
+	{"ports", "ports, in the last hour", COLUMNS(port_columns)},
+	{"stp_ports", "spanning tree", COLUMNS(stp_columns)},
+	{"members", "aggregates", COLUMNS(member_columns)},
+	{"sensors", "sensors", COLUMNS(sensor_columns)},
+};
+
+/* Rows are looked for at the top, and each of an aggregate's is one. */
+static void lift(json_t *health)
+{
+	json_t *stp = json_object_get(health, "stp");
+	json_t *members = json_array();
+	const json_t *lag;
+	json_t *member;
+	size_t i;
+	size_t j;
+
+	(void)json_object_set(health, "stp_ports", json_object_get(stp, "ports"));
+	(void)json_object_del(stp, "ports");
+	json_array_foreach(json_object_get(health, "lags"), i,
+			   lag){json_array_foreach(json_object_get(lag, "members"), j, member){
+		(void)json_object_set(member, "lag", json_object_get(lag, "lag"));
+	(void)json_array_append(members, member);
+}
+}
+(void)json_object_del(health, "lags");
+(void)json_object_set_new(health, "members", members);
+}
+
+static int write_all(const struct command_input *input, json_t *health, const struct show *show)
+{
+	json_t *rows[COUNT_OF(parts)];
+	int status;
+
+	lift(health);
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		rows[i] = json_incref(json_object_get(health, parts[i].key));
+		(void)json_object_del(health, parts[i].key);
+	}
+	status = listing_object(input, health, show);
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		if (status == EXIT_OK && json_array_size(rows[i]) > 0) {
+			printf("\n%s\n", parts[i].heading);
+			status = listing_rows(input, rows[i], parts[i].columns, parts[i].count);
+		}
+		json_decref(rows[i]);
+	}
+	return status;
+}
+
 static int show_one(struct haasctl *haasctl, const struct command_input *input)
 {
-	static const char *const order[] = {"switch",
-					    "state",
-					    "heard_at",
-					    "response_ms",
-					    "problem",
-					    "asked_at",
-					    "counters_at",
-					    "errors",
-					    "discards",
-					    "ports",
-					    "ports.port",
-					    "ports.in_errors",
-					    "ports.out_errors",
-					    "ports.in_discards",
-					    "ports.out_discards",
-					    "ports.in_packets",
-					    "ports.out_packets",
-					    "ports.seconds",
-					    "ports.source",
-					    "stp",
-					    "lags",
-					    "sensors",
-					    "sensors.name",
-					    "sensors.port",
-					    "sensors.value",
-					    "sensors.unit",
-					    "sensors.status",
-					    NULL};
+	static const char *const order[] = {"switch",   "state",    "heard_at",    "response_ms",
+					    "problem",  "asked_at", "counters_at", "errors",
+					    "discards", NULL};
+	const struct show show = {order, COLUMNS(columns)};
 	CLEANUP(text_done) struct text target = {0};
+	struct haasctl_reply reply = {0};
+	int status;
 
 	haasctl_path(&target, "/switches/", input->words[0], "/health");
-	return listing_show(haasctl, input, text_get(&target),
-			    &(struct show){order, COLUMNS(columns)});
+	status = haasctl_get(haasctl, input, text_get(&target), &reply);
+	if (status == EXIT_OK)
+		status = listing_for_people(input) && !command_option(input, "--columns")
+				 ? write_all(input, reply.json, &show)
+				 : listing_object(input, reply.json, &show);
+	haasctl_reply_done(&reply);
+	return status;
 }
 
 int haasctl_switch_health(void *context, const struct command_input *input)
