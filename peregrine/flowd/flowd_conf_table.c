@@ -36,7 +36,7 @@ const struct conf_row flowd_conf_rows[] = {
 	 "queue of each socket; more than net.core.rmem_max only with CAP_NET_ADMIN"},
 	{"samples_max", CONF_INT, AT(samples_max), "0", 0, 1000000000, NULL, NULL,
 	 "samples that one receiver uses in a second; of more it draws one in 2, 4 .. 64 and says so; 0 = all, until its queue overflows"},
-	{"flow_slots", CONF_INT, AT(flow_slots), "18", 10, 24, NULL, "bits", "different flows in one second, of each receiver: 18 = 262144, 64 MiB at most"},
+	{"flow_slots", CONF_INT, AT(flow_slots), "18", 10, 24, NULL, "bits", "different flows in one second, of each receiver: 18 = 262144, 64 MiB"},
 	{"sources", CONF_INT, AT(sources), "65536", 16, 4194304, NULL, NULL, "sampling sources (ports, as a rule) whose losses are watched"},
 	{"ring_seconds", CONF_INT, AT(ring_seconds), "360", 10, 3600, NULL, "seconds", "of the past that are answered from memory, second by second: windows that are a minute shorter, for a minute"},
 	{"ring_bytes", CONF_INT, AT(ring_bytes), "536870912", 1048576, 17179869184, NULL, "bytes", "of those seconds at most: with very many ports and owners fewer seconds are kept"},

@@ -342,6 +342,72 @@ static void strangers_are_refused(void **state)
 	agent_directory_free(directory);
 }
 
+/* Flows that somebody made for one place of the table are folded when they are many: no sample of
+ * theirs costs more than a few. Totals stay. */
+static void flows_made_for_one_place_are_folded(void **state)
+{
+	enum { MANY = 200 };
+	struct flow_table table;
+	struct flow_entry *entry;
+	uint64_t bytes = 0;
+	unsigned apart = 0;
+	unsigned made = 0;
+	size_t at = 0;
+
+	(void)state;
+	assert_int_equal(flow_table_init(&table, 12), 0);
+	for (uint32_t i = 0; made < MANY; i++) {
+		struct flow_add add = {.key = {.input = 1, .output = 2, .flags = FLOW_IPV4},
+				       .rate = 10,
+				       .frame_bytes = 100};
+
+		memcpy(add.key.source + 12, &i, sizeof(i));
+		flow_table_expect(&table, &add);
+		if ((add.hash & table.mask) != 77)
+			continue;
+		flow_table_add(&table, &add);
+		made++;
+	}
+	while ((entry = flow_table_next(&table, &at))) {
+		bytes += entry->bytes;
+		apart += !(entry->key.flags & FLOW_FOLDED);
+	}
+	assert_int_equal(bytes, MANY * 1000);
+	assert_in_range(apart, 60, 64);
+	assert_int_equal(table.folded, MANY - apart);
+	assert_int_equal(table.lost, 0);
+	flow_table_done(&table);
+}
+
+/* What stood in a slot is of a second before: nothing of it is found, whatever is put there. */
+static void a_cleared_table_is_empty(void **state)
+{
+	static const uint32_t ages[] = {1, 7, UINT32_MAX};
+	struct flow_table table;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ages); i++) {
+		struct flow_add add = {
+			.key = {.input = 1, .output = 2}, .rate = 10, .frame_bytes = 100};
+		struct flow_entry *entry;
+		size_t at = 0;
+
+		assert_int_equal(flow_table_init(&table, 8), 0);
+		table.age = ages[i];
+		put_sample(&table, add);
+		put_sample(&table, add);
+		flow_table_clear(&table);
+		assert_null(flow_table_next(&table, &at));
+		at = 0;
+		put_sample(&table, add);
+		entry = flow_table_next(&table, &at);
+		assert_int_equal(entry->samples, 1);
+		assert_int_equal(entry->bytes, 1000);
+		assert_null(flow_table_next(&table, &at));
+		flow_table_done(&table);
+	}
+}
+
 /* What does not fit any more keeps its place in the totals of its ports. */
 static void a_full_table_folds(void **state)
 {
@@ -520,6 +586,8 @@ int main(void)
 		cmocka_unit_test(strangers_are_refused),
 		cmocka_unit_test(what_is_cut_is_counted),
 		cmocka_unit_test(a_full_table_folds),
+		cmocka_unit_test(flows_made_for_one_place_are_folded),
+		cmocka_unit_test(a_cleared_table_is_empty),
 		cmocka_unit_test(loss_and_new_beginnings_are_seen),
 		cmocka_unit_test(an_agents_clock_may_jump),
 	};

@@ -8,7 +8,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define NEW_FLOW_SHARE 4 /* a quarter of the slots is kept for folded flows */
+enum {
+	NEW_FLOW_SHARE = 4, /* a quarter of the slots is kept for folded flows */
+	/* So far from its place a flow is looked for. Who chooses addresses and ports may choose
+	 * many with one place: those behind are folded. */
+	REACH = 64,
+};
 
 /* Zeros at the begin of a page. */
 static void *map_zeros(size_t size)
@@ -90,16 +95,19 @@ static inline bool is_same(const struct flow_key *a, const struct flow_key *b)
 	return !differs;
 }
 
-/* The slot of a key, made when it is new and `limit` allows; NULL = no room. */
+/* The slot of a key, made when it is new, within reach and `limit` allows; NULL = no room. */
 static inline struct flow_entry *find(struct flow_table *table, const struct flow_key *key,
-				      uint32_t hash, uint32_t limit)
+				      uint32_t hash, uint32_t limit, uint32_t reach)
 {
 	uint32_t at = hash & table->mask;
+	uint32_t far = 0;
 	struct flow_entry *entry = &table->entries[at];
 
 	while (entry->age == table->age) {
 		if (entry->hash == hash && is_same(&entry->key, key))
 			return entry;
+		if (++far >= reach)
+			return NULL;
 		at = (at + 1) & table->mask;
 		entry = &table->entries[at];
 	}
@@ -114,7 +122,7 @@ static inline struct flow_entry *find(struct flow_table *table, const struct flo
 static struct flow_entry *find_or_fold(struct flow_table *table, const struct flow_key *key,
 				       uint32_t hash, uint32_t samples)
 {
-	struct flow_entry *entry = find(table, key, hash, table->limit);
+	struct flow_entry *entry = find(table, key, hash, table->limit, REACH);
 	struct flow_key folded;
 
 	if (entry)
@@ -129,7 +137,7 @@ static struct flow_entry *find_or_fold(struct flow_table *table, const struct fl
 		.flags = (uint8_t)((key->flags & (FLOW_EGRESS | FLOW_RECORD)) | FLOW_FOLDED),
 	};
 	/* The last slot stays empty: it ends every search. */
-	entry = find(table, &folded, hash_key(&folded), table->mask);
+	entry = find(table, &folded, hash_key(&folded), table->mask, UINT32_MAX);
 	if (entry)
 		table->folded += samples;
 	else

@@ -30,7 +30,7 @@ struct flow_table {
 	uint64_t *used;             /* a bit for each: they are read in the order of hashes */
 	uint32_t mask, age;
 	uint32_t count, limit; /* used; from which new flows are folded */
-	uint64_t folded;       /* samples whose flow did not fit */
+	uint64_t folded;       /* samples whose flow did not fit, or too many share its place */
 	uint64_t lost;         /* samples for which not even a folded place was left */
 };
 

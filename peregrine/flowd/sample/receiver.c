@@ -55,6 +55,7 @@ struct receiver {
 	struct ipfix_book *exporters; /* RECEIVE_FLOWS */
 	struct thin_state thin;
 	uint64_t samples_told, drops_told; /* up to the last harvest */
+	uint32_t drops_seen;               /* as the kernel told them */
 	struct held_directory *held;
 	uint8_t *buffers; /* BATCH x RECEIVE_SIZE */
 
@@ -105,14 +106,16 @@ static void source_of(const struct sockaddr_storage *from, uint8_t ret[16])
 	}
 }
 
-static uint64_t kernel_drops(int fd)
+/* The kernel counts to 2^32. */
+static void count_kernel_drops(struct receiver *receiver, struct receive_counts *counts)
 {
 	uint32_t info[SK_MEMINFO_VARS] = {0};
 	socklen_t size = sizeof(info);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &size) || size < sizeof(info))
-		return 0;
-	return info[SK_MEMINFO_DROPS];
+	if (getsockopt(receiver->fd, SOL_SOCKET, SO_MEMINFO, info, &size) || size < sizeof(info))
+		return;
+	counts->kernel_drops += info[SK_MEMINFO_DROPS] - receiver->drops_seen;
+	receiver->drops_seen = info[SK_MEMINFO_DROPS];
 }
 
 /* How many of the next harvest's samples are used; records of exporters are no samples. */
@@ -146,7 +149,7 @@ static void hand_over(struct receiver *receiver, bool last)
 	}
 	sample_reader_flush(&receiver->reader);
 	harvest->until_us = clock_wall_us();
-	harvest->counts.kernel_drops = kernel_drops(receiver->fd);
+	count_kernel_drops(receiver, &harvest->counts);
 	harvest->sources = source_book_harvest(receiver->book, &harvest->source_count);
 	if (next) {
 		next->counts = harvest->counts;
