@@ -42,8 +42,9 @@ select p.switch_id, p.name, p.lag, coalesce(nullif(p.if_index, 0), n.if_index, 0
 from port_observed p left join port_number n on p.if_index = 0 and n.switch_id = p.switch_id and n.port = lower(p.name);
 grant select on port_index to peregrine_flowd, portald;
 
--- As in 056_live_scale, but of when the alert began, however long ago that is: what was changed since is no cause. Counters are read, and logs of BMCs fetched, a little later. Of a switch as a
--- whole (no port) what was changed anywhere on it.
+-- As in 056_live_scale, but of when the alert began, however long ago that is: what was changed since is no cause, who has come since was not there, who has gone was. Counters are read, logs of
+-- BMCs fetched, and labels of health set, a little later. Of a switch as a whole (no port) what was changed anywhere on it. Only links, and the VLANs on uplinks (uplink_applied), have no history:
+-- these are as of now.
 create or replace function alert_candidates(p_switch bigint, p_port text, p_nodes text[], p_at timestamptz)
 returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
 	with far as (
@@ -52,14 +53,15 @@ returns jsonb stable language sql security definer set search_path = haas, pg_te
 	ends as (select p_switch as switch_id, p_port as port where p_port <> '' union select * from far),
 	named as (select e.*, s.name || ':' || e.port as name from ends e join switch s on s.id = e.switch_id),
 	nodes as (select n.id, n.name from node n where n.name = any (p_nodes)
-		  union select n.id, n.name from nic_binding b join node n on n.id = b.node_id where b.switch_id = p_switch and b.port = p_port and b.valid_to is null),
+		  union select n.id, n.name from nic_binding b join node n on n.id = b.node_id where b.switch_id = p_switch and b.port = p_port
+		  and b.valid_from <= p_at and (b.valid_to is null or b.valid_to > p_at)),
 	located as (
 		select t.name as tenant, nw.name as network, nv.vlan from uplink_applied u join switch_endpoint e on e.switch_id = u.switch_id
 		cross join lateral vlan_numbers(u.tagged) v join network_vlan nv on nv.fabric_id = e.fabric_id and nv.vlan = v and nv.state = 'used'
 		join network nw on nw.id = nv.network_id join tenant t on t.id = nw.tenant_id
 		where u.switch_id = p_switch and u.port = p_port
-		union select t.name, nw.name, b.tag from port_binding b join network nw on nw.id = b.network_id join tenant t on t.id = nw.tenant_id
-		where b.switch_id = p_switch and b.port = p_port and b.valid_to is null),
+		union select t.name, coalesce(nw.name, 'a network that is gone'), b.tag from port_binding b join tenant t on t.id = b.tenant_id left join network nw on nw.id = b.network_id
+		where b.switch_id = p_switch and b.port = p_port and b.valid_from <= p_at and (b.valid_to is null or b.valid_to > p_at)),
 	counters as (
 		select n.name, 'sflow' as source, t.in_errors, t.out_errors, t.in_discards, t.out_discards, t.seconds from named n join traffic_port t on t.switch_id = n.switch_id and t.port = n.port
 		where t.step = 60 and t.at > p_at - interval '10 minutes' and t.at <= p_at + interval '1 minute'
@@ -94,7 +96,7 @@ returns jsonb stable language sql security definer set search_path = haas, pg_te
 		 from sel_entry s join nodes n on n.id = s.node_id where s.seen_at > p_at - interval '1 day' and s.seen_at <= p_at + interval '5 minutes' order by s.id desc limit 8)
 		union all
 		(select jsonb_build_object('fact', 'ill', 'name', n.name, 'text', h.label || ': ' || h.reason, 'severity', h.severity)
-		 from health_label h join nodes n on n.id = h.node_id where h.expires_at is null or h.expires_at > p_at order by h.since desc limit 8))
+		 from health_label h join nodes n on n.id = h.node_id where h.since <= p_at + interval '5 minutes' and (h.expires_at is null or h.expires_at > p_at) order by h.since desc limit 8))
 	select coalesce(jsonb_agg(f), '[]') from facts
 $$;
 

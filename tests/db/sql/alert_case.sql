@@ -71,6 +71,18 @@ select f - 'age_s' as fact, (f ->> 'age_s')::int between 150 and 200 as before, 
 where f ->> 'fact' in ('changed', 'logged', 'counted') order by f ->> 'fact', f ->> 'name';
 select f ->> 'text' as changed_on_the_switch, f -> 'here' as here from jsonb_array_elements(alert_candidates(1, '', '{}', clock_timestamp())) f where f ->> 'fact' = 'changed';
 select jsonb_agg(f ->> 'text') as an_hour_later from jsonb_array_elements(alert_candidates(1, 'up0', '{}', now() - interval '1 hour 59 minutes')) f where f ->> 'fact' = 'changed';
+\echo who was there when it began, also if his network is gone by now; who came since was not, nor was a node ill that became so later
+reset role;
+select node_put('{"name":"n2","class":"gpu","nics":[{"name":"eth0","mac":"52:54:00:00:00:02"}]}', false, 'ann') \g /dev/null
+insert into port_binding (switch_id, port, tag, network_id, tenant_id, valid_from, valid_to) values (1, 'p9', 0, 77, 1, now() - interval '1 hour', now() - interval '10 minutes'),
+	(1, 'p9', 101, 2, 2, now() - interval '10 minutes', null);
+insert into nic_binding (mac, switch_id, port, node_id, valid_from, valid_to) select '52:54:00:00:00:01'::macaddr, 1, 'p9', id, now() - interval '1 hour', now() - interval '10 minutes' from node where name = 'n1'
+	union all select '52:54:00:00:00:02', 1, 'p9', id, now() - interval '10 minutes', null from node where name = 'n2';
+insert into health_label (node_id, label, source, severity, reason, actor, since) select n.id, x.label, 'rule', 'warning', x.label, 'bampid', now() - make_interval(mins => x.ago)
+	from node n, (values ('before', 30), ('soon_after', 16), ('since', 8)) x (label, ago);
+set role peregrine_flowd;
+select x.ago, f - 'severity' as fact from (values (20), (0)) x (ago), jsonb_array_elements(alert_candidates(1, 'p9', '{}', now() - make_interval(mins => x.ago))) f
+where f ->> 'fact' in ('located', 'ill') order by x.ago desc, f ->> 'fact' desc, f ->> 'text';
 \echo counters that SNMP alone has; of a port that both speak of, those that say more
 reset role;
 select traffic_partitions_turn(now()) \g /dev/null
