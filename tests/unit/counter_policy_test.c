@@ -154,6 +154,8 @@ static void test_documents(void **state)
 		{.if_index = 3, .name = "p1", .lag_selected = 3, .lag_member = true},
 		{.if_index = 9, .name = "ae1", .up = true},
 	};
+	struct port_health ios = {.if_index = 7, .name = "Te1/1/2"};
+	const struct switch_health shorter = {.ports = &ios, .port_count = 1};
 	struct switch_sensor sensors[] = {
 		{.index = 1,
 		 .name = "rx",
@@ -198,6 +200,12 @@ static void test_documents(void **state)
 	assert_string_equal(text_get(&text),
 			    "[{\"port\":\"up1\",\"if_index\":1},{\"port\":\"up2\",\"if_index\":2},"
 			    "{\"port\":\"p1\",\"if_index\":3},{\"port\":\"ae1\",\"if_index\":9}]");
+	text_done(&text);
+	text = (struct text){0};
+	health_numbers_text(&shorter, &text);
+	assert_string_equal(text_get(&text),
+			    "[{\"port\":\"Te1/1/2\",\"if_index\":7},"
+			    "{\"port\":\"TenGigabitEthernet1/1/2\",\"if_index\":7}]");
 	text_done(&text);
 	text = (struct text){0};
 	health_stp_text(&health, 1700000010999999, &text);

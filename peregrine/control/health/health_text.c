@@ -2,9 +2,12 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "common/base/json_text.h"
+
+#include "peregrine/control/driver/cli/cli_port.h"
 
 const char health_copy_statement[] =
 	"copy haas.traffic_60_counter (at, switch_id, port, seconds, in_bytes, out_bytes, in_packets, "
@@ -139,16 +142,30 @@ void health_stp_text(const struct switch_health *health, int64_t at_us, struct t
 	json_end_object(ret);
 }
 
+static void add_number(struct text *json, const char *port, uint32_t if_index)
+{
+	json_begin_object(json, NULL);
+	json_string(json, "port", port);
+	json_int(json, "if_index", if_index);
+	json_end_object(json);
+}
+
 void health_numbers_text(const struct switch_health *health, struct text *ret)
 {
+	char name[sizeof(health->ports[0].name) + 24];
+
 	json_begin_array(ret, NULL);
 	for (size_t i = 0; i < health->port_count; i++) {
-		if (!health->ports[i].name[0])
+		const struct port_health *port = &health->ports[i];
+
+		if (!port->name[0])
 			continue;
-		json_begin_object(ret, NULL);
-		json_string(ret, "port", health->ports[i].name);
-		json_int(ret, "if_index", health->ports[i].if_index);
-		json_end_object(ret);
+		add_number(ret, port->name, port->if_index);
+		/* IOS alone has another ifName ("Gi1/0/1") than its command line, which is read
+		 * there ("GigabitEthernet1/0/1"). */
+		cli_port_name(&cli_dialect_ios, port->name, name, sizeof(name));
+		if (strcasecmp(name, port->name) != 0)
+			add_number(ret, name, port->if_index);
 	}
 	json_end_array(ret);
 }

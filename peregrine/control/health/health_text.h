@@ -16,7 +16,8 @@ extern const char health_copy_statement[];
 
 /* "null" for what was not asked for. `at_us`: now. */
 void health_stp_text(const struct switch_health *health, int64_t at_us, struct text *ret);
-/* For port_number_put: [{port, if_index}] of all interfaces that have a name. */
+/* For port_number_put: [{port, if_index}] of all interfaces that have a name; one that IOS's
+ * command line has another name for by both. */
 void health_numbers_text(const struct switch_health *health, struct text *ret);
 void health_lags_text(const struct switch_health *health, struct text *ret);
 void health_sensors_text(const struct switch_health *health, struct text *ret);
