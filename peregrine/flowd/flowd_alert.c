@@ -270,30 +270,31 @@ static void look_again(struct flowd_alerts *alerts)
 
 /* --- seconds ------------------------------------------------------------------------------- */
 
-/* When an agent was heard, for what is silent: one that was not in this life is since an alert of
- * the life before says so, or since it was told to speak. 0 = nothing is expected of it. */
-static int64_t heard_us(const struct flowd_alerts *alerts, const struct index_switch *one)
+/* Since when the alert about a switch's silence is open, in this life or since the one before; 0 =
+ * none is. */
+static int64_t silence_raised_us(const struct flowd_alerts *alerts, const struct index_switch *one)
 {
-	const struct flowd *flowd = alerts->flowd;
 	const struct alert_entry *entry = NULL;
-	int64_t sflow_us = flowd->agents[(uint16_t)one->id].sflow_us;
 	char key[ALERT_KEY_SIZE];
-	int64_t due_us =
-		flowd->sampling ? sampling_watch_due(flowd->sampling, (uint16_t)one->id) : 0;
 
-	/* It is silent because we told it to be. */
-	if (due_us == SAMPLING_OFF)
-		return alerts->at_us;
-	/* Told to speak again, it has a while to begin. */
-	if (sflow_us)
-		return sflow_us > due_us ? sflow_us : due_us;
 	if (alert_watch_counts(alerts->watch).open &&
 	    text_format(key, sizeof(key), "%s:%s", alert_kind_rows[ALERT_SILENT].name, one->name))
 		entry = alert_watch_find(alerts->watch, key);
-	if (entry && entry->open)
-		return entry->raised_us -
-		       (int64_t)(alert_watch_rule(alerts->watch, ALERT_SILENT)->raise * SECOND_US);
-	return due_us;
+	return entry && entry->open ? entry->raised_us : 0;
+}
+
+static int64_t silent_since(const struct flowd_alerts *alerts, const struct index_switch *one)
+{
+	const struct flowd *flowd = alerts->flowd;
+	const struct silence_facts facts = {
+		.heard_us = flowd->agents[(uint16_t)one->id].sflow_us,
+		.due_us = flowd->sampling ? sampling_watch_due(flowd->sampling, (uint16_t)one->id)
+					  : DUE_UNKNOWN,
+		.raised_us = silence_raised_us(alerts, one),
+		.raise = alert_watch_rule(alerts->watch, ALERT_SILENT)->raise,
+	};
+
+	return alert_silent_since(&facts, alerts->at_us);
 }
 
 static bool gather_agents(struct flowd_alerts *alerts)
@@ -314,7 +315,8 @@ static bool gather_agents(struct flowd_alerts *alerts)
 		const struct index_switch *one = &index->switches[i];
 		const struct agent_state *agent = &flowd->agents[(uint16_t)one->id];
 
-		alerts->agents[i] = (struct agent_facts){.heard_us = heard_us(alerts, one),
+		alerts->agents[i] = (struct agent_facts){.heard_us = agent->sflow_us,
+							 .silent_us = silent_since(alerts, one),
 							 .samples = agent->sampled,
 							 .came = agent->samples,
 							 .missing = agent->missing + agent->drops};
@@ -327,9 +329,11 @@ void flowd_alerts_second(void *context, int64_t at_s, double seconds, const stru
 	struct flowd *flowd = context;
 	struct flowd_alerts *alerts = flowd->alerts;
 
-	if (!alerts || !flowd->index || !gather_agents(alerts))
+	if (!alerts || !flowd->index)
 		return;
 	alerts->at_us = (at_s + 1) * SECOND_US;
+	if (!gather_agents(alerts))
+		return;
 	const struct alert_second second = {
 		.at_us = alerts->at_us,
 		.seconds = seconds,

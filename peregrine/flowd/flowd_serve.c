@@ -182,7 +182,6 @@ static void write_vlans(struct text *body, const struct flowd *flowd, uint16_t a
 	json_end_array(body);
 }
 
-/* Which switches sample, how densely, what of it was lost, and what they threw away. */
 /* What came and was not taken, whoever sent it. */
 static void write_refused(struct text *body, const struct flowd *flowd)
 {
@@ -198,6 +197,7 @@ static void write_refused(struct text *body, const struct flowd *flowd)
 	json_end_object(body);
 }
 
+/* Which switches sample, how densely, what of it was lost, and what they threw away. */
 static void get_agents(void *context, struct http_request *request)
 {
 	const struct flowd *flowd = context;

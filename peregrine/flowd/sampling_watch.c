@@ -8,6 +8,7 @@
 #include "common/base/json_text.h"
 #include "common/io/log.h"
 
+#include "peregrine/flowd/alert/alert_policy.h"
 #include "peregrine/flowd/backoff_policy.h"
 #include "peregrine/flowd/sample/agent_directory.h"
 
@@ -16,8 +17,10 @@
 
 /* clang-format off */
 static const struct db_query set_query = {"sampling_set_rates",
-	"select x.switch_id, x.rate_low, x.rate_high, coalesce(o.family, '') not like 'cisco-ios%', x.state = 'off' from haas.sampling_state x"
-	" left join haas.switch_observed o using (switch_id) where x.state in ('applied', 'silent') and x.rate_high > 0 or x.state = 'off'", 0};
+	"select x.switch_id, x.rate_low, x.rate_high, x.state in ('applied', 'silent'),"
+	" case when x.state = 'off' then 'never' when x.state in ('applied', 'silent') and coalesce(o.family, '') not like 'cisco-ios%' then 'due' else 'other' end"
+	" from haas.sampling_state x left join haas.switch_observed o using (switch_id)"
+	" where x.state in ('applied', 'silent') and x.rate_high > 0 or x.state in ('off', 'refused', 'foreign')", 0};
 static const struct db_query told_query = {"sampling_told", "select haas.sampling_told($1::jsonb)", 1};
 /* clang-format on */
 
@@ -27,8 +30,8 @@ struct window {
 	uint32_t flows_low, flows_high; /* the same, of what exports flows; 0 = none was said */
 	uint64_t pool, samples, missing;
 	enum backoff last; /* of the look before */
-	int64_t due_us;    /* since when it is to send sFlow; 0 = not that we know; SAMPLING_OFF */
-	bool kept;         /* in the look under way: it still is */
+	int64_t due_us;    /* since when it is to send sFlow, or DUE_* */
+	bool kept;         /* in the look under way: something is known of that */
 };
 
 struct sampling_watch {
@@ -83,7 +86,7 @@ static void say(struct window *window, int64_t switch_id, const struct backoff_f
 	json_end_object(rows);
 }
 
-/* Who is to send sFlow. What IOS exports it sends when there are flows, and only then. */
+/* Who is to send sFlow. IOS exports flows instead, when there are some and only then. */
 static void note_due(struct sampling_watch *watch, int rc, const PGresult *result)
 {
 	int64_t now_us = clock_wall_us();
@@ -91,15 +94,16 @@ static void note_due(struct sampling_watch *watch, int rc, const PGresult *resul
 	for (int i = 0; !rc && i < PQntuples(result); i++) {
 		struct window *window = &watch->windows[(uint16_t)db_int(result, i, 0, 0)];
 
-		window->kept = db_text(result, i, 3, "f")[0] == 't';
-		if (db_text(result, i, 4, "f")[0] == 't')
-			window->due_us = SAMPLING_OFF;
-		else if (window->kept && window->due_us <= 0)
-			window->due_us = now_us;
+		window->kept = true;
+		switch (db_text(result, i, 4, "o")[0]) {
+		case 'n': window->due_us = DUE_NEVER; break;
+		case 'd': window->due_us = window->due_us > 0 ? window->due_us : now_us; break;
+		default: window->due_us = DUE_OTHER; break;
+		}
 	}
 	for (size_t agent = 0; !rc && agent <= AGENT_LIMIT; agent++) {
 		if (!watch->windows[agent].kept)
-			watch->windows[agent].due_us = 0;
+			watch->windows[agent].due_us = DUE_UNKNOWN;
 		watch->windows[agent].kept = false;
 	}
 }
@@ -136,7 +140,7 @@ static void on_set(void *context, int rc, const PGresult *result, const struct p
 			.missing = window->missing,
 		};
 
-		if (!facts.told_high || window->due_us == SAMPLING_OFF)
+		if (!facts.told_high || !db_bool(result, i, 3))
 			continue;
 		say(window, switch_id, &facts, &rows);
 		told++;

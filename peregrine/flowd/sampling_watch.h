@@ -16,7 +16,5 @@ MUST_USE int sampling_watch_new(struct loop *loop, struct db *db, struct samplin
 /* After db_free. NULL is fine. */
 void sampling_watch_free(struct sampling_watch *watch);
 void sampling_watch_note(struct sampling_watch *watch, const struct harvest *harvest);
-/* Since when we know that an agent was told to send sFlow; 0 = it was not; SAMPLING_OFF = it was
- * told to send none. */
-#define SAMPLING_OFF (-1)
+/* Since when we know that an agent was told to send sFlow, or DUE_* (alert_policy.h). */
 int64_t sampling_watch_due(const struct sampling_watch *watch, uint16_t agent);

@@ -108,7 +108,8 @@ static void site_start(struct site *site)
 			{.shares = 64, .pairs = 16, .flows = 16, .pairs_kept = 4, .flows_kept = 4},
 	};
 	const struct alert_watch_options watch = {
-		.rules = {[ALERT_ERRORS] = {5, 1, 1, 1},
+		.rules = {[ALERT_UTILISATION] = {94, 80, 1, 1},
+			  [ALERT_ERRORS] = {5, 1, 1, 1},
 			  [ALERT_DISCARDS] = {50, 10, 1, 1},
 			  [ALERT_IMBALANCE] = {30, 20, 1, 1},
 			  [ALERT_GAP] = {5, 2, 1, 1},
@@ -163,7 +164,7 @@ static void pass(struct site *site, bool heard)
 				  .until_us = site->now_s * SECOND + SECOND - 1};
 
 	if (heard)
-		site->agents[0].heard_us = harvest.until_us;
+		site->agents[0].heard_us = site->agents[0].silent_us = harvest.until_us;
 	harvest.flows = site->flows;
 	rollup_take(site->rollup, &harvest);
 	rollup_tick(site->rollup, ++site->now_s);
@@ -295,6 +296,40 @@ static void counters_that_say_errors_and_discards(void **state)
 	site_end(&site);
 }
 
+/* A minute's counters of p4, as SNMP tells them of it: that much of its speed left there. */
+static void count_slowly(struct site *site, unsigned percent)
+{
+	const struct port_rates rates = {
+		.at_us = site->now_s * SECOND,
+		.seconds = 60,
+		.speed_bps = SPEED,
+		.per_second = {[COUNTER_OUT_BYTES] = (double)percent * PERCENT}};
+	uint32_t port = index_port_find(site->index, 0, P4);
+
+	assert_true(port_counters_tell(site->counters, rollup_place(site->rollup, port), &rates));
+}
+
+/* What was sampled once is not taken for what is now: a switch that was told to send no samples any
+ * more is not silent, and its ports are as full as its counters say. */
+static void samples_that_were_switched_off(void **state)
+{
+	struct site site;
+
+	(void)state;
+	site_start(&site);
+	load(&site, P4, 10);
+	pass(&site, true);
+	for (unsigned i = 0; i < 60; i++) {
+		site.agents[0].silent_us = (site.now_s + 1) * SECOND;
+		pass(&site, false);
+	}
+	count_slowly(&site, 95);
+	site.agents[0].silent_us = (site.now_s + 1) * SECOND;
+	pass(&site, false);
+	expect(&site, "raised traffic.utilisation:leaf1:p4: leaf1:p4 is used to 95 %\n");
+	site_end(&site);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -303,6 +338,7 @@ int main(void)
 		cmocka_unit_test(samples_that_do_not_come),
 		cmocka_unit_test(a_switch_that_falls_silent),
 		cmocka_unit_test(counters_that_say_errors_and_discards),
+		cmocka_unit_test(samples_that_were_switched_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,6 +208,42 @@ static void imbalance_share_gap_and_silence(void **state)
 	assert_true(alert_silence(100 * SECOND, 71 * SECOND) == 0);
 }
 
+/* Whose silence counts, and from when on. */
+static void who_is_missed(void **state)
+{
+	static const struct {
+		const char *what;
+		int64_t heard_s, due_s, raised_s;
+		int64_t since_s; /* it is 1000 now */
+	} rows[] = {
+		{"nobody told it to speak", 0, DUE_UNKNOWN, 0, 0},
+		{"it was heard", 900, DUE_UNKNOWN, 0, 900},
+		{"told to speak, it never did", 0, 800, 0, 800},
+		{"told to speak again", 700, 800, 0, 800},
+		{"heard since it was told", 900, 800, 0, 900},
+		{"silent in the life before", 0, DUE_UNKNOWN, 500, 440},
+		{"silent in the life before, told then", 0, 990, 500, 440},
+		{"told to send none", 0, DUE_NEVER, 0, 1000},
+		{"told to send none, which it did before", 700, DUE_NEVER, 0, 1000},
+		{"told to send none since it is silent", 0, DUE_NEVER, 500, 1000},
+		{"it refuses, and was silent before", 0, DUE_OTHER, 500, 1000},
+		{"it refuses, and never spoke", 0, DUE_OTHER, 0, 1000},
+		{"somebody else's, heard and no more", 700, DUE_OTHER, 0, 700},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const int64_t due = rows[i].due_s;
+		const struct silence_facts facts = {.heard_us = rows[i].heard_s * SECOND,
+						    .due_us = due > 0 ? due * SECOND : due,
+						    .raised_us = rows[i].raised_s * SECOND,
+						    .raise = 60};
+
+		if (alert_silent_since(&facts, 1000 * SECOND) != rows[i].since_s * SECOND)
+			fail_msg("%s", rows[i].what);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +251,7 @@ int main(void)
 		cmocka_unit_test(a_port_is_as_full_as_its_best_witness_says),
 		cmocka_unit_test(counters_that_wrap_are_no_errors),
 		cmocka_unit_test(imbalance_share_gap_and_silence),
+		cmocka_unit_test(who_is_missed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

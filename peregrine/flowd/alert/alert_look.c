@@ -350,7 +350,7 @@ static void look_at_agents(struct alert_look *look, const struct alert_second *s
 		alert_watch_see(watch, ALERT_GAP, &asset, agent->heard_us ? gap : UNKNOWN,
 				second->at_us);
 		alert_watch_see(watch, ALERT_SILENT, &asset,
-				alert_silence(agent->heard_us, second->at_us), second->at_us);
+				alert_silence(agent->silent_us, second->at_us), second->at_us);
 	}
 }
 

@@ -7,8 +7,9 @@
 
 /* What is known of one switch's agent, since the daemon started. */
 struct agent_facts {
-	int64_t heard_us; /* in sFlow; 0 = never: exporters speak when they like */
-	bool samples;     /* it has sent flow samples: without one there was no traffic */
+	int64_t heard_us;  /* in sFlow; 0 = never: exporters speak when they like */
+	int64_t silent_us; /* its silence counts from then (alert_silent_since); 0 = it does not */
+	bool samples;      /* it has sent flow samples: without one there was no traffic */
 	uint64_t came, missing;
 };
 

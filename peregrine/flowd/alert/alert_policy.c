@@ -181,10 +181,27 @@ double alert_gap(struct gap *gap, uint64_t came, uint64_t missing)
 	return gap->missing / (gap->came + gap->missing) * 100;
 }
 
-double alert_silence(int64_t heard_us, int64_t at_us)
+int64_t alert_silent_since(const struct silence_facts *facts, int64_t at_us)
 {
-	if (heard_us == 0)
+	/* It is silent because we told it to be. */
+	if (facts->due_us == DUE_NEVER)
+		return at_us;
+	/* Told to speak again, it has a while to begin. */
+	if (facts->heard_us)
+		return facts->heard_us > facts->due_us ? facts->heard_us : facts->due_us;
+	/* Not heard in this life, and nobody waits for it: what an alert said of it is over. */
+	if (facts->due_us == DUE_OTHER)
+		return at_us;
+	/* It was silent then, and has been since: also when this life began between. */
+	if (facts->raised_us)
+		return facts->raised_us - (int64_t)(facts->raise * SECOND_US);
+	return facts->due_us;
+}
+
+double alert_silence(int64_t silent_us, int64_t at_us)
+{
+	if (silent_us == 0)
 		return UNKNOWN;
 	/* Heard in what is now the future: the clock was set back. */
-	return at_us > heard_us ? (double)(at_us - heard_us) / SECOND_US : 0;
+	return at_us > silent_us ? (double)(at_us - silent_us) / SECOND_US : 0;
 }

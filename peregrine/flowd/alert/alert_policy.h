@@ -98,5 +98,21 @@ struct gap {
 };
 double alert_gap(struct gap *gap, uint64_t came, uint64_t missing);
 
-/* `heard_us` 0: never. */
-double alert_silence(int64_t heard_us, int64_t at_us);
+/* What was said to a switch about sFlow, where that is no time since when it is to send it. */
+enum {
+	DUE_UNKNOWN = 0, /* nothing, as far as we know: somebody else may have told it to */
+	DUE_NEVER = -1,  /* to send none */
+	DUE_OTHER = -2,  /* in vain, or to send something else: what it sends is not our doing */
+};
+
+struct silence_facts {
+	int64_t heard_us;  /* in sFlow, in this life of the daemon; 0 = not */
+	int64_t due_us;    /* since when it was told to send sFlow, or DUE_* */
+	int64_t raised_us; /* of the alert about its silence that is open; 0 = none is */
+	double raise;      /* seconds, of the rule */
+};
+
+/* From when on a switch's silence counts; 0 = nothing is expected of it. */
+int64_t alert_silent_since(const struct silence_facts *facts, int64_t at_us);
+/* Since `silent_us`; 0: nothing is expected. */
+double alert_silence(int64_t silent_us, int64_t at_us);
