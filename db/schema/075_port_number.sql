@@ -1,5 +1,5 @@
 -- What a switch calls its ports in samples of traffic is their ifIndex. Command lines and some data models do not tell it; port_observed.if_index is 0 there. The agent that is asked for the
--- health of switches by SNMP does: it is kept for ports of these switches alone. A port without either has no samples: they are nobody's (unknown_port), never another port's.
+-- health of switches by SNMP does: it is kept for ports of these switches alone, as it said at its last look. A port without either has no samples: they are nobody's (unknown_port).
 
 create table port_number (
 	switch_id bigint not null references switch on delete cascade,
@@ -9,12 +9,19 @@ create table port_number (
 );
 grant select on port_number to peregrined, peregrine_flowd, portald;
 
--- Its numbers as of now, [{port, if_index}], of a switch that has ports without. How many rows changed; those of other switches none.
+-- What stood there until now was counted by us where a reading tells no numbers. True ones of a data model come again with its next reading.
+update port_observed p set if_index = 0
+from switch_endpoint e left join switch_observed o on o.switch_id = e.switch_id
+where e.switch_id = p.switch_id and p.if_index <> 0 and coalesce(nullif(e.family, ''), o.family) in ('cisco-nxos', 'aruba-cx', 'dell-os10', 'sonic',
+	'cisco-nxos-netconf', 'cisco-iosxe-netconf', 'hpe-comware-netconf', 'openconfig');
+
+-- Its numbers as of now, [{port, if_index}], of a switch that has ports without. How many rows changed; those of other switches none. A name that has two is left out: nobody knows which is the port's.
 create function port_number_put(p_switch bigint, p_rows jsonb)
 returns integer language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
 	v_gone integer;
 	v_count integer;
+	v_rows jsonb;
 begin
 	if not exists (select from port_observed where switch_id = p_switch and if_index = 0) then
 		-- It is read another way now, or has none: nothing of then is left.
@@ -22,12 +29,14 @@ begin
 		get diagnostics v_gone = row_count;
 		return v_gone;
 	end if;
-	delete from port_number n where n.switch_id = p_switch
-		and not exists (select from jsonb_to_recordset(p_rows) as x (port text) where lower(x.port) = n.port);
+	select jsonb_object_agg(y.port, y.if_index) into v_rows
+	from (select lower(x.port) as port, min(x.if_index) as if_index from jsonb_to_recordset(p_rows) as x (port text, if_index bigint)
+	      where x.if_index > 0 group by lower(x.port) having min(x.if_index) = max(x.if_index)) y;
+	v_rows := coalesce(v_rows, '{}');
+	delete from port_number n where n.switch_id = p_switch and not v_rows ? n.port;
 	get diagnostics v_gone = row_count;
 	insert into port_number as n
-	select distinct on (lower(x.port)) p_switch, lower(x.port), x.if_index from jsonb_to_recordset(p_rows) as x (port text, if_index bigint)
-	where x.if_index > 0 order by lower(x.port), x.if_index
+	select p_switch, x.key, x.value::bigint from jsonb_each_text(v_rows) x order by x.key
 	on conflict (switch_id, port) do update set if_index = excluded.if_index where n.if_index <> excluded.if_index;
 	get diagnostics v_count = row_count;
 	return v_gone + v_count;

@@ -48,6 +48,7 @@ struct health_switch {
 	uint64_t ticket; /* of the call under way */
 	bool asking;
 	bool complained;
+	bool renumbered; /* it began anew, and that its numbers were written nobody knows yet */
 	unsigned looks;
 	/* The last look at its counters, and by which claim: what another peregrined counted since
 	 * is in its rows. */
@@ -146,6 +147,23 @@ static void on_written(void *context, int rc, const PGresult *result, const stru
 		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
 }
 
+/* Which switch's they were nobody kept: those of all are written with the next look. */
+static void on_numbers_written(void *context, int rc, const PGresult *result,
+			       const struct problem *problem)
+{
+	struct health *health = context;
+	struct health_switch *one = NULL;
+	struct health_switch *next = NULL;
+
+	on_written(context, rc, result, problem);
+	if (rc == 0)
+		return;
+	HASH_ITER(hh, health->switches, one, next)
+	{
+		one->renumbered = true;
+	}
+}
+
 static void problem_text(const struct problem *problem, struct text *ret)
 {
 	json_begin_object(ret, NULL);
@@ -193,20 +211,21 @@ static void write_down(const struct health_switch *one, const struct switch_answ
 
 /* What its ports are called in samples of traffic, for those whose way of reading does not tell it
  * (port_number). While little is known of it each time: its ports may be read later than this. */
-static void write_numbers(const struct health_switch *one, const struct switch_health *read,
-			  bool began_anew)
+static void write_numbers(struct health_switch *one, const struct switch_health *read)
 {
 	CLEANUP(text_done) struct text rows = {0};
 	char id[24];
 	const char *params[2] = {id};
 
 	if (!one->health->connected ||
-	    (one->looks >= WHOLE && one->looks % WHOLE != 0 && !began_anew))
+	    (one->looks >= WHOLE && one->looks % WHOLE != 0 && !one->renumbered))
 		return;
 	health_numbers_text(read, &rows);
 	(void)text_format(id, sizeof(id), "%" PRId64, one->id);
 	params[1] = text_get(&rows);
-	if (db_submit(one->health->db, &number_query, params, on_written, one->health) != 0)
+	one->renumbered = db_submit(one->health->db, &number_query, params, on_numbers_written,
+				    one->health) != 0;
+	if (one->renumbered)
 		log_warn(SUBJECT, "the numbers of switch %s's ports could not be written",
 			 one->name);
 }
@@ -229,7 +248,6 @@ static void on_looked(void *context, const struct switch_answer *answer)
 	struct switch_health *read =
 		answer->rc || !answer->reading ? NULL : &answer->reading->health;
 	bool counted = false;
-	bool began_anew = read && read->uptime_ms < one->look.uptime_ms;
 
 	one->asking = false;
 	if (!claim || (!read && answer->rc == 0))
@@ -237,15 +255,17 @@ static void on_looked(void *context, const struct switch_answer *answer)
 	if (claim != one->claim)
 		one->port_count = 0;
 	one->claim = claim;
-	if (read)
+	if (read) {
+		one->renumbered |= read->uptime_ms < one->look.uptime_ms;
 		counted = count(one, read);
+	}
 	if (!read && !one->complained)
 		log_info(SUBJECT, "switch %s: %s (detail=\"%s\")", one->name,
 			 answer->problem->message, answer->problem->detail);
 	one->complained = !read;
 	write_down(one, answer, read, counted);
 	if (read) {
-		write_numbers(one, read, began_anew);
+		write_numbers(one, read);
 		keep(one, read);
 		one->looks++;
 	}

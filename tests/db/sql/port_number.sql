@@ -20,6 +20,11 @@ select port_number_put(2, '[{"port": "lo", "if_index": 1}, {"port": "Ethernet1/1
 set role peregrine_flowd;
 select switch_id, name, if_index from port_index order by 1, 2;
 set role peregrined;
+\echo two numbers of one name are no number of it, also where only case differs
+select port_number_put(2, '[{"port": "Ethernet1/1", "if_index": 9}, {"port": "ethernet1/1", "if_index": 8}, {"port": "Ethernet1/2", "if_index": 10}, {"port": "Ethernet1/2", "if_index": 10}]');
+set role peregrine_flowd;
+select switch_id, name, if_index from port_index where switch_id = 2 order by 1, 2;
+set role peregrined;
 \echo it is read another way now: nothing of then is left
 select port_observed_put('{2}', '[{"switch_id": 2, "name": "Ethernet1/1", "if_index": 3, "base_port": 0, "alias": "", "speed_bps": 0, "lag": "", "is_lag": false, "stp": "unknown", "kind": "edge", "admin_up": true, "up": true}]', 60) is not null;
 select port_number_put(2, '[{"port": "Ethernet1/1", "if_index": 9}]');
