@@ -73,6 +73,33 @@ static void break_tags(struct small *s)
 	s->f.room[4].trunk = true;
 }
 
+/* No switch can mean that; an agent may say it all the same. */
+static void break_access(struct small *s)
+{
+	s->f.room[4].native = 5000;
+}
+
+/* From red into blue by the untagged frames of a switch that tells them by no VLAN: of p0 of s0,
+ * over p3 and p6 of s1, to p7 of s2. */
+static void break_through_no_vlan(struct small *s)
+{
+	struct random_fabric *f = &s->f;
+	static const struct port_vlans natives[] = {{.native = 5000}, {.native = RF_LOW + 1}};
+	uint32_t ends[2];
+
+	f->model.switch_count = 3;
+	f->switches[2] = (struct fabric_switch){.id = 3, .name = "s2", .first_port = 7};
+	for (uint32_t i = 0; i < 2; i++) {
+		ends[i] = rf_port(f, i + 1, PORT_UPLINK);
+		f->room[ends[i]] = natives[i];
+		f->state[ends[i]] = s->meant[ends[i]] = &f->room[ends[i]];
+	}
+	f->ports[ends[0]].peer = ends[1];
+	f->ports[ends[1]].peer = ends[0];
+	f->room[0] = (struct port_vlans){.native = RF_LOW};
+	f->room[3] = (struct port_vlans){.native = 5000};
+}
+
 static void break_foreign(struct small *s)
 {
 	s->f.ports[5].role = PORT_FOREIGN;
@@ -119,6 +146,9 @@ static const struct fault_row fault_rows[] = {
 	{"one number", break_number, FAULT_ONE_NUMBER, "VLAN 10"},
 	{"stranger", break_stranger, FAULT_STRANGER, "s1:p4 carries VLAN 11"},
 	{"tags", break_tags, FAULT_TAGS, "s1:p4 carries VLAN 10"},
+	{"access to no VLAN", break_access, FAULT_TAGS, "s1:p4 carries VLAN 5000"},
+	{"through no VLAN", break_through_no_vlan, FAULT_JOINED,
+	 "s0 VLAN 10, p0 - p3, s1 VLAN 4095, p6 - p7, s2 VLAN 11"},
 	{"foreign port", break_foreign, FAULT_FOREIGN_PORT, "s1:p5 carries VLAN 11"},
 	{"former link", break_former, FAULT_FOREIGN_PORT, "s0:p0 carries VLAN 10"},
 	{"native mismatch", break_native, FAULT_JOINED, "s0 VLAN 10, p0 - p3, s1 VLAN 11"},

@@ -9,6 +9,8 @@
 #include "tests/support/cmocka.h"
 #include "tests/support/snmp_facts_make.h"
 
+#define DNOS_TEXT "1.3.6.1.4.1.674.10895.5000.2.6132.1.1.1.2."
+
 struct world {
 	struct snmp_facts facts;
 	struct switch_reading reading;
@@ -358,10 +360,50 @@ static void cisco_trunks_have_four_bitmaps(void **state)
 	assert_string_equal(world.reading.vlans[0].name, "blue");
 }
 
+/* A number that is no VLAN stays one nowhere: what the engine keeps goes by VLANs. */
+static void what_is_no_vlan_is_none(void **state)
+{
+	static const uint32_t numbers[] = {4095, 4096, 60000, 65537, UINT32_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+		CLEANUP(world_done) struct world ios = world_of(&snmp_dialect_ios);
+		CLEANUP(world_done) struct world dnos = world_of(&snmp_dialect_dnos);
+		CLEANUP(world_done) struct world qbridge = world_of(&snmp_dialect_qbridge);
+
+		fact_port(&ios.facts, 1, 0, "access");
+		fact_number(&ios.facts, "1.3.6.1.4.1.9.9.46.1.6.1.1.13.1", 2);
+		fact_number(&ios.facts, "1.3.6.1.4.1.9.9.68.1.2.2.1.2.1", numbers[i]);
+		fact_port(&ios.facts, 2, 0, "trunk");
+		fact_number(&ios.facts, "1.3.6.1.4.1.9.9.46.1.6.1.1.13.2", 1);
+		fact_number(&ios.facts, "1.3.6.1.4.1.9.9.46.1.6.1.1.5.2", numbers[i]);
+		read_world(&ios);
+		expect_vlans(&ios, "access", true, 0, "");
+		expect_vlans(&ios, "trunk", true, 0, "");
+
+		fact_port(&dnos.facts, 1, 1, "access");
+		fact_port(&dnos.facts, 2, 2, "trunk");
+		fact_vlan(&dnos.facts, 10, "", "00", "00");
+		fact_number(&dnos.facts, DNOS_TEXT "13.1.26.1", 1);
+		fact_number(&dnos.facts, DNOS_TEXT "13.1.43.1", numbers[i]);
+		fact_number(&dnos.facts, DNOS_TEXT "13.1.26.2", 2);
+		fact_number(&dnos.facts, DNOS_TEXT "13.1.46.2", numbers[i]);
+		fact_bytes(&dnos.facts, DNOS_TEXT "23.1.1.1.10", "\x40", 1);
+		read_world(&dnos);
+		expect_vlans(&dnos, "access", true, 0, "");
+		expect_vlans(&dnos, "trunk", true, 0, "10");
+
+		fact_port(&qbridge.facts, 1, 1, "p1");
+		fact_pvid(&qbridge.facts, 1, numbers[i]);
+		fact_vlan(&qbridge.facts, 10, "ten", "80", "00");
+		read_world(&qbridge);
+		expect_vlans(&qbridge, "p1", true, 0, "10");
+	}
+}
+
 static void modes_of_fastpath_decide(void **state)
 {
 	CLEANUP(world_done) struct world world = world_of(&snmp_dialect_dnos);
-#define DNOS_TEXT "1.3.6.1.4.1.674.10895.5000.2.6132.1.1.1.2."
 
 	(void)state;
 	fact_port(&world.facts, 1, 1, "Gi1/0/1");
@@ -583,6 +625,7 @@ int main(void)
 		cmocka_unit_test(vlans_may_be_indexed_by_their_interface),
 		cmocka_unit_test(what_a_membership_cannot_say_is_never_what_was_wanted),
 		cmocka_unit_test(cisco_trunks_have_four_bitmaps),
+		cmocka_unit_test(what_is_no_vlan_is_none),
 		cmocka_unit_test(modes_of_fastpath_decide),
 		cmocka_unit_test(members_of_an_aggregate_are_found_two_ways),
 		cmocka_unit_test(members_without_lacp_belong_to_their_aggregate),

@@ -22,10 +22,20 @@ struct proof {
 
 enum { NO_VLAN = VLAN_LIMIT - 1 }; /* stands for every number that is none, told as a native one */
 
+static unsigned native_of(port_state state)
+{
+	return state->native <= VLAN_LAST ? state->native : NO_VLAN;
+}
+
+static uint32_t owner_of(const struct proof *proof, unsigned vlan)
+{
+	return vlan <= VLAN_LAST ? proof->owner[vlan] : MODEL_NONE;
+}
+
 /* The domain of the VLAN at place v inside switch s has the number s * vlan_count + v. */
 static uint32_t domain_of(const struct proof *proof, uint32_t at, unsigned vlan)
 {
-	return at * proof->vlan_count + proof->place[vlan <= VLAN_LAST ? vlan : NO_VLAN];
+	return at * proof->vlan_count + proof->place[vlan];
 }
 
 static unsigned vlan_of(const struct proof *proof, uint32_t domain)
@@ -87,7 +97,7 @@ static void say_port(struct proof *proof, uint32_t port, unsigned vlan,
 		     struct isolation_finding *finding)
 {
 	finding->vlan = (uint16_t)vlan;
-	finding->network = proof->owner[vlan];
+	finding->network = owner_of(proof, vlan);
 	(void)text_format(finding->path, sizeof(finding->path), "%s:%s carries VLAN %u",
 			  switch_name(proof, port), proof->model->ports[port].name, vlan);
 	taint(proof, finding);
@@ -105,7 +115,7 @@ static void check_numbers(struct proof *proof)
 		uint16_t vlan = model->networks[i].vlan;
 		struct isolation_finding *finding;
 
-		if (vlan == 0 || vlan >= VLAN_LIMIT)
+		if (vlan < VLAN_FIRST || vlan > VLAN_LAST)
 			continue;
 		if (proof->owner[vlan] == MODEL_NONE && !model_vlan_is_parking(model, vlan)) {
 			proof->owner[vlan] = i;
@@ -228,7 +238,7 @@ static struct vlan_set passing(port_state p, port_state q)
 
 static bool translates(port_state p, port_state q)
 {
-	return p->native && q->native && p->native != q->native;
+	return p->native && q->native && (p->native != q->native || native_of(p) == NO_VLAN);
 }
 
 static uint32_t root_of(const struct proof *proof, uint32_t domain)
@@ -296,8 +306,8 @@ static void check_links(struct proof *proof)
 		if (!is_link(proof, p) || !translates(proof->state[p], proof->state[q]))
 			continue;
 		proof->translated = true;
-		(void)join(proof, domain_of(proof, ports[p].at, proof->state[p]->native),
-			   domain_of(proof, ports[q].at, proof->state[q]->native));
+		(void)join(proof, domain_of(proof, ports[p].at, native_of(proof->state[p])),
+			   domain_of(proof, ports[q].at, native_of(proof->state[q])));
 	}
 }
 
@@ -339,8 +349,8 @@ static void walk_next(struct walk *walk, uint32_t domain)
 		both = passing(state[p], state[q]);
 		if (vlan_set_has(&both, vlan))
 			walk_to(walk, domain, q, vlan);
-		if (translates(state[p], state[q]) && state[p]->native == vlan)
-			walk_to(walk, domain, q, state[q]->native);
+		if (translates(state[p], state[q]) && native_of(state[p]) == vlan)
+			walk_to(walk, domain, q, native_of(state[q]));
 	}
 }
 

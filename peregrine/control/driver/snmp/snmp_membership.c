@@ -27,6 +27,14 @@ uint16_t fact_vlan_id(const struct snmp_dialect *dialect, const struct fact_vlan
 	return id >= VLAN_FIRST && id <= VLAN_LAST ? (uint16_t)id : 0;
 }
 
+/* An access port by a number of the agent's own. One that is no VLAN is none, of a trunk: so it is
+ * nothing that anybody wanted. */
+static void of_access(uint32_t number, struct port_vlans *ret)
+{
+	ret->trunk = number > VLAN_LAST;
+	ret->native = ret->trunk ? 0 : (uint16_t)number;
+}
+
 struct lists {
 	struct vlan_set untagged, tagged, trunk;
 	bool any;
@@ -101,7 +109,7 @@ static bool qbridge_vlans(struct snmp_facts *facts, const struct fact_interface 
 	if (!lists.any)
 		return false;
 	if (mode->access_vlan.count && bridge->mode == (uint32_t)mode->access) {
-		ret->native = (uint16_t)bridge->mode_access;
+		of_access(bridge->mode_access, ret);
 		return true;
 	}
 	if (mode->native_vlan.count && bridge->mode == (uint32_t)mode->trunk) {
@@ -139,8 +147,8 @@ static bool vtp_vlans(struct snmp_facts *facts, const struct fact_interface *int
 	if (!interface->vm_vlan && !interface->trunk_state)
 		return false;
 	if (!fact_is_trunk(interface)) {
-		ret->native = (uint16_t)interface->vm_vlan;
-		return ret->native != 0;
+		of_access(interface->vm_vlan, ret);
+		return interface->vm_vlan != 0;
 	}
 	for (size_t i = 0; i < VLAN_BLOCKS; i++) {
 		if (vlan_block_decode(interface->enabled[i].bytes, interface->enabled[i].size, i,

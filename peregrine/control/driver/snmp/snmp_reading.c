@@ -322,7 +322,7 @@ static struct fdb_vlans vlan_of_fdb(const struct snmp_facts *facts, uint32_t fdb
 		if (row->fdb_id != fdb_id || !fdb_id || row->key[1] == ret.vlan)
 			continue;
 		/* Shared learning: one FDB of several VLANs does not say which. */
-		ret.vlan = ret.known ? 0 : (uint16_t)row->key[1];
+		ret.vlan = ret.known || row->key[1] > VLAN_LAST ? 0 : (uint16_t)row->key[1];
 		ret.known = true;
 	}
 	if (!mapped && fdb_id >= VLAN_FIRST && fdb_id <= VLAN_LAST) {
