@@ -1,6 +1,7 @@
 #include "peregrine/flowd/flow/egress_book.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
  * learned from another: behind an edge port a MAC is what whoever sits there writes. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/base/macros.h"
