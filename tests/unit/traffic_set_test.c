@@ -273,6 +273,52 @@ static void memory_of_the_ring_is_bounded(void **state)
 	free(truth);
 }
 
+/* What is a minute shorter than the ring's reach is there for a minute, also where its bytes are
+ * what ends it, and before the first second had to go. */
+static void the_ring_knows_how_far_it_reaches(void **state)
+{
+	enum { SECONDS = 300, BEGIN = 1000, END = BEGIN + 700, MINUTE = 60 };
+	const struct traffic_limits kept = {
+		.shares = SHARES, .pairs = 300, .flows = 500, .pairs_kept = 60, .flows_kept = 3};
+	struct truth *truth = calloc(1, sizeof(*truth));
+	static int64_t promised_s[END];
+	struct traffic_ring *ring = NULL;
+	struct traffic_set live;
+	unsigned random = 5;
+	int64_t first = 0;
+	int64_t last = 0;
+	bool pruned = false;
+
+	(void)state;
+	assert_non_null(truth);
+	assert_int_equal(traffic_set_init_live(&live, &tight), 0);
+	assert_int_equal(traffic_ring_new(SECONDS, 1000000, &ring), 0);
+	assert_int_equal(traffic_ring_reach(ring), SECONDS);
+	for (int64_t at = BEGIN; at < END; at++) {
+		for (unsigned i = 0; i < 100; i++)
+			add(&live, truth, 1, next_random(&random) % PAIRS, 0, 1);
+		assert_int_equal(traffic_ring_put(ring, at, &live, &kept, 1), 0);
+		traffic_set_next_second(&live);
+		traffic_ring_span(ring, &first, &last);
+		pruned = pruned || first > BEGIN;
+		assert_in_range(traffic_ring_reach(ring), MINUTE + 1, SECONDS - 1);
+		promised_s[at] = at - (traffic_ring_reach(ring) - MINUTE) + 1;
+		for (int64_t asked = at - MINUTE + 1; asked <= at; asked++)
+			assert_true(asked < BEGIN || promised_s[asked] < BEGIN ||
+				    promised_s[asked] >= first);
+	}
+	assert_true(pruned);
+	assert_in_range(last - first + 1, traffic_ring_reach(ring),
+			traffic_ring_reach(ring) * 5 / 4);
+	/* Silent ones have room for all. */
+	for (int64_t at = END; at < END + SECONDS; at++)
+		assert_int_equal(traffic_ring_put(ring, at, &live, &kept, 1), 0);
+	assert_int_equal(traffic_ring_reach(ring), SECONDS);
+	traffic_ring_free(ring);
+	traffic_set_done(&live);
+	free(truth);
+}
+
 static void lost_samples_are_made_up_for(void **state)
 {
 	static const struct {
@@ -329,6 +375,7 @@ int main(void)
 		cmocka_unit_test(parts_make_the_whole),
 		cmocka_unit_test(seconds_are_right_while_rows_are_dropped),
 		cmocka_unit_test(memory_of_the_ring_is_bounded),
+		cmocka_unit_test(the_ring_knows_how_far_it_reaches),
 		cmocka_unit_test(lost_samples_are_made_up_for),
 		cmocka_unit_test(intervals_are_as_wide_as_theory_says),
 	};

@@ -10,7 +10,7 @@
 #define SECOND_US INT64_C(1000000)
 
 struct traffic_ring {
-	unsigned count;
+	unsigned count, reach;
 	int64_t last_s;
 	size_t bytes, bytes_max;
 	struct ring_second seconds[];
@@ -22,7 +22,7 @@ int traffic_ring_new(unsigned seconds, size_t bytes_max, struct traffic_ring **r
 
 	if (!ring)
 		return -ENOMEM;
-	ring->count = seconds;
+	ring->count = ring->reach = seconds;
 	ring->bytes_max = bytes_max;
 	*ret = ring;
 	return 0;
@@ -40,6 +40,7 @@ static void clear_all(struct traffic_ring *ring)
 	for (unsigned i = 0; i < ring->count; i++)
 		second_clear(ring, &ring->seconds[i]);
 	ring->last_s = 0;
+	ring->reach = ring->count;
 }
 
 void traffic_ring_free(struct traffic_ring *ring)
@@ -55,6 +56,22 @@ static void make_room(struct traffic_ring *ring)
 {
 	for (unsigned i = 1; i < ring->count && ring->bytes > ring->bytes_max; i++)
 		second_clear(ring, &ring->seconds[((uint64_t)ring->last_s + i) % ring->count]);
+}
+
+static void look_how_far(struct traffic_ring *ring)
+{
+	double room = ring->count;
+	int64_t first_s;
+	int64_t last_s;
+
+	traffic_ring_span(ring, &first_s, &last_s);
+	if (ring->bytes)
+		room = (double)(last_s - first_s + 1) * (double)ring->bytes_max /
+		       (double)ring->bytes;
+	if (room > ring->count)
+		room = ring->count;
+	if (room < ring->reach || room > ring->reach * 1.25 || room >= ring->count)
+		ring->reach = (unsigned)room;
 }
 
 int traffic_ring_put(struct traffic_ring *ring, int64_t at_s, const struct traffic_set *set,
@@ -79,6 +96,7 @@ int traffic_ring_put(struct traffic_ring *ring, int64_t at_s, const struct traff
 	ring->last_s = at_s;
 	ring->bytes += second->size;
 	make_room(ring);
+	look_how_far(ring);
 	return 0;
 }
 
@@ -221,6 +239,11 @@ void traffic_ring_span(const struct traffic_ring *ring, int64_t *ret_first_s, in
 size_t traffic_ring_bytes(const struct traffic_ring *ring)
 {
 	return ring->bytes;
+}
+
+unsigned traffic_ring_reach(const struct traffic_ring *ring)
+{
+	return ring->reach;
 }
 
 bool traffic_ring_covers(const struct traffic_ring *ring, const struct ring_span *span)

@@ -76,6 +76,10 @@ unsigned traffic_ring_sum(const struct traffic_ring *ring, int64_t from_s, int64
 /* First and last second that are there; 0, 0 when there is none. */
 void traffic_ring_span(const struct traffic_ring *ring, int64_t *ret_first_s, int64_t *ret_last_s);
 size_t traffic_ring_bytes(const struct traffic_ring *ring);
+/* So many seconds like those that are there have room in it: fewer than it was made for where they
+ * are large, known before the first one has to go. It follows less room at once and more room only
+ * where that is much more, so that what is asked twice meets the same. */
+unsigned traffic_ring_reach(const struct traffic_ring *ring);
 
 /* Some time at a place, and what left there in it by samples: of a second in which it begins or
  * ends the part. */
