@@ -38,7 +38,7 @@ const struct conf_row flowd_conf_rows[] = {
 	 "samples that one receiver uses in a second; of more it draws one in 2, 4 .. 64 and says so; 0 = all, until its queue overflows"},
 	{"flow_slots", CONF_INT, AT(flow_slots), "18", 10, 24, NULL, "bits", "different flows in one second, of each receiver: 18 = 262144, 64 MiB"},
 	{"sources", CONF_INT, AT(sources), "65536", 16, 4194304, NULL, NULL, "sampling sources (ports, as a rule) whose losses are watched"},
-	{"ring_seconds", CONF_INT, AT(ring_seconds), "360", 10, 3600, NULL, "seconds", "of the past that are answered from memory, second by second: windows that are a minute shorter, for a minute"},
+	{"ring_seconds", CONF_INT, AT(ring_seconds), "360", 10, 3600, NULL, "seconds", "of the past that are answered from memory, second by second: windows that are a minute shorter, for a minute; each port with traffic takes memory for them, too: 2.3 kB at 360, 18 kB at 3600"},
 	{"ring_bytes", CONF_INT, AT(ring_bytes), "536870912", 1048576, 17179869184, NULL, "bytes", "of those seconds at most: with very many ports and owners fewer seconds are kept"},
 	{"shares", CONF_INT, AT(shares), "262144", 1024, 16777216, NULL, NULL, "owners at all ports in one minute; traffic of further ones is only counted as lost"},
 	{"pairs", CONF_INT, AT(pairs), "262144", 1024, 16777216, NULL, NULL, "pairs of nodes at all ports kept in one minute; the others are their ports' \"other\""},

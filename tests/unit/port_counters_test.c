@@ -201,6 +201,61 @@ static void what_is_over_does_not_change(void **state)
 	port_counters_free(counters);
 }
 
+/* Nothing is told of a port before something left there; then its time without counts, too. */
+static void idle_time_counts_from_the_first_bytes_on(void **state)
+{
+	struct port_counters *counters = NULL;
+	struct port_reading reading = {.speed_bps = 1000000000};
+	struct port_time time;
+
+	(void)state;
+	assert_int_equal(port_counters_new(300, &counters), 0);
+	for (int64_t at_s = 600; at_s < 1600; at_s++) {
+		port_counters_begin(counters, at_s - at_s % 60, at_s);
+		(void)port_counters_note(counters, 5, at_s * SECOND, &reading);
+	}
+	assert_false(port_counters_of(counters, 5, 1500, 1600, &time));
+	port_counters_begin(counters, 1560, 1600);
+	reading.out_octets = 7000;
+	assert_true(port_counters_note(counters, 5, 1600 * SECOND, &reading));
+	assert_true(port_counters_of(counters, 5, 1500, 1560, &time));
+	assert_float_equal(time.seconds, 60, 0.5);
+	assert_int_equal(time.out_bytes, 0);
+	assert_true(port_counters_of(counters, 5, 1560, 1620, &time));
+	assert_float_equal(time.seconds, 41, 0.5);
+	assert_int_equal(time.out_bytes, 7000);
+	assert_false(port_counters_of(counters, 5, 600, 660, &time)); /* not kept so long */
+	port_counters_free(counters);
+}
+
+/* What was of a time that comes a second time is not added to what is of it then. */
+static void a_clock_that_is_set_back_begins_anew(void **state)
+{
+	struct port_counters *counters = NULL;
+	struct port_reading reading = {.speed_bps = 1000000000};
+	struct port_time time;
+
+	(void)state;
+	assert_int_equal(port_counters_new(300, &counters), 0);
+	(void)port_counters_note(counters, 5, 599 * SECOND, &reading);
+	for (int64_t at_s = 600; at_s < 720; at_s++) {
+		port_counters_begin(counters, at_s - at_s % 60, at_s);
+		reading.out_octets += 1000;
+		assert_true(port_counters_note(counters, 5, at_s * SECOND, &reading));
+	}
+	port_counters_begin(counters, 660, 0); /* nothing is in memory for a while */
+	port_counters_begin(counters, 600, 640);
+	assert_true(port_counters_of(counters, 5, 600, 640, &time));
+	assert_int_equal(time.out_bytes, 40000);
+	assert_false(port_counters_of(counters, 5, 640, 720, &time));
+	(void)port_counters_note(counters, 5, 640 * SECOND, &reading);
+	reading.out_octets += 500;
+	assert_true(port_counters_note(counters, 5, 641 * SECOND, &reading));
+	assert_true(port_counters_of(counters, 5, 640, 720, &time));
+	assert_int_equal(time.out_bytes, 500);
+	port_counters_free(counters);
+}
+
 static void octets_of_32_bits_wrap_too(void **state)
 {
 	struct port_counters *counters = NULL;
@@ -271,6 +326,8 @@ int main(void)
 		cmocka_unit_test(others_may_tell_sums),
 		cmocka_unit_test(readings_become_sums),
 		cmocka_unit_test(what_is_over_does_not_change),
+		cmocka_unit_test(idle_time_counts_from_the_first_bytes_on),
+		cmocka_unit_test(a_clock_that_is_set_back_begins_anew),
 		cmocka_unit_test(octets_of_32_bits_wrap_too),
 		cmocka_unit_test(the_agents_clock_says_how_long_it_was),
 	};

@@ -31,14 +31,18 @@ struct port_state {
 	struct port_rates rates;
 	int64_t summed_us; /* the last interval of somebody else's that was */
 	struct port_sums sums[TRAFFIC_STEP_COUNT], taken;
-	bool used; /* something left there, or samples say so */
+	/* By number; NULL: nothing left there yet, and samples do not say so either. */
+	struct port_slot *slots;
+	/* Until then: seconds without traffic, and the number that they began at (0 = none). */
+	double idle_seconds;
+	uint32_t idle_from;
 };
 
 struct port_counters {
 	struct port_state *ports; /* by place */
-	struct port_slot *slots;  /* slot_count of each port, by number */
 	size_t count, slot_count;
 	int64_t minute_s, second_s;
+	int64_t known_s; /* the last second_s that was known */
 };
 
 int port_counters_new(unsigned seconds, struct port_counters **ret)
@@ -55,32 +59,26 @@ void port_counters_free(struct port_counters *counters)
 {
 	if (!counters)
 		return;
+	for (size_t i = 0; i < counters->count; i++)
+		free(counters->ports[i].slots);
 	free(counters->ports);
-	free(counters->slots);
 	free(counters);
 }
 
 static struct port_state *state_of(struct port_counters *counters, uint32_t place)
 {
 	size_t room = counters->count ? counters->count : 64;
-	size_t slots = counters->slot_count;
 	struct port_state *ports;
-	struct port_slot *kept;
 
 	if (place < counters->count)
 		return &counters->ports[place];
 	while (room <= place)
 		room *= 2;
 	ports = reallocarray(counters->ports, room, sizeof(*ports));
-	if (ports)
-		counters->ports = ports;
-	kept = reallocarray(counters->slots, room, slots * sizeof(*kept));
-	if (kept)
-		counters->slots = kept;
-	if (!ports || !kept)
+	if (!ports)
 		return NULL;
+	counters->ports = ports;
 	memset(ports + counters->count, 0, (room - counters->count) * sizeof(*ports));
-	memset(kept + counters->count * slots, 0, (room - counters->count) * slots * sizeof(*kept));
 	counters->count = room;
 	return &ports[place];
 }
@@ -132,14 +130,11 @@ static int64_t interval_between(const struct port_reading *before, const struct 
 	return told_us;
 }
 
-/* The slot of what comes now and was read at `at_s`: never of a second that is over in memory, and
- * in the minute whose sums it is in. */
-static struct port_slot *slot_of(struct port_counters *counters, const struct port_state *state,
-				 int64_t at_s)
+/* The slot's number of what comes now and was read at `at_s`: never of a second that is over in
+ * memory, and in the minute whose sums it is in. */
+static uint32_t number_of(const struct port_counters *counters, int64_t at_s)
 {
 	int64_t end_s = counters->minute_s + MINUTE_S - 1;
-	struct port_slot *slot;
-	uint32_t number;
 
 	if (at_s < counters->second_s)
 		at_s = counters->second_s;
@@ -147,29 +142,64 @@ static struct port_slot *slot_of(struct port_counters *counters, const struct po
 		at_s = counters->minute_s;
 	if (at_s > end_s)
 		at_s = end_s;
-	number = (uint32_t)(at_s / PORT_SLOT_S);
-	slot = &counters->slots[(size_t)(state - counters->ports) * counters->slot_count +
-				number % counters->slot_count];
-	if (slot->number != number)
-		*slot = (struct port_slot){.number = number};
-	return slot;
+	return (uint32_t)(at_s / PORT_SLOT_S);
 }
 
-/* Read at `slot`'s time. */
-static void add_up(struct port_state *state, struct port_slot *slot, double seconds,
-		   const uint64_t values[PORT_COUNTER_COUNT], uint64_t out_sampled)
+/* Until now nothing left there: that time is spread over its slots. */
+static void slots_begin(const struct port_counters *counters, struct port_state *state,
+			uint32_t number)
 {
+	uint32_t first = state->idle_from;
+	uint32_t last = number > first ? number - 1 : number;
+	double each;
 
+	state->slots = calloc(counters->slot_count, sizeof(*state->slots));
+	if (!state->slots || !first || first > number)
+		return;
+	each = state->idle_seconds / (last - first + 1);
+	if (last - first >= counters->slot_count)
+		first = last - (uint32_t)counters->slot_count + 1;
+	for (uint32_t i = first; i <= last; i++)
+		state->slots[i % counters->slot_count] =
+			(struct port_slot){.number = i, .seconds = (float)each};
+}
+
+static void add_to_slot(const struct port_counters *counters, struct port_state *state,
+			uint32_t number, double seconds, uint64_t out_bytes, uint64_t out_sampled)
+{
+	struct port_slot *slot;
+
+	if (!state->slots && !out_bytes && !out_sampled) {
+		if (!state->idle_from || state->idle_from > number) {
+			state->idle_from = number;
+			state->idle_seconds = 0;
+		}
+		state->idle_seconds += seconds;
+		return;
+	}
+	if (!state->slots)
+		slots_begin(counters, state, number);
+	if (!state->slots) /* no memory: it is not scaled by what it counted */
+		return;
+	slot = &state->slots[number % counters->slot_count];
+	if (slot->number != number)
+		*slot = (struct port_slot){.number = number};
+	slot->seconds += (float)seconds;
+	slot->out_bytes += out_bytes;
+	slot->out_sampled += out_sampled;
+}
+
+static void add_up(const struct port_counters *counters, struct port_state *state, int64_t at_s,
+		   double seconds, const uint64_t values[PORT_COUNTER_COUNT], uint64_t out_sampled)
+{
 	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++) {
 		for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
 			state->sums[step].values[i] += values[i];
 		state->sums[step].seconds += seconds;
 		state->sums[step].out_sampled += out_sampled;
 	}
-	slot->seconds += (float)seconds;
-	slot->out_bytes += values[COUNTER_OUT_BYTES];
-	slot->out_sampled += out_sampled;
-	state->used = state->used || slot->out_bytes || slot->out_sampled;
+	add_to_slot(counters, state, number_of(counters, at_s), seconds, values[COUNTER_OUT_BYTES],
+		    out_sampled);
 }
 
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
@@ -194,18 +224,37 @@ bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t 
 	state->at_us = at_us;
 	state->rates.speed_bps = reading->speed_bps;
 	state->rates.up = reading->up;
-	if (!follows)
+	if (!follows) {
+		state->idle_from = 0;
 		return false;
+	}
 	state->rates.at_us = at_us;
 	state->rates.seconds = seconds;
 	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
 		state->rates.per_second[i] = (double)values[i] / seconds;
-	add_up(state, slot_of(counters, state, at_us / 1000000), seconds, values, sampled);
+	add_up(counters, state, at_us / 1000000, seconds, values, sampled);
 	return true;
+}
+
+/* The clock was set back: what was of these numbers before is not of the time that comes now. */
+static void clear_from(struct port_counters *counters, uint32_t number)
+{
+	for (size_t i = 0; i < counters->count; i++) {
+		struct port_slot *slots = counters->ports[i].slots;
+
+		counters->ports[i].idle_from = 0;
+		for (size_t j = 0; slots && j < counters->slot_count; j++)
+			if (slots[j].number >= number)
+				slots[j] = (struct port_slot){0};
+	}
 }
 
 void port_counters_begin(struct port_counters *counters, int64_t minute_s, int64_t second_s)
 {
+	if (second_s && second_s < counters->known_s)
+		clear_from(counters, (uint32_t)(second_s / PORT_SLOT_S));
+	if (second_s)
+		counters->known_s = second_s;
 	counters->minute_s = minute_s;
 	counters->second_s = second_s;
 }
@@ -247,8 +296,7 @@ bool port_counters_sum(struct port_counters *counters, uint32_t place,
 		if (!isnan(rates->per_second[i]))
 			values[i] = (uint64_t)llround(rates->per_second[i] * rates->seconds);
 	state->summed_us = rates->at_us;
-	add_up(state, slot_of(counters, state, rates->at_us / 1000000), rates->seconds, values,
-	       out_sampled);
+	add_up(counters, state, rates->at_us / 1000000, rates->seconds, values, out_sampled);
 	return true;
 }
 
@@ -275,12 +323,14 @@ const struct port_sums *port_counters_take(struct port_counters *counters, uint3
 bool port_counters_of(const struct port_counters *counters, uint32_t place, int64_t from_s,
 		      int64_t to_s, struct port_time *ret)
 {
+	const struct port_slot *slots =
+		place < counters->count ? counters->ports[place].slots : NULL;
+
 	*ret = (struct port_time){0};
-	if (place >= counters->count || !counters->ports[place].used)
+	if (!slots)
 		return false;
 	for (int64_t i = from_s / PORT_SLOT_S; i < to_s / PORT_SLOT_S; i++) {
-		const struct port_slot *slot = &counters->slots[place * counters->slot_count +
-								(size_t)i % counters->slot_count];
+		const struct port_slot *slot = &slots[(size_t)i % counters->slot_count];
 
 		if (slot->number != (uint32_t)i)
 			continue;

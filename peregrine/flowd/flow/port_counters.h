@@ -50,7 +50,8 @@ struct port_sums {
  * (traffic_ring), or the parts of a whole would be scaled otherwise a second later: an interval is
  * of the second that is being gathered when its later reading comes, not of when that says it was.
  * Kept are slots of PORT_SLOT_S; of some time are those that end in it. So of a whole minute it is
- * the same as in port_sums, and times that follow each other have each slot once. */
+ * the same as in port_sums, and times that follow each other have each slot once. A port has slots
+ * from the first bytes that leave it; its time without any before is spread over them then. */
 struct port_time {
 	double seconds; /* covered by pairs of readings, not quite the same ones */
 	uint64_t out_bytes, out_sampled;
@@ -70,7 +71,7 @@ struct port_rates {
 struct port_counters;
 
 /* Times of the last `seconds` and of the minutes that they begin and end in are kept: 24 bytes a
- * slot and port. -ENOMEM. */
+ * slot of each port that anything ever left. -ENOMEM. */
 MUST_USE int port_counters_new(unsigned seconds, struct port_counters **ret);
 void port_counters_free(struct port_counters *counters);
 /* A reading of a place at a time. False: the first one, or one that does not follow the last:
@@ -78,7 +79,8 @@ void port_counters_free(struct port_counters *counters);
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
 			const struct port_reading *reading);
 /* The minute under way, and the second that is being gathered (0 = not known): intervals belong to
- * them from now on. */
+ * them from now on. A second before the last one: the clock was set back, and what was kept of that
+ * second and later is forgotten. */
 void port_counters_begin(struct port_counters *counters, int64_t minute_s, int64_t second_s);
 /* Rates that somebody else has formed (SNMP); NAN = not known. They count while the port's own
  * switch sends no readings. False: they are no news. */
