@@ -18,6 +18,7 @@ enum {
 	MINUTE = 60,
 	WINDOW_MAX = 30 * 86400,
 	ROWS_AT_ONCE = 65536, /* a few milliseconds of the loop */
+	PORT_ROWS = 32,       /* what a port takes that is told */
 	DRILLS_MAX = 256,     /* requests that wait */
 	AHEAD_MS = 2000,      /* so long for a second that is over and not summed up yet */
 	AHEAD_TURN_MS = 50,
@@ -83,6 +84,12 @@ static int64_t smaller(int64_t a, int64_t b)
 
 /* --- one request, as far as it is ------------------------------------------------------------- */
 
+/* Put, but for its ports and its end: which ports are told is known after the last one. */
+struct put_minute {
+	int64_t from_s, to_s;
+	struct text text;
+};
+
 struct flowd_drill {
 	struct flowd_drill *next;
 	struct flowd_drills *drills;
@@ -94,6 +101,10 @@ struct flowd_drill {
 	struct drill_join join;
 	int64_t pending_s;          /* from that minute on PostgreSQL may not have them */
 	int64_t minute_s, second_s; /* under way; minute 0 = none */
+	struct put_minute *minutes;
+	size_t minute_count, port_count;
+	size_t minute, port; /* told next */
+	bool chosen;         /* port_count */
 	struct text body;
 	int rc;
 };
@@ -108,6 +119,9 @@ struct flowd_drills {
 static void drill_free(struct flowd_drill *drill)
 {
 	live_drill_free(drill->live);
+	for (size_t i = 0; i < drill->minute_count; i++)
+		text_done(&drill->minutes[i].text);
+	free(drill->minutes);
 	text_done(&drill->body);
 	free(drill);
 }
@@ -120,14 +134,13 @@ static int drill_begin(struct flowd_drill *drill)
 	struct text *out = &drill->body;
 	const struct live_source source = {
 		.names = rollup_names(flowd->rollup), .ring = ring, .counters = flowd->counters};
+	unsigned reach = traffic_ring_reach(ring);
 	int rc = live_drill_new(&asked->question, &source, &drill->live);
 
 	if (rc)
 		return rc;
 	traffic_ring_span(ring, &drill->memory.first_s, &drill->memory.last_s);
-	drill->memory.exact_s = flowd->conf->ring_seconds > 2 * MINUTE
-					? flowd->conf->ring_seconds - MINUTE
-					: flowd->conf->ring_seconds / 2;
+	drill->memory.exact_s = reach > 2 * MINUTE ? reach - MINUTE : reach / 2;
 	drill->join =
 		drill_join(&drill->memory,
 			   (asked->at_s ? asked->at_s : drill->memory.last_s + 1) - asked->window_s,
@@ -152,17 +165,26 @@ static int drill_begin(struct flowd_drill *drill)
 static int end_minute(struct flowd_drill *drill)
 {
 	int64_t from_s = larger(drill->answered.first_s, drill->minute_s);
-	struct text *out = &drill->body;
-	int rc;
+	struct put_minute *minutes =
+		reallocarray(drill->minutes, drill->minute_count + 1, sizeof(*minutes));
+	struct put_minute *minute;
+	struct text *out;
 
+	if (!minutes)
+		return -ENOMEM;
+	drill->minutes = minutes;
+	minute = &minutes[drill->minute_count++];
+	*minute = (struct put_minute){
+		.from_s = larger(drill->minute_s, drill->join.from_s),
+		.to_s = smaller(drill->minute_s + MINUTE, drill->join.to_s),
+	};
+	out = &minute->text;
 	json_begin_object(out, NULL);
 	json_int(out, "at", drill->minute_s);
 	json_bool(out, "cut", drill_join_cuts(&drill->join, drill->minute_s));
 	json_int(out, "seconds", drill->second_s - from_s);
-	rc = live_drill_put(drill->live, out);
-	json_end_object(out);
 	drill->minute_s = 0;
-	return rc;
+	return live_drill_put(drill->live, out);
 }
 
 /* The second's minute, if it is told: one that is cut, or that PostgreSQL may not have. */
@@ -175,21 +197,23 @@ static void begin_minute(struct flowd_drill *drill)
 		return;
 	}
 	drill->minute_s = minute_s;
-	live_drill_begin(drill->live, larger(minute_s, drill->join.from_s),
-			 smaller(minute_s + MINUTE, drill->join.to_s));
+	live_drill_begin(drill->live);
 }
 
-/* Some of its seconds, or of one as many rows as that has. True: it is done, or failed. */
-static bool drill_go_on(struct flowd_drill *drill)
+static bool has_seconds(const struct flowd_drill *drill)
+{
+	return drill->memory.first_s && drill->second_s <= drill->answered.last_s;
+}
+
+/* Some of its seconds, or of one as many rows as that has, and no more than one minute's rows are
+ * put. Returns what it took. */
+static size_t gather(struct flowd_drill *drill)
 {
 	struct drill_memory now;
 	size_t rows = 0;
 
-	if (!drill->live)
-		drill->rc = drill_begin(drill);
 	traffic_ring_span(rollup_ring(drill->drills->flowd->rollup), &now.first_s, &now.last_s);
-	while (!drill->rc && drill->memory.first_s && drill->second_s <= drill->answered.last_s &&
-	       rows < ROWS_AT_ONCE) {
+	while (!drill->rc && has_seconds(drill) && rows < ROWS_AT_ONCE) {
 		if (!drill->minute_s) {
 			begin_minute(drill);
 			continue;
@@ -197,11 +221,59 @@ static bool drill_go_on(struct flowd_drill *drill)
 		if (drill->second_s < now.first_s) /* it is not there any more */
 			drill->rc = -ESTALE;
 		rows += live_drill_add(drill->live, drill->second_s++);
-		if (!drill->rc &&
-		    (drill->second_s % MINUTE == 0 || drill->second_s > drill->answered.last_s))
-			drill->rc = end_minute(drill);
+		if (drill->rc ||
+		    (drill->second_s % MINUTE && drill->second_s <= drill->answered.last_s))
+			continue;
+		drill->rc = end_minute(drill);
+		if (has_seconds(drill))
+			return ROWS_AT_ONCE;
 	}
-	return drill->rc || !drill->memory.first_s || drill->second_s > drill->answered.last_s;
+	return rows;
+}
+
+/* The minutes, each with its ports. True: that is all. */
+static bool tell(struct flowd_drill *drill, size_t rows)
+{
+	struct text *out = &drill->body;
+
+	if (!drill->chosen)
+		drill->rc = live_drill_choose_ports(drill->live, &drill->port_count);
+	drill->chosen = true;
+	for (; !drill->rc && drill->minute < drill->minute_count; drill->minute++) {
+		struct put_minute *minute = &drill->minutes[drill->minute];
+
+		if (!drill->port && rows >= ROWS_AT_ONCE)
+			return false;
+		if (!drill->port) { /* and one port at least */
+			json_raw(out, NULL, text_get(&minute->text));
+			text_done(&minute->text);
+			json_begin_array(out, "ports");
+		}
+		for (; drill->port < drill->port_count; rows += PORT_ROWS) {
+			if (rows >= ROWS_AT_ONCE)
+				return false;
+			live_drill_put_port(drill->live, drill->port++, minute->from_s,
+					    minute->to_s, out);
+		}
+		json_end_array(out);
+		json_end_object(out);
+		drill->port = 0;
+	}
+	return true;
+}
+
+/* As far as one turn goes. True: it is done, or failed. */
+static bool drill_go_on(struct flowd_drill *drill)
+{
+	size_t rows = 0;
+
+	if (!drill->live)
+		drill->rc = drill_begin(drill);
+	if (!drill->rc)
+		rows = gather(drill);
+	if (drill->rc)
+		return true;
+	return rows < ROWS_AT_ONCE && !has_seconds(drill) && tell(drill, rows);
 }
 
 static void drill_answer(struct flowd_drill *drill)

@@ -53,9 +53,14 @@ struct live_drill {
 	uint32_t count, room, mask;
 	struct traffic_sums total, at_link;
 	int64_t total_missed, floor;
-	int64_t from_s, to_s; /* the part of it that is asked for */
 	unsigned thinned;
 	bool failed;
+
+	/* Of all of them: by place what was told of it, plus one; then whose counters are. */
+	uint64_t *told;
+	uint32_t told_count;
+	uint32_t *ports;
+	size_t port_count;
 };
 
 /* --- the path as what the ring knows --------------------------------------------------- */
@@ -403,38 +408,24 @@ static void put_keys(const struct live_drill *drill, const struct live_key *key,
 	}
 }
 
-static void put_port(const struct live_drill *drill, uint32_t at, struct text *out)
+/* Of the level of places. */
+static void note_told(struct live_drill *drill, const struct live_row *row)
 {
-	const struct traffic_place *place = traffic_place_get(drill->names, at);
-	struct port_time time;
+	uint32_t count = (uint32_t)traffic_place_count(drill->names);
+	uint32_t place = row->key.place - 1;
 
-	if (!port_counters_of(drill->counters, at, drill->from_s, drill->to_s, &time))
-		return;
-	json_begin_object(out, NULL);
-	json_int(out, "switch_id", place->switch_id);
-	json_string(out, "port", place->port);
-	json_double(out, "seconds", time.seconds);
-	json_int(out, "counted", (int64_t)time.out_bytes);
-	json_int(out, "sampled", (int64_t)time.out_sampled);
-	json_end_object(out);
-}
+	if (drill->told_count < count) {
+		uint64_t *told = reallocarray(drill->told, count, sizeof(*told));
 
-/* Without a link those of all, also where nothing was sampled in this minute: else a link would be
- * scaled by less there than where it is looked at itself. */
-static void put_ports(const struct live_drill *drill, struct text *out)
-{
-	bool all = drill->question.path.level == DRILL_ALL;
-
-	json_begin_object(out, "link");
-	json_int(out, "bytes", (int64_t)drill->at_link.bytes);
-	json_double(out, "square", drill->at_link.square);
-	json_end_object(out);
-	json_begin_array(out, "ports");
-	for (uint32_t i = 0;
-	     (all || drill->question.path.at_link) && i < traffic_place_count(drill->names); i++)
-		if (all || is_link(drill, i))
-			put_port(drill, i, out);
-	json_end_array(out);
+		if (!told) {
+			drill->failed = true;
+			return;
+		}
+		memset(told + drill->told_count, 0, (count - drill->told_count) * sizeof(*told));
+		drill->told = told;
+		drill->told_count = count;
+	}
+	drill->told[place] += row->sums.bytes + !drill->told[place];
 }
 
 static void put_minute(struct live_drill *drill, struct text *out)
@@ -450,9 +441,14 @@ static void put_minute(struct live_drill *drill, struct text *out)
 	json_begin_object(out, "total");
 	put_sums(out, &drill->total, drill->total_missed);
 	json_end_object(out);
-	put_ports(drill, out);
+	json_begin_object(out, "link");
+	json_int(out, "bytes", (int64_t)drill->at_link.bytes);
+	json_double(out, "square", drill->at_link.square);
+	json_end_object(out);
 	json_begin_array(out, "rows");
 	for (uint32_t i = 0; i < told; i++) {
+		if (drill->question.path.level == DRILL_ALL)
+			note_told(drill, &drill->rows[i]);
 		json_begin_object(out, NULL);
 		put_keys(drill, &drill->rows[i].key, out);
 		put_sums(out, &drill->rows[i].sums, drill->rows[i].missed - left_out);
@@ -461,14 +457,12 @@ static void put_minute(struct live_drill *drill, struct text *out)
 	json_end_array(out);
 }
 
-void live_drill_begin(struct live_drill *drill, int64_t from_s, int64_t to_s)
+void live_drill_begin(struct live_drill *drill)
 {
 	if (drill->room)
 		memset(drill->slots, 0, ((size_t)drill->mask + 1) * sizeof(*drill->slots));
 	drill->count = 0;
 	drill->total = drill->at_link = (struct traffic_sums){0};
-	drill->from_s = from_s;
-	drill->to_s = to_s;
 	drill->total_missed = drill->floor = 0;
 	drill->thinned = 1;
 }
@@ -488,7 +482,55 @@ int live_drill_put(struct live_drill *drill, struct text *out)
 	if (drill->failed)
 		return -ENOMEM;
 	put_minute(drill, out);
+	return drill->failed || out->failed ? -ENOMEM : 0;
+}
+
+static int more_told_first(const void *a, const void *b, void *context)
+{
+	const uint64_t *told = context;
+	uint32_t left = *(const uint32_t *)a;
+	uint32_t right = *(const uint32_t *)b;
+
+	if (told[left] != told[right])
+		return told[left] > told[right] ? -1 : 1;
+	return left < right ? -1 : 1;
+}
+
+int live_drill_choose_ports(struct live_drill *drill, size_t *ret_count)
+{
+	bool all = drill->question.path.level == DRILL_ALL;
+	uint32_t count = all ? drill->told_count : (uint32_t)traffic_place_count(drill->names);
+
+	drill->ports = calloc((size_t)count + 1, sizeof(*drill->ports));
+	if (!drill->ports)
+		return -ENOMEM;
+	for (uint32_t i = 0; (all || drill->question.path.at_link) && i < count; i++)
+		if (all ? drill->told[i] != 0 : is_link(drill, i))
+			drill->ports[drill->port_count++] = i;
+	if (drill->port_count > ROWS_MAX) {
+		qsort_r(drill->ports, drill->port_count, sizeof(*drill->ports), more_told_first,
+			drill->told);
+		drill->port_count = ROWS_MAX;
+	}
+	*ret_count = drill->port_count;
 	return 0;
+}
+
+void live_drill_put_port(const struct live_drill *drill, size_t index, int64_t from_s, int64_t to_s,
+			 struct text *out)
+{
+	const struct traffic_place *place = traffic_place_get(drill->names, drill->ports[index]);
+	struct port_time time;
+
+	if (!port_counters_of(drill->counters, drill->ports[index], from_s, to_s, &time))
+		return;
+	json_begin_object(out, NULL);
+	json_int(out, "switch_id", place->switch_id);
+	json_string(out, "port", place->port);
+	json_double(out, "seconds", time.seconds);
+	json_int(out, "counted", (int64_t)time.out_bytes);
+	json_int(out, "sampled", (int64_t)time.out_sampled);
+	json_end_object(out);
 }
 
 int live_drill_new(const struct live_question *question, const struct live_source *source,
@@ -516,5 +558,7 @@ void live_drill_free(struct live_drill *drill)
 		return;
 	free(drill->rows);
 	free(drill->slots);
+	free(drill->told);
+	free(drill->ports);
 	free(drill);
 }

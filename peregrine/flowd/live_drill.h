@@ -43,12 +43,20 @@ void live_drill_free(struct live_drill *drill);
  * takes); then it is put: as the members "thinned" (the worst of its seconds), "floor" (what a row
  * that is not told may have had), "total" and "rows": the largest ones, with the keys k1.. and sums
  * of store_drill_levels; "missed" of a row is less its minute's floor, as it is added for all.
- * "link": of the link of the path, what the asking one may see; "ports": of that link, or without
- * one of all, what its counters said of from_s to to_s, the part of the minute that is in the
- * window
- * ("counted"), in how many "seconds", and what samples said of these ("sampled"). Nothing of that
- * changes later (struct port_time): a part of a window is scaled as its whole is, whenever either
- * is asked for. */
-void live_drill_begin(struct live_drill *drill, int64_t from_s, int64_t to_s);
+ * "link": of the link of the path, what the asking one may see. -ENOMEM. */
+void live_drill_begin(struct live_drill *drill);
 size_t live_drill_add(struct live_drill *drill, int64_t at_s);
 MUST_USE int live_drill_put(struct live_drill *drill, struct text *out);
+
+/* After all minutes, once: whose counters are told of each of them. Of the link of the path;
+ * without one of the links that a row of any minute tells, also of minutes in which nothing was
+ * sampled there: else a link would be scaled by less than where it is looked at itself. No more
+ * than one minute has rows: where minutes tell more of them together, those with the most bytes.
+ * -ENOMEM. */
+MUST_USE int live_drill_choose_ports(struct live_drill *drill, size_t *ret_count);
+/* An element, unless nothing is known: what the counters of port `index` of these said of from_s to
+ * to_s, the part of a minute that is in the window ("counted"), in how many "seconds", and what
+ * samples said of these ("sampled"). Nothing of that changes later (struct port_time): a part of a
+ * window is scaled as its whole is, whenever either is asked for. */
+void live_drill_put_port(const struct live_drill *drill, size_t index, int64_t from_s, int64_t to_s,
+			 struct text *out);

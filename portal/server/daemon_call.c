@@ -181,6 +181,7 @@ void daemon_pass_on(struct exchange *exchange, const struct daemon_ask *ask)
 					    .target = ask->target,
 					    .body = ask->body,
 					    .timeout_ms = ask->timeout_ms,
+					    .response_limit = ask->response_limit,
 					    .on_done = on_done};
 	struct daemon_call *call;
 	int rc;

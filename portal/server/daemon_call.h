@@ -16,6 +16,7 @@ struct daemon_ask {
 	 * borrowed, while the client is there. Without a method it is what the client asked, below
 	 * /api/v1, with its JSON body, and what comes is handed on. */
 	const char *method, *target, *body;
+	size_t response_limit; /* 0 = http_client's default */
 	void (*answered)(struct exchange *exchange, const struct http_response *response);
 	/* It is away, or refused: `reason` says so. NULL = the client is told. */
 	void (*failed)(struct exchange *exchange, const char *reason);

@@ -367,6 +367,7 @@ static void ask_memory(struct exchange *exchange, const PGresult *known)
 		       &(struct daemon_ask){.daemon = "peregrine-flowd",
 					    .socket = exchange->portal->conf->flowd_socket,
 					    .timeout_ms = LIVE_MS,
+					    .response_limit = LIVE_LIMIT,
 					    .method = "GET",
 					    .target = text_get(&target),
 					    .answered = with_memory,
