@@ -26,7 +26,7 @@ begin
 end
 $$;
 
--- As in 071; that, and a switch that did not take the session in time is why nothing was captured.
+-- As in 071; that, and a switch that did not take the session in time is why nothing was captured (unless the database stood still: then nobody knows).
 create or replace function capture_sweep()
 returns integer language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
@@ -44,7 +44,7 @@ begin
 				when c.consent = 'grant' and not exists (select from capture_grant g where g.id = c.grant_id and g.withdrawn_at is null and g.expires_at > now()) then 'lapsed'
 				when not exists (select from node n where n.id = c.node_id and n.tenant_id = c.tenant_id)
 					or c.peer <> '' and not exists (select from node n where n.id = c.peer_id and n.tenant_id = c.tenant_id) then 'lapsed'
-				when c.deadline < now() then case when c.state = 'listening' then 'failed' else 'deadline' end
+				when c.deadline < now() then case when c.state = 'listening' and v_judges then 'failed' else 'deadline' end
 				when c.state = 'approved' and v_judges and c.approved_at < now() - interval '2 minutes' then 'failed' end;
 			continue when c.because is null and c.state <> 'ending' and (not v_judges or coalesce(c.beat_at, now()) >= now() - interval '20 seconds');
 			if c.because is not null then
@@ -83,12 +83,14 @@ end
 $$;
 
 -- Where packets of a node are seen whole: the port that it was given, or was found at. A port that leads to another switch is none, though its MAC is heard there: that is what is left to see while
--- the switch at its other end does not answer. First where its tenant's network is; `away`: the switch that is, `behind`: the port that leads there; port null = nothing but that is known.
+-- the switch at its other end does not answer, or has not told yet. First where its tenant's network is, and where it is to be only while it is heard nowhere, or no switch could hear it there;
+-- `away`: the switch that does not answer, `behind`: the port that leads to switch `beyond`; port null = nothing but that is known.
 create function capture_port(p_node bigint)
-returns table (switch_id bigint, port text, away text, behind text)
+returns table (switch_id bigint, port text, away text, behind text, beyond text)
 stable language sql security definer set search_path = haas, pg_temp as $$
 	with heard as (
 		select l.switch_id, l.port, l.certainty, x.name,
+		       exists (select from link k where k.state <> 'gone' and ((k.a_switch, k.a_port) = (l.switch_id, l.port) or (k.b_switch, k.b_port) = (l.switch_id, l.port))) as leads,
 		       (select case when k.a_switch = l.switch_id then k.b_switch else k.a_switch end from link k
 			-- what one end alone says may be said by the node; a cable that is gone with its switch leads there if the node was found there before
 			where (k.state = 'confirmed'
@@ -101,16 +103,19 @@ stable language sql security definer set search_path = haas, pg_temp as $$
 		select switch_id, port, 1 as found, certainty, name from heard where beyond is null
 		union all
 		select i.switch_id, i.port, 0, 0, '' from port_intent i where i.node_id = p_node
-		and not exists (select from heard h where h.beyond is null and (h.switch_id, h.port) = (i.switch_id, i.port))
+		and not exists (select from heard h where h.beyond is null
+				and ((h.switch_id, h.port) = (i.switch_id, i.port)
+				     or not h.leads and not exists (select from switch_observed v where v.switch_id = i.switch_id and not v.reachable)))
 	)
-	select c.switch_id, c.port, c.away, c.behind from (
+	select c.switch_id, c.port, c.away, c.behind, c.beyond from (
 		select s.switch_id, coalesce(nullif(o.lag, ''), s.port) as port, (select w.name from switch_observed v join switch w on w.id = v.switch_id where v.switch_id = s.switch_id and not v.reachable) as away,
-		       null::text as behind,
+		       null::text as behind, null::text as beyond,
 		       exists (select from port_binding b join node n on n.id = p_node where b.switch_id = s.switch_id and b.port in (s.port, nullif(o.lag, '')) and b.valid_to is null
 			       and b.tenant_id = n.tenant_id) as bound, s.found, s.certainty, s.name
 		from seen s left join port_observed o on o.switch_id = s.switch_id and o.name = s.port
 		union all
-		select h.switch_id, null, w.name, (select name from switch where id = h.switch_id) || ':' || h.port, false, -1, h.certainty, h.name from heard h join switch w on w.id = h.beyond
+		select h.switch_id, null, case when exists (select from switch_observed v where v.switch_id = w.id and not v.reachable) then w.name end,
+		       (select name from switch where id = h.switch_id) || ':' || h.port, w.name, false, -1, h.certainty, h.name from heard h join switch w on w.id = h.beyond
 	) c order by c.bound desc, c.found desc, c.certainty desc, c.name, c.switch_id, c.port limit 1
 $$;
 revoke execute on function capture_port(bigint) from public;
@@ -142,6 +147,9 @@ begin
 	elsif v_at.away is not null then
 		raise exception 'switch %, where node % is, does not answer', v_at.away, n.name using errcode = 'HA409',
 			detail = coalesce('it is heard behind ' || v_at.behind || ', which leads there', ''), hint = format('haasctl switch show %s says why; ask again when it answers', v_at.away);
+	elsif v_at.port is null then
+		raise exception 'no port of node % is known at switch %', n.name, v_at.beyond using errcode = 'HA409',
+			detail = format('it is heard behind %s, which leads there', v_at.behind), hint = format('haasctl nic locate %s; ask again when %s tells of it', n.name, v_at.beyond);
 	end if;
 	select s.name into v_switch from switch s join switch_endpoint e on e.switch_id = s.id where s.id = c.switch_id and e.managed for share of e;
 	if not found then

@@ -42,8 +42,12 @@ rollback;
 begin;
 update nic_location set switch_id = 3, port = 'dn1' where mac = '52:54:00:00:00:01';
 select * from capture_port(1);
-do $$ begin perform capture_start('{"node": "n1"}', 'user a');
-exception when others then declare d text; h text; begin get stacked diagnostics d = pg_exception_detail, h = pg_exception_hint; raise exception '%; %; %', sqlerrm, d, h; end; end $$;
+create function told_why() returns text language plpgsql as $$ begin perform capture_start('{"node": "n1"}', 'user a'); return 'ok';
+exception when others then declare d text; h text; begin get stacked diagnostics d = pg_exception_detail, h = pg_exception_hint; return concat_ws('; ', sqlerrm, d, h); end; end $$;
+select told_why();
+update switch_observed set reachable = false where switch_id = 1;
+select * from capture_port(1);
+select told_why();
 rollback;
 begin;
 update nic_location set switch_id = 3, port = 'dn1' where mac = '52:54:00:00:00:01';
@@ -64,6 +68,16 @@ select * from capture_port(1);
 update switch_observed set reachable = false where switch_id = 1;
 select * from capture_port(1);
 rollback;
+begin;
+insert into port_intent (switch_id, port, node_id) values (1, 'p1', 1);
+insert into port_binding (switch_id, port, tag, network_id, tenant_id) values (1, 'p1', 0, 1, 1);
+update nic_location set port = 'p9' where mac = '52:54:00:00:00:01';   -- its cable was moved
+select * from capture_port(1);
+update nic_location set switch_id = 2 where mac = '52:54:00:00:00:01';
+select * from capture_port(1);
+update switch_observed set reachable = false where switch_id = 1;   -- and cannot say where it is
+select * from capture_port(1);
+rollback;
 \echo without a grant it waits for somebody else
 select started('{"node": "n1", "peer": "n2"}', 'user a');
 select started('{"node": "n1", "snap_length": 5}', 'user a');
@@ -78,6 +92,12 @@ select state, deadline between now() + interval '50 s' and now() + interval '70 
 select switch_id, id, port, target from capture_session;
 \echo the switch did not answer in time
 begin;
+update capture set deadline = now() - interval '1 s';
+select capture_sweep();
+select state, because, problem ->> 'message' as problem from capture;
+rollback;
+begin;   -- nor did the database, just before
+create or replace function capture_judges() returns boolean stable language sql as 'select false';
 update capture set deadline = now() - interval '1 s';
 select capture_sweep();
 select state, because, problem ->> 'message' as problem from capture;
