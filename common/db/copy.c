@@ -3,9 +3,18 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/db/db_private.h"
 
 /* libpq takes an int: many rows go in pieces. */
 #define PIECE ((size_t)1 << 20)
+
+PGconn *db_blocking_connect(const char *conninfo)
+{
+	const char *const keys[] = {DB_TCP_KEYS, "dbname", NULL};
+	const char *const values[] = {DB_TCP_VALUES, conninfo, NULL};
+
+	return PQconnectdbParams(keys, values, 1);
+}
 
 /* By SQLSTATE (PostgreSQL 15, appendix A). Whatever else is the matter may be over by the next
  * attempt. */

@@ -7,6 +7,9 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
+/* As PQconnectdb, and a path that swallows what is sent is noticed as by a db: never NULL but
+ * without memory; the caller's, for PQfinish. */
+PGconn *db_blocking_connect(const char *conninfo);
 /* What a failed result means to whoever may try again: E_CONFLICT the rows are there already,
  * E_NOT_FOUND no partition has that time, E_INVALID the rows are wrong and stay wrong, else
  * E_UNAVAILABLE. */

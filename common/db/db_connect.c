@@ -178,13 +178,10 @@ static void drop_notice(void *context, const PGresult *result)
 void db_connect_start(void *context)
 {
 	struct db *db = context;
-	/* The first four are for TCP, and the conninfo may say otherwise: a path that swallows what
-	 * is sent is noticed within half a minute, and not after a quarter of an hour. */
-	const char *const keys[] = {
-		"keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
-		"dbname",          "application_name",    "client_encoding",  NULL};
-	const char *const values[] = {"10",   "5", "3", "25000", db->conninfo, db->application,
-				      "UTF8", NULL};
+	/* The conninfo may say otherwise of the first of them, not of the last. */
+	const char *const keys[] = {DB_TCP_KEYS, "dbname", "application_name", "client_encoding",
+				    NULL};
+	const char *const values[] = {DB_TCP_VALUES, db->conninfo, db->application, "UTF8", NULL};
 
 	if (db->phase != PHASE_WAITING) { /* the deadline of an attempt */
 		db_connect_lost(db);

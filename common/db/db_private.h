@@ -5,6 +5,12 @@
 #include "common/base/text.h"
 #include "common/db/db.h"
 
+/* Of every connection of ours, in this order. They are for TCP, and a conninfo after them may say
+ * otherwise: a path that swallows what is sent is noticed within half a minute, and not after a
+ * quarter of an hour. */
+#define DB_TCP_KEYS   "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"
+#define DB_TCP_VALUES "10", "5", "3", "25000"
+
 /* A statement as this connection knows it. Lives as long as the db, so results in flight may point
  * here. */
 struct db_statement {

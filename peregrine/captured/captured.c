@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/db/until.h"
 #include "common/io/file.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
@@ -25,7 +26,6 @@ enum {
 	/* After the database was away captures are heard of again before anybody looks which are
 	 * not. */
 	BACK_MS = 5000,
-	SILENT_MS = 5000, /* a database that is there tells the end of a capture before that */
 };
 
 static const char *const channels[] = {"capture", NULL};
@@ -247,9 +247,11 @@ static void take_row(struct captured *captured, const PGresult *result, int row)
 		return;
 	}
 	if (one)
-		one->until_ms = db_is_null(result, row, 5)
-					? 0
-					: captured->asked_ms + db_int(result, row, 5, 0);
+		one->until_ms =
+			db_is_null(result, row, 5)
+				? 0
+				: db_until_ms(captured->asked_ms, loop_now_ms(captured->loop),
+					      db_int(result, row, 5, 0), one->until_ms);
 	if (one && one->process) {
 		if (!wanted)
 			capture_process_stop(one->process);
@@ -326,7 +328,8 @@ static void keep(struct captured *captured)
  * what was consented to was so long. */
 static void stop_late(const struct captured *captured)
 {
-	int64_t now_ms = loop_now_ms(captured->loop) - (db_connected(captured->db) ? SILENT_MS : 0);
+	int64_t now_ms =
+		loop_now_ms(captured->loop) - (db_connected(captured->db) ? DB_SILENT_MS : 0);
 
 	for (struct taken *one = captured->taken; one; one = one->next) {
 		if (!one->process || one->late || !one->until_ms || now_ms < one->until_ms)

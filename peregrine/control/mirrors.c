@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/base/text.h"
+#include "common/db/until.h"
 #include "common/io/log.h"
 #include "common/io/loop.h"
 
@@ -22,7 +23,6 @@ enum {
 	ASK_MS = 20000,
 	/* After the database was away collectors are heard of before we look who is not. */
 	BACK_MS = 5000,
-	SILENT_MS = 5000, /* a database that is there has answered before that */
 };
 
 /* clang-format off */
@@ -273,8 +273,25 @@ static struct told *find(struct mirrors *mirrors, int64_t switch_id)
 	return told;
 }
 
-static void add(struct told *told, const PGresult *result, int row)
+struct ends {
+	int64_t ids[SWITCH_MIRRORS_MAX];
+	int64_t until_ms[SWITCH_MIRRORS_MAX];
+	size_t count;
+};
+
+/* Of the session, as it was known before; 0 = it was not. */
+static int64_t end_of(const struct ends *ends, int64_t id)
 {
+	for (size_t i = 0; i < ends->count; i++) {
+		if (ends->ids[i] == id)
+			return ends->until_ms[i];
+	}
+	return 0;
+}
+
+static void add(struct told *told, const struct ends *known, const PGresult *result, int row)
+{
+	const struct mirrors *mirrors = told->mirrors;
 	struct switch_mirror *mirror = &told->rows[told->count];
 	int64_t id = db_int(result, row, 1, 0);
 	int64_t left_ms = db_int(result, row, 7, 0);
@@ -286,8 +303,8 @@ static void add(struct told *told, const PGresult *result, int row)
 	    !text_copy(mirror->port, sizeof(mirror->port), db_text(result, row, 2, "")) ||
 	    !text_copy(mirror->target, sizeof(mirror->target), db_text(result, row, 3, "")))
 		return;
-	/* From when it was asked: the answer may have been long on its way. */
-	told->until_ms[told->count] = told->mirrors->asked_ms + left_ms;
+	told->until_ms[told->count] = db_until_ms(mirrors->asked_ms, loop_now_ms(mirrors->loop),
+						  left_ms, end_of(known, id));
 	told->written[told->count] = db_bool(result, row, 8);
 	told->ids[told->count++] = id;
 }
@@ -314,27 +331,36 @@ static void take_target(struct told *told, const PGresult *result, int row)
 	tunnel->id = (uint16_t)db_int(result, row, 6, 0);
 }
 
+/* What differs is told at once, unless it failed just now. */
+static bool differs(const struct told *told)
+{
+	return told->known[0] && strcmp(told->wanted, told->known) != 0;
+}
+
 /* The rows of one switch, from `row` on; returns the next one's first. */
 static int take_switch(struct mirrors *mirrors, const PGresult *result, int row)
 {
 	int64_t id = db_int(result, row, 0, 0);
 	struct told *told = find(mirrors, id);
 	bool idle = told && !told->asking && !told->writing;
+	struct ends known = {0};
 
-	if (idle)
+	if (idle) {
+		memcpy(known.ids, told->ids, sizeof(known.ids));
+		memcpy(known.until_ms, told->until_ms, sizeof(known.until_ms));
+		known.count = told->count;
 		told->count = 0;
+	}
 	if (idle && !db_is_null(result, row, 3))
 		take_target(told, result, row);
 	for (; row < PQntuples(result) && db_int(result, row, 0, 0) == id; row++) {
 		if (idle && !db_is_null(result, row, 1) && told->count < SWITCH_MIRRORS_MAX)
-			add(told, result, row);
+			add(told, &known, result, row);
 	}
 	if (!idle)
 		return row;
 	digest(told, told->wanted, sizeof(told->wanted));
-	/* What differs is told at once, unless it failed just now. */
-	if ((told->known[0] && strcmp(told->wanted, told->known) != 0) ||
-	    loop_now_ms(mirrors->loop) >= told->next_ms)
+	if (differs(told) || loop_now_ms(mirrors->loop) >= told->next_ms)
 		tell(told);
 	return row;
 }
@@ -359,7 +385,8 @@ static void on_sessions(void *context, int rc, const PGresult *result,
 static void drop_late(struct told *told)
 {
 	int64_t now_ms = loop_now_ms(told->mirrors->loop);
-	bool again = !told->known[0] && now_ms >= told->next_ms;
+	/* Also what was to be told when the database fell silent, or could not be. */
+	bool again = differs(told) || (!told->known[0] && now_ms >= told->next_ms);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < told->count; i++) {
@@ -382,7 +409,7 @@ static void drop_late(struct told *told)
 static bool is_silent(const struct mirrors *mirrors)
 {
 	return !mirrors->connected ||
-	       (mirrors->reading && loop_now_ms(mirrors->loop) - mirrors->asked_ms >= SILENT_MS);
+	       (mirrors->reading && loop_now_ms(mirrors->loop) - mirrors->asked_ms >= DB_SILENT_MS);
 }
 
 static void on_timer(void *context)

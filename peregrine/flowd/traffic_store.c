@@ -118,7 +118,7 @@ static int write_to_store(void *context, const struct traffic_batch *batch, stru
 	if (store->connection && PQstatus(store->connection) != CONNECTION_OK)
 		forget_connection(store);
 	if (!store->connection)
-		store->connection = PQconnectdb(store->conninfo);
+		store->connection = db_blocking_connect(store->conninfo);
 	if (PQstatus(store->connection) != CONNECTION_OK)
 		return failed(store, E_UNAVAILABLE, NULL);
 	rc = write_with_partitions(store, batch);

@@ -46,7 +46,7 @@ static bool connect_to(struct counter_writer *writer)
 		writer->connection = NULL;
 	}
 	if (!writer->connection)
-		writer->connection = PQconnectdb(writer->conninfo);
+		writer->connection = db_blocking_connect(writer->conninfo);
 	if (PQstatus(writer->connection) == CONNECTION_OK)
 		return true;
 	db_blocking_detail(writer->connection, NULL, &writer->problem);

@@ -1,0 +1,14 @@
+/* When something is over by our clock, of which an answer told how long it lasts. A database that
+ * stood still counts that when it goes on, and a path that swallows what is sent brings late what
+ * was counted long ago: by the answer alone nobody tells one from the other. */
+#pragma once
+
+#include <stdint.h>
+
+/* A database that is there has answered before that. */
+enum { DB_SILENT_MS = 5000 };
+
+/* `asked_ms` and `answered_ms` as loop_now_ms. Of an answer in time: counted from when it was
+ * asked. Of a late one: `known_ms`, what an earlier one told (it lasts as long as before); where
+ * none did (0), the latest that can be. Whoever hears a late one asks again at once. */
+int64_t db_until_ms(int64_t asked_ms, int64_t answered_ms, int64_t left_ms, int64_t known_ms);
