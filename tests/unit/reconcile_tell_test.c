@@ -336,6 +336,7 @@ static void what_was_saved_beside_something_else_is_saved_again(void **state)
 	int64_t began_ms = clock_monotonic_ms();
 	int64_t until_ms;
 	uint64_t saves;
+	uint64_t calls;
 
 	settle(site);
 	want(site, 0, 0, 1);
@@ -343,7 +344,15 @@ static void what_was_saved_beside_something_else_is_saved_again(void **state)
 	assert_true(wait_saved(site, 0));
 	assert_true(wait_sql(site, "select count(*) from switch_unsaved where switch_id = 1", 0));
 	saves = leaf(site, 0)->saves;
+	calls = reconcile_stats(site->reconcile)->calls;
+	/* nothing was saved since; nobody can say whether it is ours */
+	reconcile_save_again(site->reconcile, 1, clock_monotonic_ms() + 1);
+	assert_int_equal(reconcile_stats(site->reconcile)->calls, calls);
+	reconcile_db_state(site->reconcile, false);
 	reconcile_save_again(site->reconcile, 1, began_ms);
+	assert_int_equal(reconcile_stats(site->reconcile)->calls, calls);
+	assert_int_equal(leaf(site, 0)->saves, saves);
+	reconcile_db_state(site->reconcile, true);
 	until_ms = clock_monotonic_ms() + WAIT_MS;
 	while (leaf(site, 0)->saves == saves && clock_monotonic_ms() < until_ms)
 		turn(site);

@@ -86,7 +86,8 @@ void reconcile_note(struct reconcile *reconcile, int64_t switch_id,
 bool reconcile_is_changing(const struct reconcile *reconcile, int64_t switch_id);
 
 /* What was saved since `since_ms` (clock_monotonic_ms) may hold what the running configuration does
- * not any more: it is saved again. Nothing, when nothing was saved since. */
+ * not any more: it is saved again. Nothing, when nothing was saved since. While the database is
+ * away or the fabric not surely ours it waits; a restart forgets it. */
 void reconcile_save_again(struct reconcile *reconcile, int64_t switch_id, int64_t since_ms);
 
 /* GET /switches/{name}/diff, without doing anything: JSON

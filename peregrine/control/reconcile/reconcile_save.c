@@ -96,16 +96,38 @@ void reconcile_save(struct reconcile *reconcile, int64_t switch_id)
 	if (!known)
 		return;
 	known->unsaved = true;
+	known->unsaved_beside = false;
 	if (!known->saving && known->save_failures == 0)
 		start(reconcile, known);
 }
 
+/* Nobody else is at it: the fabric is claimed, and that has not run out unheard. */
+static bool is_ours(const struct reconcile *reconcile, const struct known_switch *known)
+{
+	const json_t *row;
+	size_t i;
+
+	if (!reconcile->connected || !known->wanted)
+		return false;
+	json_array_foreach(json_object_get(reconcile->rows, "switches"), i, row)
+	{
+		if (json_integer_value(json_object_get(row, "id")) == known->id)
+			return reconcile_claim(reconcile, json_integer_value(json_object_get(
+								  row, "fabric"))) != 0;
+	}
+	return false;
+}
+
 void reconcile_save_again(struct reconcile *reconcile, int64_t switch_id, int64_t since_ms)
 {
-	const struct known_switch *known = book_find(&reconcile->book, switch_id);
+	struct known_switch *known = book_find(&reconcile->book, switch_id);
 
-	if (known && (known->saving || known->saved_ms >= since_ms))
+	if (!known || (!known->saving && known->saved_ms < since_ms))
+		return;
+	if (is_ours(reconcile, known))
 		reconcile_save(reconcile, switch_id);
+	else if (!known->unsaved)
+		known->unsaved = known->unsaved_beside = true; /* it is due when it is ours */
 }
 
 void reconcile_save_due(struct reconcile *reconcile)
@@ -116,7 +138,8 @@ void reconcile_save_due(struct reconcile *reconcile)
 		struct known_switch *known = &reconcile->book.switches[i];
 
 		if (known->unsaved && known->wanted && !known->saving &&
-		    known->save_retry_ms <= now_ms && known->retry_ms <= now_ms)
+		    known->save_retry_ms <= now_ms && known->retry_ms <= now_ms &&
+		    (!known->unsaved_beside || is_ours(reconcile, known)))
 			start(reconcile, known);
 	}
 }

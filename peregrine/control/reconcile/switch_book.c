@@ -191,6 +191,7 @@ void known_sends(struct known_switch *known, const struct switch_edit *edit, int
 void known_save_begins(struct known_switch *known)
 {
 	known->unsaved = false;
+	known->unsaved_beside = false;
 	known->saving = true;
 	known->leaving = vlan_set_union(&known->leaving, &known->left_vlans);
 	known->left_vlans = (struct vlan_set){0};

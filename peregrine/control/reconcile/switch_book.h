@@ -50,6 +50,7 @@ struct known_switch {
 	bool changed; /* since the last plan */
 	/* Its running configuration was changed by us and is not known to be saved. */
 	bool unsaved, saving, save_told, save_adopted;
+	bool unsaved_beside; /* for what was saved along with it: in no hurry, while it is ours */
 	/* Ports that were seen to leave VLANs other than parking ones, counted; and how many of
 	 * them its saved configuration has left as well. `doubtful`: an earlier life changed it,
 	 * and perhaps did not save it. */
