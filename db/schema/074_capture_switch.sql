@@ -105,7 +105,9 @@ stable language sql security definer set search_path = haas, pg_temp as $$
 		select i.switch_id, i.port, 0, 0, '' from port_intent i where i.node_id = p_node
 		and not exists (select from heard h where h.beyond is null
 				and ((h.switch_id, h.port) = (i.switch_id, i.port)
-				     or not h.leads and not exists (select from switch_observed v where v.switch_id = i.switch_id and not v.reachable)))
+				     -- its only NIC is elsewhere; another that was not heard yet may be where it was to be
+				     or not h.leads and not exists (select from switch_observed v where v.switch_id = i.switch_id and not v.reachable)
+				     and not exists (select from nic y where y.node_id = p_node and y.name not in (select g.name from heard g where g.beyond is null))))
 	)
 	select c.switch_id, c.port, c.away, c.behind, c.beyond from (
 		select s.switch_id, coalesce(nullif(o.lag, ''), s.port) as port, (select w.name from switch_observed v join switch w on w.id = v.switch_id where v.switch_id = s.switch_id and not v.reachable) as away,

@@ -77,6 +77,11 @@ update nic_location set switch_id = 2 where mac = '52:54:00:00:00:01';
 select * from capture_port(1);
 update switch_observed set reachable = false where switch_id = 1;   -- and cannot say where it is
 select * from capture_port(1);
+update switch_observed set reachable = true;
+insert into nic (mac, node_id, name) values ('52:54:00:00:00:f1', 1, 'eth1');   -- which was not heard yet, and is to be there
+select * from capture_port(1);
+insert into nic_location (mac, switch_id, port, certainty, sources, since, seen_at) values ('52:54:00:00:00:f1', 2, 'p8', 70, '{fdb}', now(), now());
+select * from capture_port(1);
 rollback;
 \echo without a grant it waits for somebody else
 select started('{"node": "n1", "peer": "n2"}', 'user a');
