@@ -71,26 +71,32 @@ static const struct part {
 	{"sensors", "sensors", COLUMNS(sensor_columns)},
 };
 
-/* Rows are looked for at the top, and each of an aggregate's is one. */
+/* Members of an aggregate, each as a row of its own. */
+static void lift_members(const json_t *lag, json_t *rows)
+{
+	const json_t *members = json_object_get(lag, "members");
+
+	for (size_t i = 0; i < json_array_size(members); i++) {
+		json_t *member = json_array_get(members, i);
+
+		(void)json_object_set(member, "lag", json_object_get(lag, "lag"));
+		(void)json_array_append(rows, member);
+	}
+}
+
+/* Rows are looked for at the top. */
 static void lift(json_t *health)
 {
 	json_t *stp = json_object_get(health, "stp");
+	const json_t *lags = json_object_get(health, "lags");
 	json_t *members = json_array();
-	const json_t *lag;
-	json_t *member;
-	size_t i;
-	size_t j;
 
 	(void)json_object_set(health, "stp_ports", json_object_get(stp, "ports"));
 	(void)json_object_del(stp, "ports");
-	json_array_foreach(json_object_get(health, "lags"), i,
-			   lag){json_array_foreach(json_object_get(lag, "members"), j, member){
-		(void)json_object_set(member, "lag", json_object_get(lag, "lag"));
-	(void)json_array_append(members, member);
-}
-}
-(void)json_object_del(health, "lags");
-(void)json_object_set_new(health, "members", members);
+	for (size_t i = 0; i < json_array_size(lags); i++)
+		lift_members(json_array_get(lags, i), members);
+	(void)json_object_del(health, "lags");
+	(void)json_object_set_new(health, "members", members);
 }
 
 static int write_all(const struct command_input *input, json_t *health, const struct show *show)
