@@ -1,6 +1,6 @@
 /* The flows of one second: a hash table of fixed size that a receiver fills and the main loop
- * reads. When three quarters are used, what is new is folded by dropping its addresses, so that the
- * totals of ports and VLANs stay right whatever arrives. */
+ * reads. When three quarters are used, or many others stand at its place, what is new is folded by
+ * dropping its addresses, so that the totals of ports and VLANs stay right whatever arrives. */
 #pragma once
 
 #include <stdbool.h>
