@@ -147,21 +147,23 @@ static void on_written(void *context, int rc, const PGresult *result, const stru
 		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
 }
 
-/* Which switch's they were nobody kept: those of all are written with the next look. */
+/* Numbers under way. Their switch may be gone before it is known whether they were written. */
+struct number_write {
+	struct health *health;
+	int64_t switch_id;
+};
+
 static void on_numbers_written(void *context, int rc, const PGresult *result,
 			       const struct problem *problem)
 {
-	struct health *health = context;
+	struct number_write *write = context;
 	struct health_switch *one = NULL;
-	struct health_switch *next = NULL;
 
-	on_written(context, rc, result, problem);
-	if (rc == 0)
-		return;
-	HASH_ITER(hh, health->switches, one, next)
-	{
+	on_written(NULL, rc, result, problem);
+	HASH_FIND(hh, write->health->switches, &write->switch_id, sizeof(write->switch_id), one);
+	if (rc && one)
 		one->renumbered = true;
-	}
+	free(write);
 }
 
 static void problem_text(const struct problem *problem, struct text *ret)
@@ -214,6 +216,7 @@ static void write_down(const struct health_switch *one, const struct switch_answ
 static void write_numbers(struct health_switch *one, const struct switch_health *read)
 {
 	CLEANUP(text_done) struct text rows = {0};
+	struct number_write *write;
 	char id[24];
 	const char *params[2] = {id};
 
@@ -223,11 +226,15 @@ static void write_numbers(struct health_switch *one, const struct switch_health 
 	health_numbers_text(read, &rows);
 	(void)text_format(id, sizeof(id), "%" PRId64, one->id);
 	params[1] = text_get(&rows);
-	one->renumbered = db_submit(one->health->db, &number_query, params, on_numbers_written,
-				    one->health) != 0;
-	if (one->renumbered)
-		log_warn(SUBJECT, "the numbers of switch %s's ports could not be written",
-			 one->name);
+	write = malloc(sizeof(*write));
+	if (write)
+		*write = (struct number_write){one->health, one->id};
+	one->renumbered = !write || db_submit(one->health->db, &number_query, params,
+					      on_numbers_written, write) != 0;
+	if (!one->renumbered)
+		return;
+	free(write);
+	log_warn(SUBJECT, "the numbers of switch %s's ports could not be written", one->name);
 }
 
 static void switch_free(struct health_switch *one)
