@@ -314,10 +314,46 @@ static void an_uplink_is_given_up_for_a_node_only(void **state)
 	conclude(lab);
 	assert_int_equal(lab->conclusion.kinds[0][0], PORT_UPLINK);
 	lab->readings[1].fdb_count = 0;
-	lab->sources[1].reading = NULL; /* after a start, and it does not answer: who knows */
+	lab->sources[2].reading = NULL; /* who does not answer is nobody's other end here */
+	conclude(lab);
+	assert_int_equal(lab->conclusion.kinds[0][0], PORT_EDGE);
+	assert_false(has_conflict(lab, "fabric.unread_peer"));
+}
+
+/* After a start nothing is known of how ports were, and s1 does not answer: what led to it does. */
+static void who_is_not_read_yet_may_be_behind_its_cable(void **state)
+{
+	struct lab *lab = *state;
+	static const uint32_t behind[PORTS] = {1 + 1};
+	static const uint8_t given[PORTS] = {GIVEN};
+	static const uint8_t prior[PORTS] = {0, 0, PORT_UPLINK};
+
+	lab->sources[1].reading = NULL;
+	lab->sources[0].unread = behind;
 	conclude(lab);
 	assert_int_equal(lab->conclusion.kinds[0][0], PORT_UPLINK);
-	lab->sources[1].reading = &lab->readings[1];
+	assert_int_equal(lab->conclusion.kinds[0][1], PORT_EDGE);
+	learns(lab, 0, 0, 1);
+	conclude(lab); /* it is not asked yet: nothing to tell */
+	assert_int_equal(lab->conclusion.kinds[0][0], PORT_UPLINK);
+	assert_int_equal(lab->conclusion.conflict_count, 0);
+	lab->sources[1].silent = true;
+	conclude(lab);
+	assert_int_equal(lab->conclusion.kinds[0][0], PORT_UPLINK);
+	assert_true(has_conflict(lab, "fabric.unread_peer"));
+	/* Heard further on, through s0, where LLDP fell silent: it is still behind s1. */
+	lab->sources[3].prior_kinds = prior;
+	learns(lab, 3, 2, 1);
+	conclude(lab);
+	assert_int_equal(lab->conclusion.kinds[3][2], PORT_UPLINK);
+	/* Nor is it a place to park anybody while it is down. */
+	lab->ports[0][0].up = false;
+	lab->readings[0].fdb_count = 0;
+	conclude(lab);
+	assert_int_equal(lab->conclusion.kinds[0][0], PORT_UPLINK);
+	assert_int_equal(lab->conclusion.kinds[3][2], PORT_EDGE);
+	assert_false(has_conflict(lab, "fabric.unread_peer"));
+	lab->sources[0].given = given; /* what nodes were given is theirs */
 	conclude(lab);
 	assert_int_equal(lab->conclusion.kinds[0][0], PORT_EDGE);
 }
@@ -361,6 +397,7 @@ int main(void)
 		TEST(aggregates_follow_from_members),
 		TEST(ports_that_are_down_stay_what_they_were),
 		TEST(an_uplink_is_given_up_for_a_node_only),
+		TEST(who_is_not_read_yet_may_be_behind_its_cable),
 		TEST(names_in_many_spellings),
 	};
 

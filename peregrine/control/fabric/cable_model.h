@@ -26,6 +26,7 @@ struct fabric_source {
 	const char *name;
 	const struct switch_reading *reading; /* NULL = it was never read */
 	bool fresh;                           /* it answers now */
+	bool silent;                          /* it was asked, and does not */
 	int64_t read_us;
 	const uint8_t *prior_kinds; /* enum port_kind per port of the reading; NULL = none yet */
 	const uint8_t *given;       /* enum port_given per port; NULL = none was */
@@ -35,6 +36,9 @@ struct fabric_source {
 				   it; 0 = nobody; NULL = of none */
 	const int64_t *cut_us;  /* per port: when it was last seen without a link; NULL = never */
 	const uint8_t *fdb_old; /* per FDB entry: from before that; NULL = none is */
+	/* per port: its cable led to a switch that was not read since we began, and may still: the
+	 * index of that, plus one; 0 = it did not; NULL = none of them did */
+	const uint32_t *unread;
 };
 
 /* A NIC that we know, with what the node's agent heard on it by LLDP (empty = nothing). */

@@ -68,6 +68,7 @@ static void work_done(struct work *work)
 	free(work->given);
 	free(work->bundle);
 	free(work->holder);
+	free(work->unread);
 	for (int table = 0; table < TABLE_COUNT; table++)
 		text_done(&work->rows[table]);
 	text_done(&work->port_switches);

@@ -57,6 +57,15 @@ static void on_given(void *context, int rc, const PGresult *result, const struct
 	facts_one(discovery, rc, problem);
 }
 
+static void on_ends(void *context, int rc, const PGresult *result, const struct problem *problem)
+{
+	struct discovery *discovery = context;
+
+	if (rc == 0)
+		rc = fabric_rows_ends(result, &discovery->facts);
+	facts_one(discovery, rc, problem);
+}
+
 /* Once, after a start: from then on it is known here. */
 static void on_blocks(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
@@ -215,6 +224,16 @@ static void facts_ask(struct discovery *discovery, const struct db_query *query,
 	discovery->facts_failed = true;
 }
 
+/* Of these it counts where their cables led. */
+static bool has_unread(const struct discovery *discovery)
+{
+	const struct sight *sight = discovery->sights;
+
+	while (sight && sight->has_reading)
+		sight = sight->hh.next;
+	return sight;
+}
+
 void facts_read(struct discovery *discovery)
 {
 	discovery->state = CONCLUDE_FACTS;
@@ -226,6 +245,8 @@ void facts_read(struct discovery *discovery)
 	facts_ask(discovery, &fabric_store_wiring, on_wiring);
 	facts_ask(discovery, &fabric_store_guards, on_guards);
 	facts_ask(discovery, &fabric_store_given, on_given);
+	if (has_unread(discovery))
+		facts_ask(discovery, &fabric_store_ends, on_ends);
 	if (!discovery->memory_loaded) {
 		facts_ask(discovery, &fabric_store_blocks, on_blocks);
 		facts_ask(discovery, &fabric_store_places, on_places);
@@ -355,6 +376,38 @@ static int gather_given(struct work *work)
 	return 0;
 }
 
+/* Those of cables to switches that were not read since we began. */
+static int gather_unread(struct work *work)
+{
+	const struct fact_rows *rows = &work->discovery->facts;
+	size_t room = 1;
+
+	if (!rows->end_count || !has_unread(work->discovery))
+		return 0;
+	for (size_t i = 0; i < work->facts.source_count; i++)
+		room += work->sources[i].reading ? work->sources[i].reading->port_count : 0;
+	work->unread = calloc(room, sizeof(*work->unread));
+	if (!work->unread)
+		return -ENOMEM;
+	for (size_t i = 0, at = 0; i < work->facts.source_count; i++) {
+		if (!work->sources[i].reading)
+			continue;
+		work->sources[i].unread = &work->unread[at];
+		at += work->sources[i].reading->port_count;
+	}
+	for (size_t i = 0; i < rows->end_count; i++) {
+		const struct former_end *end = &rows->ends[i];
+		uint32_t peer = fabric_source_find(&work->facts, end->peer_id);
+		struct port_ref at;
+
+		if (peer != UINT32_MAX && !work->sources[peer].reading &&
+		    fabric_port_find(&work->facts, end->switch_id, end->port, &at))
+			work->unread[work->sources[at.source].unread - work->unread + at.port] =
+				peer + 1;
+	}
+	return 0;
+}
+
 int facts_gather(struct work *work)
 {
 	struct discovery *discovery = work->discovery;
@@ -380,6 +433,7 @@ int facts_gather(struct work *work)
 			.name = sight->row.name,
 			.reading = sight->has_reading ? &sight->reading : NULL,
 			.fresh = sight->reachable,
+			.silent = sight->asked && !sight->reachable,
 			.read_us = sight->reading_us,
 			.prior_kinds = sight->kinds,
 			.cut_us = sight->cut_us,
@@ -397,6 +451,8 @@ int facts_gather(struct work *work)
 	rc = fabric_index_make(&work->facts, &work->index);
 	if (rc == 0)
 		rc = gather_given(work);
+	if (rc == 0)
+		rc = gather_unread(work);
 	if (rc == 0)
 		gather_priors(work);
 	return rc;

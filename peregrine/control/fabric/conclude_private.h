@@ -26,7 +26,8 @@ struct work {
 	struct fabric_prior *priors;
 	uint32_t *bundle;
 	int64_t *holder;
-	uint8_t *given; /* these three: of all sources, one behind the other */
+	uint8_t *given;
+	uint32_t *unread; /* these four: of all sources, one behind the other */
 	struct fabric_facts facts;
 	struct fabric_index index;
 	struct fabric_conclusion conclusion;

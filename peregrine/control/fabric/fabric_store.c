@@ -37,6 +37,13 @@ const struct db_query fabric_store_given = {"fabric_given",
 	" from haas.switch_aggregate) a cross join unnest(a.members) as m (port) order by a.switch_id, m.port, a.made_at desc) g"
 	" on g.switch_id = i.switch_id and g.port = i.port", 0};
 
+/* A cable is gone when neither end tells of it, also while one is asked in vain. A lie (10, see
+ * link_private.h) is none. */
+const struct db_query fabric_store_ends = {"fabric_ends",
+	"select e.switch_id, e.port, e.peer_id from (select a_switch as switch_id, a_port as port, b_switch as peer_id, state, since, certainty from haas.link"
+	" union all select b_switch, b_port, a_switch, state, since, certainty from haas.link) e left join haas.switch_observed o on o.switch_id = e.peer_id"
+	" where e.certainty > 10 and (e.state in ('confirmed', 'claimed') or e.state = 'gone' and (o.read_at is null or o.read_at < e.since))", 0};
+
 const struct db_query fabric_store_blocks = {"fabric_blocks",
 	"select switch_id, port, kind, mac, wanted_version from haas.port_block", 0};
 
@@ -95,8 +102,16 @@ static void done_given(struct fact_rows *rows)
 	rows->given_count = 0;
 }
 
+static void done_ends(struct fact_rows *rows)
+{
+	free(rows->ends);
+	rows->ends = NULL;
+	rows->end_count = 0;
+}
+
 void fact_rows_done(struct fact_rows *rows)
 {
+	done_ends(rows);
 	done_given(rows);
 	done_guards(rows);
 	done_nics(rows);
@@ -238,6 +253,24 @@ int fabric_rows_given(const PGresult *result, struct fact_rows *ret)
 		ret->given[i].holder = db_int(result, i, 4, 0);
 	}
 	ret->given_count = (size_t)rows;
+	return 0;
+}
+
+int fabric_rows_ends(const PGresult *result, struct fact_rows *ret)
+{
+	int rows = PQntuples(result);
+
+	done_ends(ret);
+	ret->ends = calloc((size_t)rows + 1, sizeof(*ret->ends));
+	if (!ret->ends)
+		return -ENOMEM;
+	for (int i = 0; i < rows; i++) {
+		ret->ends[i].switch_id = db_int(result, i, 0, 0);
+		(void)text_copy(ret->ends[i].port, sizeof(ret->ends[i].port),
+				db_text(result, i, 1, ""));
+		ret->ends[i].peer_id = db_int(result, i, 2, 0);
+	}
+	ret->end_count = (size_t)rows;
 	return 0;
 }
 

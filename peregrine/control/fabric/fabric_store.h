@@ -37,6 +37,12 @@ struct guard_row {
 	char port[64], networks[128];
 };
 
+/* Where a cable led: the switch at the other end of a port. */
+struct former_end {
+	int64_t switch_id, peer_id;
+	char port[64];
+};
+
 /* Rows as structs of the model; what these point to is owned here, too. */
 struct fact_rows {
 	struct fabric_nic *nics;
@@ -53,11 +59,16 @@ struct fact_rows {
 	size_t guard_count;
 	struct given_port *given;
 	size_t given_count;
+	struct former_end *ends;
+	size_t end_count;
 };
 void fact_rows_done(struct fact_rows *rows);
 
 extern const struct db_query fabric_store_nics, fabric_store_sightings, fabric_store_wiring,
 	fabric_store_guards, fabric_store_given;
+/* (switch_id, port, peer_id): ends of cables that are there, or that went while the other end was
+ * silent */
+extern const struct db_query fabric_store_ends;
 /* (mac, switch_id, port, seen_us): where MACs were concluded to be before we started */
 extern const struct db_query fabric_store_places;
 /* (switch_id, port, kind, mac, version): ports that were blocked then */
@@ -68,6 +79,7 @@ MUST_USE int fabric_rows_sightings(const PGresult *result, struct fact_rows *ret
 MUST_USE int fabric_rows_wiring(const PGresult *result, struct fact_rows *ret);
 MUST_USE int fabric_rows_guards(const PGresult *result, struct fact_rows *ret);
 MUST_USE int fabric_rows_given(const PGresult *result, struct fact_rows *ret);
+MUST_USE int fabric_rows_ends(const PGresult *result, struct fact_rows *ret);
 /* A new array, owned by the caller. */
 MUST_USE int fabric_rows_blocks(const PGresult *result, struct guard_block **ret,
 				size_t *ret_count);

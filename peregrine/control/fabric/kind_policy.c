@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/text.h"
+
 #include "peregrine/control/fabric/link_private.h"
 
 /* --- who is behind a port ------------------------------------------------------------ */
@@ -103,6 +105,8 @@ static enum port_kind kind_alone(const struct fabric_source *source, size_t port
 
 	if (source->given && source->given[port])
 		return PORT_EDGE;
+	if (source->unread && source->unread[port])
+		return PORT_UPLINK;
 	/* What it was while its cable was in; a port that never was up is nobody's. An uplink on
 	 * which nothing is heard any more may still be one: see is_edge_now(). */
 	if (source->prior_kinds && (!row->up || source->prior_kinds[port] == PORT_UPLINK))
@@ -133,6 +137,14 @@ static void kind_raise(const struct link_work *work, struct port_ref at)
 		work->ret->kinds[at.source][lag] = PORT_UPLINK;
 }
 
+static bool leads_to_unread(const struct link_work *work, struct port_ref at)
+{
+	const uint32_t *unread = work->facts->sources[at.source].unread;
+
+	return unread && unread[at.port];
+}
+
+/* Or behind a switch that was not read, by another port than this. */
 static bool is_at_other_edge(struct link_work *work, const struct fabric_nic *nic,
 			     struct port_ref at)
 {
@@ -143,49 +155,65 @@ static bool is_at_other_edge(struct link_work *work, const struct fabric_nic *ni
 		struct port_ref other = work->seen[key_map_value(map, entry)];
 
 		if (!port_ref_equal(other, at) &&
-		    work->ret->kinds[other.source][other.port] == PORT_EDGE)
+		    (work->ret->kinds[other.source][other.port] == PORT_EDGE ||
+		     leads_to_unread(work, other)))
 			return true;
 	}
 	return false;
 }
 
-/* Of this fabric each switch was read since we began, and so could say who is at its edges. */
-static bool are_all_read(const struct link_work *work, int64_t fabric_id)
-{
-	for (size_t i = 0; i < work->facts->source_count; i++) {
-		const struct fabric_source *source = &work->facts->sources[i];
-
-		if (source->fabric_id == fabric_id && !source->reading)
-			return false;
-	}
-	return true;
-}
-
 /* It was an uplink, and LLDP is silent on it: that alone makes no edge of it, for a port of a
- * tenant would be next. A node of ours that is seen nowhere else does, when nobody is silent who
- * could see it: it may be behind this very cable. */
+ * tenant would be next. A node of ours that is seen nowhere else does. */
 static bool is_edge_now(struct link_work *work, struct port_ref at)
 {
 	const struct fabric_nic *nic =
 		fabric_port(work->facts, at)->up ? node_behind(work, at) : NULL;
 
-	return nic && !is_at_other_edge(work, nic, at) &&
-	       are_all_read(work, work->facts->sources[at.source].fabric_id);
+	return nic && !is_at_other_edge(work, nic, at);
 }
 
-static void release_uplinks(struct link_work *work)
+/* .. unless its cable led to a switch that nobody has read yet: the node may be behind that. */
+static int keep_for_unread(struct link_work *work, struct port_ref at)
 {
+	uint32_t number = work->facts->sources[at.source].unread[at.port] - 1;
+	const char *peer = source_name(work, number);
+	struct fabric_conflict *conflict;
+
+	if (!work->facts->sources[number].silent)
+		return 0;
+	if (fabric_conflict_add(work->ret, "fabric.unread_peer", false, at, &conflict))
+		return -ENOMEM;
+	(void)text_format(conflict->message, sizeof(conflict->message),
+			  "node %s is heard here alone; it stays an uplink, as its cable led to "
+			  "switch %s, which does not answer",
+			  node_behind(work, at)->node, peer);
+	(void)text_format(
+		conflict->hint, sizeof(conflict->hint),
+		"let %.63s answer, or if it is gone for good: haasctl switch delete %.63s", peer,
+		peer);
+	return 0;
+}
+
+static int release_uplinks(struct link_work *work)
+{
+	int rc = 0;
+
 	for (uint32_t source = 0; source < work->facts->source_count; source++) {
 		const struct switch_reading *reading = reading_of(work, source);
 
-		for (uint32_t port = 0; reading && port < reading->port_count; port++) {
+		for (uint32_t port = 0; reading && port < reading->port_count && !rc; port++) {
 			struct port_ref at = {source, port};
 
-			if (work->ret->kinds[source][port] == PORT_UPLINK &&
-			    !fabric_link_at(work->ret, at) && is_edge_now(work, at))
+			if (work->ret->kinds[source][port] != PORT_UPLINK ||
+			    fabric_link_at(work->ret, at) || !is_edge_now(work, at))
+				continue;
+			if (leads_to_unread(work, at))
+				rc = keep_for_unread(work, at);
+			else
 				work->ret->kinds[source][port] = PORT_EDGE;
 		}
 	}
+	return rc;
 }
 
 int kinds_conclude(struct link_work *work)
@@ -215,6 +243,5 @@ int kinds_conclude(struct link_work *work)
 		if (link->state != LINK_CONFLICT)
 			kind_raise(work, link->b);
 	}
-	release_uplinks(work);
-	return 0;
+	return release_uplinks(work);
 }

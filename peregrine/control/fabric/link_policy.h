@@ -10,6 +10,7 @@
  * fabric.two_claims       two ports say that they end at one and the same port
  * fabric.self_link        a cable from a switch to itself
  * fabric.kept_uplink      a cable on a port that nodes had, from before that counted
+ * fabric.unread_peer      a node behind what was an uplink to a switch that does not answer
  * fabric.lldp_lie         a node behind an edge port says that it is one of our switches
  * fabric.lag_split        members of one aggregate end at different switches */
 #pragma once
