@@ -32,9 +32,9 @@ enum {
 /* The counters in the order of enum port_counter. Names are the SNMP agent's: of a switch that is
  * read by its command line ours may be others. */
 static const struct db_query read_query = {"snmp_counters",
-	"select c.switch_id, coalesce(p.name, c.port), floor(extract(epoch from c.at) * 1000000)::bigint, c.seconds, c.in_bytes, c.out_bytes, c.in_packets, c.out_packets,"
+	"select c.switch_id, coalesce(p.port, c.port), floor(extract(epoch from c.at) * 1000000)::bigint, c.seconds, c.in_bytes, c.out_bytes, c.in_packets, c.out_packets,"
 	" c.in_errors, c.out_errors, c.in_discards, c.out_discards, c.speed_bps, c.up from haas.traffic_60_counter c"
-	" left join (haas.port_number n join haas.port_index p using (switch_id, if_index)) on n.switch_id = c.switch_id and n.port = lower(c.port)"
+	" left join haas.counter_port p on p.switch_id = c.switch_id and p.counted = lower(c.port)"
 	" where c.at > to_timestamp($1::bigint / 1000000.0) and c.seconds > 0 order by c.at limit 200000", 1};
 /* clang-format on */
 

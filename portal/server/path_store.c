@@ -33,7 +33,7 @@ const struct db_query store_path_load = {
 	"lateral (values (h -> 'a'), (h -> 'b')) v (e) where e ? 'switch'), "
 	/* the last interval of its counters; only operators see any (row policy, and the view's own) */
 	"c as (select e.switch, e.port, x.in_bytes, x.out_bytes, x.seconds from ends e join haas.switch s on s.name = e.switch cross join lateral "
-	"(select y.in_bytes, y.out_bytes, y.seconds from ((select at, in_bytes, out_bytes, seconds from haas.port_counter where switch_id = s.id and port = e.port "
+	"(select y.in_bytes, y.out_bytes, y.seconds from ((select at, in_bytes, out_bytes, seconds from haas.port_counter where switch_id = s.id and port = any (haas.counter_names(s.id, e.port)) "
 	"and at > now() - interval '3 minutes' order by at desc limit 1) union all (select at, in_bytes, out_bytes, seconds from haas.traffic_port where step = 60 "
 	"and switch_id = s.id and port = e.port and at > now() - interval '4 minutes' order by at desc limit 1)) y where y.seconds > 0 order by y.at desc limit 1) x) "
 	"select ($1::jsonb || jsonb_build_object('load', jsonb_build_object('seconds', (select seconds from w), 'problem', $3::text), 'paths', "

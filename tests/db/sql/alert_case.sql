@@ -71,11 +71,12 @@ select f - 'age_s' as fact, (f ->> 'age_s')::int between 150 and 200 as before, 
 where f ->> 'fact' in ('changed', 'logged', 'counted') order by f ->> 'fact', f ->> 'name';
 select f ->> 'text' as changed_on_the_switch, f -> 'here' as here from jsonb_array_elements(alert_candidates(1, '', '{}', clock_timestamp())) f where f ->> 'fact' = 'changed';
 select jsonb_agg(f ->> 'text') as an_hour_later from jsonb_array_elements(alert_candidates(1, 'up0', '{}', now() - interval '1 hour 59 minutes')) f where f ->> 'fact' = 'changed';
-\echo who was there when it began, also if his network is gone by now; who came since was not, nor was a node ill that became so later
+\echo who was there when it began, also if his network is gone by now: by the name that it had; who came since was not, nor was a node ill that became so later
 reset role;
+insert into vlan_history (fabric_id, vlan, network_id, network, tenant_id, valid_from, valid_to) values (1, 102, 77, 'brown', 1, now() - interval '1 hour', now() - interval '10 minutes');
 select node_put('{"name":"n2","class":"gpu","nics":[{"name":"eth0","mac":"52:54:00:00:00:02"}]}', false, 'ann') \g /dev/null
 insert into port_binding (switch_id, port, tag, network_id, tenant_id, valid_from, valid_to) values (1, 'p9', 0, 77, 1, now() - interval '1 hour', now() - interval '10 minutes'),
-	(1, 'p9', 101, 2, 2, now() - interval '10 minutes', null);
+	(1, 'p9', 103, 78, 1, now() - interval '1 hour', now() - interval '10 minutes'), (1, 'p9', 101, 2, 2, now() - interval '10 minutes', null);
 insert into nic_binding (mac, switch_id, port, node_id, valid_from, valid_to) select '52:54:00:00:00:01'::macaddr, 1, 'p9', id, now() - interval '1 hour', now() - interval '10 minutes' from node where name = 'n1'
 	union all select '52:54:00:00:00:02', 1, 'p9', id, now() - interval '10 minutes', null from node where name = 'n2';
 insert into health_label (node_id, label, source, severity, reason, actor, since) select n.id, x.label, 'rule', 'warning', x.label, 'bampid', now() - make_interval(mins => x.ago)
@@ -90,6 +91,22 @@ insert into traffic_60_counter (at, switch_id, port, seconds, in_errors, in_disc
 	(now() - interval '30 seconds', 2, 'p1', 60, 0, 0, true), (now() - interval '20 minutes', 1, 'up0', 60, 1000000, 0, true);
 set role peregrine_flowd;
 select f from jsonb_array_elements(alert_candidates(1, 'up0', '{}', clock_timestamp())) f where f ->> 'fact' = 'counted' order by f ->> 'name';
+\echo of a port that is read by its command line, and has another name by SNMP
+reset role;
+insert into port_observed (switch_id, name, if_index, admin_up, up, seen_at) values (1, 'GigabitEthernet1/0/1', 0, true, true, now()), (1, 'Gi1/0/2', 0, true, true, now());
+set role peregrined;
+select port_number_put(1, '[{"port": "Gi1/0/1", "if_index": 7}, {"port": "GigabitEthernet1/0/1", "if_index": 7}, {"port": "Gi1/0/2", "if_index": 8}]');
+reset role;
+insert into traffic_60_counter (at, switch_id, port, seconds, in_errors, in_discards, up) values (now() - interval '30 seconds', 1, 'Gi1/0/1', 60, 600, 3, true),
+	(now() - interval '30 seconds', 1, 'Gi1/0/2', 60, 8, 0, true);
+set role peregrine_flowd;
+select f from jsonb_array_elements(alert_candidates(1, 'GigabitEthernet1/0/1', '{}', clock_timestamp())) f where f ->> 'fact' = 'counted';
+select counted, port from counter_port order by 1;
+set role portald;
+select port, source, in_errors, in_discards from port_errors where switch_id = 1 order by port;
+select in_errors from port_counter where switch_id = 1 and port = any (counter_names(1, 'GigabitEthernet1/0/1'));
+select counter_names(1, 'up0'), counter_names(2, 'nosuch');
+set role peregrine_flowd;
 select count(*) from sel_entry;
 \echo a case: opened, worked on, answered; only appended to
 set role portald;
