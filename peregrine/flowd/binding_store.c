@@ -32,7 +32,7 @@ static const struct db_query read_query = {"binding_read",
 	"'agents', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, host(agent), host(source)) order by switch_id), '[]') from"
 	"  (select switch_id, agent, source from haas.flow_agent union select switch_id, address, address from haas.switch_endpoint) x),"
 	"'ports', (select coalesce(jsonb_agg(jsonb_build_array(p.switch_id, p.name, p.lag, p.if_index, p.kind, p.speed_bps) order by p.switch_id, p.if_index), '[]')"
-	"  from haas.port_index p where p.if_index > 0),"
+	"  from haas.port_index p where p.if_index > 0 or (p.switch_id, p.name) in (select m.switch_id, m.lag from haas.port_index m where m.if_index > 0 and m.lag <> '')),"
 	"'networks', (select coalesce(jsonb_agg(jsonb_build_array(n.id, n.name, coalesce(n.tenant_id, 0), coalesce(t.name, '')) order by n.id), '[]') from"
 	"  (select id, name, tenant_id from haas.network union select network_id, network, tenant_id from haas.vlan_history b where " HOLDS
 	"   and not exists (select from haas.network x where x.id = b.network_id)) n left join haas.tenant t on t.id = n.tenant_id),"
@@ -126,6 +126,10 @@ static bool read_port(struct row *row, void *out)
 	port.kind = !strcmp(kind, "edge")     ? PORT_KIND_EDGE
 		    : !strcmp(kind, "uplink") ? PORT_KIND_UPLINK
 					      : PORT_KIND_UNKNOWN;
+	/* An aggregate that no sample names, only its members: found by its name. An ifIndex is no
+	 * more than 2^31 - 1 (RFC 2863). */
+	if (!port.if_index)
+		port.if_index = UINT32_MAX;
 	*(struct port_row *)out = port;
 	return true;
 }

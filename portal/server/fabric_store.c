@@ -118,7 +118,7 @@ const struct db_query store_switch_ports = {
 	"from haas.link l join haas.switch a on a.id = l.a_switch join haas.switch b on b.id = l.b_switch where l.state <> 'gone' "
 	"and ((l.a_switch = p.switch_id and l.a_port = p.name) or (l.b_switch = p.switch_id and l.b_port = p.name)) order by l.certainty desc, l.id limit 1), "
 	"'nics', coalesce((select jsonb_agg(coalesce(x.node || ':' || x.nic, x.mac::text) order by x.node, x.nic, x.mac) from haas.nic_view x "
-	"where x.switch = s.name and x.port = p.name), '[]')) order by i.if_index, length(p.name), p.name) from haas.port_observed p "
+	"where x.switch = s.name and x.port = p.name), '[]')) order by nullif(i.if_index, 0), length(p.name), p.name) from haas.port_observed p "
 	"join haas.port_index i on i.switch_id = p.switch_id and i.name = p.name where p.switch_id = s.id), '[]'))::text "
 	"from haas.switch s where s.name = $1",
 	1};

@@ -119,10 +119,12 @@ static void vlans_are_those_of_the_table_and_of_ports(void **state)
 	assert_int_equal(reading.vlan_count, 4);
 	assert_string_equal(reading.vlans[1].name, "red");
 	assert_int_equal(reading.ports[0].if_index, 11);
+	assert_false(reading.ports[0].index_made);
 	assert_int_equal(reading.ports[0].base_port, 3);
 	/* without a kernel device: a number all the same, and the same each time */
 	assert_string_equal(reading.ports[1].name, "p2");
 	assert_true(reading.ports[1].if_index >= 0x40000000U);
+	assert_true(reading.ports[1].index_made);
 	switch_reading_done(&reading);
 	ovsdb_facts_done(&facts);
 }

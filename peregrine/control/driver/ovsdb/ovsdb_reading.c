@@ -24,11 +24,12 @@ static uint32_t made_index(const char *name)
 	return 0x40000000U | (hash & 0x3fffffffU);
 }
 
-static uint32_t index_of(const json_t *interface, const char *name)
+static void number_port(const json_t *interface, struct switch_port *ret)
 {
 	json_int_t index = ovsdb_integer(interface, "ifindex", 0);
 
-	return index > 0 && index < 0x40000000 ? (uint32_t)index : made_index(name);
+	ret->index_made = index <= 0 || index >= 0x40000000;
+	ret->if_index = ret->index_made ? made_index(ret->name) : (uint32_t)index;
 }
 
 /* Bytes that do not print become '?'. */
@@ -83,7 +84,7 @@ static void fill_interface(const json_t *interface, struct switch_port *ret)
 		.speed_bps = speed > 0 ? (uint64_t)speed : 0,
 	};
 	take_text(ret->name, sizeof(ret->name), ovsdb_string(interface, "name"));
-	ret->if_index = index_of(interface, ret->name);
+	number_port(interface, ret);
 	if (mac_parse(ovsdb_string(interface, "mac_in_use"), &mac) == 0)
 		memcpy(ret->mac, &mac, sizeof(ret->mac));
 }
@@ -118,7 +119,8 @@ static bool lacp_is_down(const json_t *interface)
 static void add_lag(const struct ovsdb_facts *facts, const struct ovsdb_port *port, unsigned parts,
 		    const char *const *only_ports, struct switch_reading *ret)
 {
-	struct switch_port lag = {.is_lag = true, .if_index = made_index(port->name)};
+	struct switch_port lag = {
+		.is_lag = true, .if_index = made_index(port->name), .index_made = true};
 
 	take_text(lag.name, sizeof(lag.name), port->name);
 	for (size_t i = 0; i < port->interface_count; i++) {
