@@ -496,22 +496,40 @@ static int more_told_first(const void *a, const void *b, void *context)
 	return left < right ? -1 : 1;
 }
 
-int live_drill_choose_ports(struct live_drill *drill, size_t *ret_count)
+static bool is_told(const struct live_drill *drill, uint32_t place)
 {
-	bool all = drill->question.path.level == DRILL_ALL;
-	uint32_t count = all ? drill->told_count : (uint32_t)traffic_place_count(drill->names);
+	return place < drill->told_count && drill->told[place];
+}
 
-	drill->ports = calloc((size_t)count + 1, sizeof(*drill->ports));
-	if (!drill->ports)
-		return -ENOMEM;
-	for (uint32_t i = 0; (all || drill->question.path.at_link) && i < count; i++)
-		if (all ? drill->told[i] != 0 : is_link(drill, i))
+/* Those that are told, or the largest of them; then others that count, for stored minutes may tell
+ * of these alone. */
+static void choose_of_all(struct live_drill *drill, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (is_told(drill, i))
 			drill->ports[drill->port_count++] = i;
 	if (drill->port_count > ROWS_MAX) {
 		qsort_r(drill->ports, drill->port_count, sizeof(*drill->ports), more_told_first,
 			drill->told);
 		drill->port_count = ROWS_MAX;
 	}
+	for (uint32_t i = 0; i < count && drill->port_count < ROWS_MAX; i++)
+		if (!is_told(drill, i) && port_counters_rates(drill->counters, i))
+			drill->ports[drill->port_count++] = i;
+}
+
+int live_drill_choose_ports(struct live_drill *drill, size_t *ret_count)
+{
+	uint32_t count = (uint32_t)traffic_place_count(drill->names);
+
+	drill->ports = calloc((size_t)count + 1, sizeof(*drill->ports));
+	if (!drill->ports)
+		return -ENOMEM;
+	if (drill->question.path.level == DRILL_ALL)
+		choose_of_all(drill, count);
+	for (uint32_t i = 0; drill->question.path.at_link && i < count; i++)
+		if (is_link(drill, i))
+			drill->ports[drill->port_count++] = i;
 	*ret_count = drill->port_count;
 	return 0;
 }

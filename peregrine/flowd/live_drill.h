@@ -51,7 +51,8 @@ MUST_USE int live_drill_put(struct live_drill *drill, struct text *out);
 /* After all minutes, once: whose counters are told of each of them. Of the link of the path;
  * without one of the links that a row of any minute tells, also of minutes in which nothing was
  * sampled there: else a link would be scaled by less than where it is looked at itself. No more
- * than one minute has rows: where minutes tell more of them together, those with the most bytes.
+ * than one minute has rows: where minutes tell more of them together, those with the most bytes;
+ * where they tell fewer, other links that count fill up, for stored minutes may tell of these.
  * -ENOMEM. */
 MUST_USE int live_drill_choose_ports(struct live_drill *drill, size_t *ret_count);
 /* An element, unless nothing is known: what the counters of port `index` of these said of from_s to
