@@ -216,6 +216,7 @@ static void get_agents(void *context, struct http_request *request)
 		json_string(&body, "heard_at",
 			    agent->heard_us ? clock_text(agent->heard_us, time) : NULL);
 		json_bool(&body, "silent", now_us - agent->heard_us > SILENT_US);
+		json_bool(&body, "numbered", owner->port_count > 0);
 		json_int(&body, "sampling_rate", agent->rate);
 		json_int(&body, "datagrams", (int64_t)agent->datagrams);
 		json_int(&body, "datagrams_missing", (int64_t)agent->datagrams_missing);

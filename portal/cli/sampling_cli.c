@@ -116,6 +116,24 @@ static void tell_refused(const json_t *answer)
 	}
 }
 
+/* Switches that sample, and of whose samples nobody can tell the ports. */
+static void tell_unnumbered(const json_t *agents)
+{
+	const json_t *agent;
+	size_t i;
+
+	json_array_foreach(agents, i, agent)
+	{
+		if (!json_is_false(json_object_get(agent, "numbered")) ||
+		    json_integer_value(json_object_get(agent, "samples")) == 0)
+			continue;
+		fprintf(stderr,
+			"haasctl: of no port of %s the ifIndex is known: its samples are nobody's; "
+			"its SNMP agent tells (haasctl switch add)\n",
+			json_string_value(json_object_get(agent, "switch")));
+	}
+}
+
 static int sampling_agents(void *context, const struct command_input *input)
 {
 	static const struct output_column members[] = {
@@ -129,6 +147,7 @@ static int sampling_agents(void *context, const struct command_input *input)
 		NUMBER("discards"),
 		WIDE_NUMBER("factor"),
 		WIDE("silent"),
+		WIDE("numbered"),
 		WIDE_NUMBER("datagrams"),
 		WIDE_NUMBER("datagrams_missing"),
 		WIDE_NUMBER("restarts"),
@@ -145,8 +164,10 @@ static int sampling_agents(void *context, const struct command_input *input)
 		fprintf(stderr,
 			"haasctl: the collector is overloaded: one of %lld samples is used\n",
 			(long long)thin);
-	if (listing_for_people(input))
+	if (listing_for_people(input)) {
+		tell_unnumbered(json_object_get(reply.json, "agents"));
 		tell_refused(reply.json);
+	}
 	return status;
 }
 
