@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -218,6 +219,7 @@ static int start_inlet(struct flowd *flowd, enum inlet_kind kind, int64_t port,
 		.port = (uint16_t)port,
 		.threads = sflow ? (unsigned)flowd->conf->receivers : 1,
 		.table_bits = sflow || bits < RECORD_BITS ? bits : RECORD_BITS,
+		.hash_seed = flowd->hash_seed,
 		.source_limit = (unsigned)flowd->conf->sources,
 		.buffer_bytes = (int)flowd->conf->receive_buffer,
 		.harvest_ms = 1000,
@@ -315,6 +317,8 @@ int flowd_start(struct loop *loop, const void *values, void **ret_state, struct 
 	flowd->loop = loop;
 	flowd->conf = conf;
 	name_life(flowd);
+	if (getrandom(&flowd->hash_seed, sizeof(flowd->hash_seed), 0) < 0)
+		flowd->hash_seed = (uint64_t)clock_wall_us();
 	flowd->agents = calloc(AGENT_LIMIT + 1, sizeof(*flowd->agents));
 	rc = flowd->agents ? 0 : problem_set(problem, -ENOMEM, "no memory");
 	if (!rc && flowd_drills_new(flowd, &flowd->drills))

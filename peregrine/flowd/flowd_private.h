@@ -80,6 +80,7 @@ struct flowd {
 	struct loop_timer *turn; /* partitions */
 
 	int64_t started_s;
+	uint64_t hash_seed;         /* of flows, in this life */
 	struct agent_state *agents; /* AGENT_LIMIT + 1 */
 	struct receive_counts
 		received[RECEIVERS_MAX + INLET_COUNT]; /* of each receiver, since it started */

@@ -24,7 +24,7 @@ static void prepare(void)
 		return;
 	memcpy(row.agent, exporter, 16);
 	memcpy(row.source, exporter, 16);
-	assert(!flow_table_init(&harvest.flows, 8));
+	assert(!flow_table_init(&harvest.flows, 8, 0));
 	assert(!agent_directory_new(&row, 1, &directory));
 }
 

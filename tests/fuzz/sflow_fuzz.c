@@ -28,7 +28,7 @@ static void prepare(void)
 
 	if (book)
 		return;
-	assert(!flow_table_init(&harvest.flows, 8));
+	assert(!flow_table_init(&harvest.flows, 8, 0));
 	harvest.counters = calloc(HARVEST_COUNTERS, sizeof(*harvest.counters));
 	harvest.discards = calloc(HARVEST_DISCARDS, sizeof(*harvest.discards));
 	harvest.vlans = calloc(HARVEST_VLANS, sizeof(*harvest.vlans));

@@ -128,7 +128,7 @@ static void site_start(struct site *site)
 	assert_int_equal(port_counters_new(300, &site->counters), 0);
 	assert_int_equal(alert_look_new(&site->look), 0);
 	assert_int_equal(alert_watch_new(&watch, &site->watch), 0);
-	assert_int_equal(flow_table_init(&site->flows, 8), 0);
+	assert_int_equal(flow_table_init(&site->flows, 8, 0), 0);
 }
 
 static void site_end(struct site *site)

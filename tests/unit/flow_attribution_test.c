@@ -431,7 +431,7 @@ static void lab_harvest(const struct lab *lab, struct harvest *harvest, struct s
 
 	assert_non_null(file);
 	*harvest = (struct harvest){.from_us = 100 * SECOND, .until_us = 100 * SECOND + 1};
-	assert_int_equal(flow_table_init(&harvest->flows, 14), 0);
+	assert_int_equal(flow_table_init(&harvest->flows, 14, 0), 0);
 	harvest->counters = calloc(HARVEST_COUNTERS, sizeof(*harvest->counters));
 	harvest->discards = calloc(HARVEST_DISCARDS, sizeof(*harvest->discards));
 	assert_int_equal(source_book_new(64, ret), 0);

@@ -28,7 +28,7 @@ static void bench_make(struct bench *bench)
 	memcpy(row.agent, exporter, 16);
 	memcpy(row.source, exporter, 16);
 	*bench = (struct bench){0};
-	assert_int_equal(flow_table_init(&bench->harvest.flows, 10), 0);
+	assert_int_equal(flow_table_init(&bench->harvest.flows, 10, 0), 0);
 	assert_int_equal(source_book_new(64, &bench->book), 0);
 	assert_int_equal(agent_directory_new(&row, 1, &bench->directory), 0);
 	assert_int_equal(ipfix_book_new(&bench->exporters), 0);

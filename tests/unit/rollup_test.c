@@ -84,7 +84,7 @@ static void site_start(struct site *site, int64_t now_s)
 	assert_int_equal(attribution_index_new(&rows, &site->index), 0);
 	assert_int_equal(rollup_new(&options, now_s, on_bucket, site, &site->rollup), 0);
 	assert_int_equal(rollup_use(site->rollup, site->index), 0);
-	assert_int_equal(flow_table_init(&site->flows, 8), 0);
+	assert_int_equal(flow_table_init(&site->flows, 8, 0), 0);
 }
 
 static void site_end(struct site *site)
@@ -493,7 +493,7 @@ static void a_frame_of_64_kib_counts_whole(void **state)
 		site_start(&site, 1000);
 		assert_int_equal(agent_directory_new(&agent, 1, &directory), 0);
 		assert_int_equal(source_book_new(8, &reader.book), 0);
-		assert_int_equal(flow_table_init(&harvest.flows, 8), 0);
+		assert_int_equal(flow_table_init(&harvest.flows, 8, 0), 0);
 		reader.directory = directory;
 		for (size_t j = 0; j < COUNT_OF(head); j++)
 			wire_put_u32(&writer, head[j]);

@@ -368,11 +368,97 @@ static void intervals_are_as_wide_as_theory_says(void **state)
 	assert_int_equal(e.high, 5070);
 }
 
+/* A minute's rows stay in their places for the next one, without sums: what is found in them goes
+ * on, what is silent now is nobody's, and when most are, all go. */
+static void rows_stay_for_the_next_minute(void **state)
+{
+	static const struct traffic_limits limits = {
+		.shares = 16, .pairs = 64, .flows = 64, .pairs_kept = 64, .flows_kept = 64};
+	const struct traffic_sums sums = {.bytes = 100, .packets = 1, .square = 4, .samples = 1};
+	const struct conversation_key flow = {.source_port = 1};
+	struct traffic_spot spots[8];
+	struct traffic_set set;
+	struct traffic_set hour;
+	uint32_t layout;
+
+	(void)state;
+	assert_int_equal(traffic_set_init_live(&set, &limits), 0);
+	assert_int_equal(traffic_set_init(&hour, &limits), 0);
+	layout = set.layout;
+	for (uint32_t i = 0; i < COUNT_OF(spots); i++) {
+		const struct share_key share = {.place = i / 4};
+		struct pair_key pair = {.a = {.kind = END_NODE}, .b = {.kind = END_NODE}};
+
+		pair.a.bytes[0] = (uint8_t)i;
+		spots[i] = traffic_set_spot(&set, &share, &pair, &flow);
+		traffic_set_add_at(&set, &spots[i], &sums);
+	}
+	assert_int_equal(traffic_set_prune(&set), 0);
+	traffic_set_restart(&set);
+	assert_int_equal(set.layout, layout);
+	assert_int_equal(set.pair_table.count, COUNT_OF(spots));
+
+	/* of the first one nothing comes: it is not told, and its row is not made elsewhere */
+	for (uint32_t i = 1; i < COUNT_OF(spots); i++)
+		traffic_set_add_at(&set, &spots[i], &sums);
+	assert_int_equal(set.pair_touched.count, COUNT_OF(spots) - 1);
+	assert_true(traffic_is_silent(&set.pairs[spots[0].pair].sums));
+	assert_int_equal(set.pairs[spots[1].pair].sums.bytes, 100);
+	assert_int_equal(set.shares[spots[0].share].sums.bytes, 300);
+	traffic_set_merge(&hour, &set);
+	assert_int_equal(hour.pair_table.count, COUNT_OF(spots) - 1);
+	assert_int_equal(hour.flow_table.count, COUNT_OF(spots) - 1);
+	traffic_set_restart(&set);
+	assert_int_equal(set.layout, layout);
+
+	traffic_set_add_at(&set, &spots[5], &sums);
+	traffic_set_restart(&set);
+	assert_int_not_equal(set.layout, layout);
+	assert_int_equal(set.pair_table.count + set.share_table.count, 0);
+	traffic_set_done(&set);
+	traffic_set_done(&hour);
+}
+
+/* The same rows again and again are no more than they are: nothing is dropped for them. */
+static void a_full_set_takes_what_it_has(void **state)
+{
+	struct truth *truth = calloc(1, sizeof(*truth));
+	struct traffic_limits longer = tight;
+	struct traffic_set minute;
+	struct traffic_set hour;
+
+	(void)state;
+	assert_non_null(truth);
+	longer.pairs = 60;
+	longer.flows = 1;
+	longer.flows_kept = 0;
+	assert_int_equal(traffic_set_init(&minute, &tight), 0);
+	assert_int_equal(traffic_set_init(&hour, &longer), 0);
+	for (unsigned i = 0; i < 50; i++)
+		add(&minute, truth, i % SHARES, i, 0, 1000 + i);
+	for (unsigned i = 0; i < 10; i++)
+		traffic_set_merge(&hour, &minute);
+	assert_int_equal(hour.prunes, 0);
+	assert_int_equal(hour.pair_table.count, 50);
+	for (uint32_t i = 0; i < hour.pair_table.count; i++) {
+		const struct traffic_pair *pair = &hour.pairs[i];
+
+		assert_int_equal(pair->sums.bytes, 10 * (1000 + number_of(&pair->key.a)));
+		assert_int_equal(pair->missed, 0);
+		assert_int_equal(pair->floor, pair->sums.bytes);
+	}
+	traffic_set_done(&minute);
+	traffic_set_done(&hour);
+	free(truth);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_stay_exact_whatever_does_not_fit),
 		cmocka_unit_test(parts_make_the_whole),
+		cmocka_unit_test(rows_stay_for_the_next_minute),
+		cmocka_unit_test(a_full_set_takes_what_it_has),
 		cmocka_unit_test(seconds_are_right_while_rows_are_dropped),
 		cmocka_unit_test(memory_of_the_ring_is_bounded),
 		cmocka_unit_test(the_ring_knows_how_far_it_reaches),

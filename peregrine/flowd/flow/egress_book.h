@@ -5,7 +5,7 @@
  * The last sample wins, by the time that it was taken and not when it came: several receivers bring
  * them. A row that no sample repeated for EGRESS_AGE_S is not believed, as a switch forgets where a
  * MAC is (802.1Q 8.8.3: 300 s): its node may sit elsewhere by now. A flow whose way is remembered
- * (flow_routes) repeats it once a minute.
+ * (flow_routes) repeats it every two or three minutes.
  * A fixed number of rows, 1.3 MB in all: a new one may take another's. Of one VLAN nothing is
  * learned from another: behind an edge port a MAC is what whoever sits there writes. */
 #pragma once

@@ -15,7 +15,8 @@ struct flow_route {
 	struct flow_key key;
 	struct traffic_spot out, in; /* share UINT32_MAX = not counted there */
 	uint32_t hash;
-	uint32_t age; /* of flow_routes; any other: it holds no more */
+	uint32_t age;     /* of flow_routes; any other: it holds no more */
+	uint32_t until_s; /* when it is looked up again, seconds since 1970 */
 	uint8_t by, reason;
 	bool counts_out, counts_in;
 	int8_t out_more; /* struct attribution's */

@@ -164,7 +164,7 @@ static void close_bucket(struct rollup *rollup, enum traffic_step step, bool par
 	rollup->fn(rollup->context, step, bucket->at_s, partial, &bucket->set);
 	if (step + 1 < TRAFFIC_STEP_COUNT)
 		traffic_set_merge(&rollup->buckets[step + 1].set, &bucket->set);
-	traffic_set_clear(&bucket->set);
+	traffic_set_restart(&bucket->set);
 	rollup_follow_layout(rollup);
 }
 

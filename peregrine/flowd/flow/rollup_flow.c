@@ -7,8 +7,12 @@
 enum {
 	/* For how long one ingress sample makes a switch one that samples at its ingress. */
 	HABIT_MEMORY_S = 600,
-	/* Flows whose rows are fetched from memory before the first of them is touched. */
-	BATCH = 16,
+	/* So many flows are on their way: for half of it a route is fetched, then its rows. */
+	AHEAD = 32,
+	/* A route is believed for two minutes and up to a third one, so that not all are looked up
+	 * again at once; where a MAC was seen is noted then (egress_book). */
+	ROUTE_S = 120,
+	ROUTE_SPREAD_S = 64,
 	/* Of a frame with addresses, at least: it has that and what is taken off. */
 	HEADER_SIZE = 14,
 };
@@ -198,10 +202,17 @@ void rollup_follow_layout(struct rollup *rollup)
 	flow_routes_forget(&rollup->routes);
 }
 
+static bool holds(const struct flow_routes *routes, const struct flow_route *route, uint32_t at_s)
+{
+	/* A clock that was set back makes none of them hold for longer. */
+	return route->age == routes->age && route->until_s - at_s - 1 < ROUTE_S + ROUTE_SPREAD_S;
+}
+
 static void take_flow(struct rollup *rollup, const struct flow_entry *entry, double factor,
 		      int64_t at_us)
 {
 	const struct traffic_sums sums = sums_of(entry, factor);
+	uint32_t at_s = (uint32_t)(at_us / 1000000);
 	struct flow_route *slot;
 	struct flow_route found;
 
@@ -215,11 +226,12 @@ static void take_flow(struct rollup *rollup, const struct flow_entry *entry, dou
 		return;
 	}
 	slot = flow_routes_slot(&rollup->routes, &entry->key, entry->hash);
-	if (slot->age != rollup->routes.age) {
+	if (!holds(&rollup->routes, slot, at_s)) {
 		find_route(rollup, &entry->key, at_us, slot);
 		rollup_follow_layout(rollup);
 		slot->hash = entry->hash;
 		slot->age = rollup->routes.age;
+		slot->until_s = at_s + ROUTE_S + entry->hash % ROUTE_SPREAD_S;
 	}
 	add(rollup, slot, &sums);
 }
@@ -269,45 +281,48 @@ static void prefetch_spot(const struct traffic_set *set, const struct traffic_sp
 	}
 }
 
-static void take_batch(struct rollup *rollup, const struct harvest *harvest,
-		       const struct flow_entry *const batch[BATCH], size_t count,
-		       const double *factors, int64_t at_us)
+static void take_entry(struct rollup *rollup, const struct harvest *harvest,
+		       const struct flow_entry *entry, const double *factors, int64_t at_us)
 {
-	const struct flow_routes *routes = &rollup->routes;
+	double factor = entry->source < harvest->source_count ? factors[entry->source] : 1;
 
-	for (size_t i = 0; i < count; i++)
-		flow_routes_prefetch(routes, batch[i]->hash);
-	for (size_t i = 0; i < count; i++) {
-		const struct flow_route *likely = &routes->slots[batch[i]->hash & routes->mask];
-
-		prefetch_spot(live_set(rollup), &likely->out);
-		prefetch_spot(live_set(rollup), &likely->in);
-	}
-	for (size_t i = 0; i < count; i++) {
-		const struct flow_entry *entry = batch[i];
-		double factor = entry->source < harvest->source_count ? factors[entry->source] : 1;
-
-		if (is_twice(rollup, &entry->key, at_us / 1000000))
-			*(entry->key.flags & FLOW_RECORD ? &rollup->counts.records_ignored
-							 : &rollup->counts.egress_ignored) +=
-				entry->samples;
-		else
-			take_flow(rollup, entry, factor, at_us);
-	}
+	if (is_twice(rollup, &entry->key, at_us / 1000000))
+		*(entry->key.flags & FLOW_RECORD ? &rollup->counts.records_ignored
+						 : &rollup->counts.egress_ignored) +=
+			entry->samples;
+	else
+		take_flow(rollup, entry, factor, at_us);
 }
 
+/* Each flow's route is fetched while earlier ones are taken, and then the rows that it likely leads
+ * to; at last its sums go there. */
 void rollup_take_flows(struct rollup *rollup, const struct harvest *harvest, const double *factors,
 		       int64_t at_us)
 {
-	const struct flow_entry *batch[BATCH];
-	size_t count;
+	const struct flow_routes *routes = &rollup->routes;
+	const struct flow_entry *ahead[AHEAD] = {NULL};
+	size_t waiting = 0;
 	size_t at = 0;
+	bool more = true;
 
 	note_records(rollup, &harvest->flows, at_us / 1000000);
-	do {
-		for (count = 0; count < BATCH; count++)
-			if (!(batch[count] = flow_table_next(&harvest->flows, &at)))
-				break;
-		take_batch(rollup, harvest, batch, count, factors, at_us);
-	} while (count == BATCH);
+	for (size_t i = 0; more || waiting; i++) {
+		const struct flow_entry *due = ahead[i % AHEAD];
+		const struct flow_entry *half = ahead[(i + AHEAD / 2) % AHEAD];
+		const struct flow_entry *next = more ? flow_table_next(&harvest->flows, &at) : NULL;
+
+		if (due)
+			take_entry(rollup, harvest, due, factors, at_us);
+		if (half) {
+			const struct flow_route *likely = &routes->slots[half->hash & routes->mask];
+
+			prefetch_spot(live_set(rollup), &likely->out);
+			prefetch_spot(live_set(rollup), &likely->in);
+		}
+		if (next)
+			flow_routes_prefetch(routes, next->hash);
+		more = next != NULL;
+		waiting = waiting + more - (due != NULL);
+		ahead[i % AHEAD] = next;
+	}
 }

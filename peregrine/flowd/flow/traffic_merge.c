@@ -39,7 +39,9 @@ static void merge_shares(struct traffic_set *set, const struct traffic_set *from
 			 struct merge *merge)
 {
 	for (uint32_t i = 0; i < from->share_table.count; i++) {
-		uint32_t at = traffic_share_row(set, &from->shares[i].key);
+		uint32_t at = traffic_is_silent(&from->shares[i].sums)
+				      ? ROW_NONE
+				      : traffic_share_row(set, &from->shares[i].key);
 
 		merge->shares[i] = at;
 		if (at == ROW_NONE)
@@ -59,7 +61,7 @@ static void merge_pairs(struct traffic_set *set, const struct traffic_set *from,
 
 		merge->pairs[i] = ROW_NONE;
 		key.share = merge->shares[row->key.share];
-		if (key.share == ROW_NONE)
+		if (key.share == ROW_NONE || traffic_is_silent(&row->sums))
 			continue;
 		at = traffic_pair_row(set, &key);
 		if (at == ROW_NONE) {
@@ -83,9 +85,10 @@ static void merge_flows(struct traffic_set *set, const struct traffic_set *from,
 		uint32_t at;
 
 		key.pair = merge->pairs[row->key.pair];
-		if (key.pair == ROW_NONE)
+		if (key.pair == ROW_NONE || traffic_is_silent(&row->sums))
 			continue;
-		at = traffic_flow_row(set, &key);
+		/* a set that keeps none has but the largest, as a floor */
+		at = set->limits.flows_kept ? traffic_flow_row(set, &key) : ROW_NONE;
 		if (at == ROW_NONE) {
 			raise_floor(&merge->pair_unfit[row->key.pair],
 				    row->sums.bytes + row->missed);
@@ -136,6 +139,36 @@ static void merge_floors(struct traffic_set *set, const struct traffic_set *from
 	free(by_pair);
 }
 
+/* How many of `from`'s pairs the set does not have; the shares are in it. */
+static uint32_t new_pairs(const struct traffic_set *set, const struct traffic_set *from,
+			  const struct merge *merge)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < from->pair_table.count; i++) {
+		struct pair_key key = from->pairs[i].key;
+
+		key.share = merge->shares[key.share];
+		count += key.share != ROW_NONE && !traffic_is_silent(&from->pairs[i].sums) &&
+			 !traffic_has_pair(set, &key);
+	}
+	return count;
+}
+
+/* From one minute to the next most rows are the same: that there could be too many does not say
+ * that there are. */
+static bool is_full(const struct traffic_set *set, const struct traffic_set *from,
+		    const struct merge *merge)
+{
+	const struct traffic_table *pairs = &set->pair_table;
+
+	if (set->limits.flows_kept &&
+	    set->flow_table.count + from->flow_table.count > set->flow_table.limit)
+		return true;
+	return pairs->count + from->pair_table.count > pairs->limit &&
+	       pairs->count + new_pairs(set, from, merge) > pairs->limit;
+}
+
 void traffic_set_merge(struct traffic_set *set, const struct traffic_set *from)
 {
 	struct merge merge = {0};
@@ -144,10 +177,9 @@ void traffic_set_merge(struct traffic_set *set, const struct traffic_set *from)
 	if (set->thinned < from->thinned)
 		set->thinned = from->thinned;
 	if (merge_init(&merge, set, from)) {
-		if (set->pair_table.count + from->pair_table.count > set->pair_table.limit ||
-		    set->flow_table.count + from->flow_table.count > set->flow_table.limit)
-			traffic_set_make_half_empty(set);
 		merge_shares(set, from, &merge);
+		if (is_full(set, from, &merge))
+			traffic_set_make_half_empty(set);
 		merge_pairs(set, from, &merge);
 		merge_flows(set, from, &merge);
 		merge_floors(set, from, &merge);

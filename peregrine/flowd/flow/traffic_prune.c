@@ -55,7 +55,9 @@ static int prune_pairs(struct traffic_set *set, uint32_t room, struct ranked *ra
 		if (moved[i] == ROW_NONE)
 			continue;
 		moved[i] = left;
-		set->pairs[left++] = set->pairs[i];
+		if (left != i)
+			set->pairs[left] = set->pairs[i];
+		left++;
 	}
 	set->pair_table.count = left;
 	return 0;
@@ -65,9 +67,13 @@ static void drop_marked_flows(struct traffic_set *set)
 {
 	uint32_t left = 0;
 
-	for (uint32_t i = 0; i < set->flow_table.count; i++)
-		if (set->flows[i].key.pair != ROW_NONE)
-			set->flows[left++] = set->flows[i];
+	for (uint32_t i = 0; i < set->flow_table.count; i++) {
+		if (set->flows[i].key.pair == ROW_NONE)
+			continue;
+		if (left != i)
+			set->flows[left] = set->flows[i];
+		left++;
+	}
 	set->flow_table.count = left;
 }
 
@@ -111,11 +117,13 @@ int traffic_set_prune_to(struct traffic_set *set, uint32_t pairs, uint32_t flows
 								      : set->flow_table.count;
 	struct ranked *ranked = malloc(((size_t)most + 1) * sizeof(*ranked));
 	uint32_t *moved = malloc(((size_t)set->pair_table.count + 1) * sizeof(*moved));
+	uint32_t had = set->pair_table.count + set->flow_table.count;
 	int rc = ranked && moved ? prune_pairs(set, pairs, ranked, moved) : -ENOMEM;
 
 	if (!rc) {
 		rc = prune_flows(set, flows, ranked, moved);
-		traffic_set_index_again(set);
+		if (set->pair_table.count + set->flow_table.count != had)
+			traffic_set_index_again(set);
 	}
 	free(ranked);
 	free(moved);

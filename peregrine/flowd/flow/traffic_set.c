@@ -134,6 +134,41 @@ void traffic_set_clear(struct traffic_set *set)
 		traffic_set_next_second(set);
 }
 
+/* Worth keeping: less than a quarter of the rows was silent, and an eighth of the room is left for
+ * new ones. */
+static bool is_worth(const struct traffic_table *table, uint32_t silent)
+{
+	return silent <= table->count / 4 && table->count <= table->limit - table->limit / 8;
+}
+
+void traffic_set_restart(struct traffic_set *set)
+{
+	uint32_t shares = 0;
+	uint32_t pairs = 0;
+	uint32_t flows = 0;
+
+	for (uint32_t i = 0; i < set->share_table.count; i++)
+		shares += traffic_is_silent(&set->shares[i].sums);
+	for (uint32_t i = 0; i < set->pair_table.count; i++)
+		pairs += traffic_is_silent(&set->pairs[i].sums);
+	for (uint32_t i = 0; i < set->flow_table.count; i++)
+		flows += traffic_is_silent(&set->flows[i].sums);
+	if (set->lost_bytes || set->prunes || !is_worth(&set->share_table, shares) ||
+	    !is_worth(&set->pair_table, pairs) || !is_worth(&set->flow_table, flows)) {
+		traffic_set_clear(set);
+		return;
+	}
+	for (uint32_t i = 0; i < set->share_table.count; i++)
+		set->shares[i] = (struct traffic_share){.key = set->shares[i].key};
+	for (uint32_t i = 0; i < set->pair_table.count; i++)
+		set->pairs[i] = (struct traffic_pair){.key = set->pairs[i].key};
+	for (uint32_t i = 0; i < set->flow_table.count; i++)
+		set->flows[i] = (struct traffic_flow){.key = set->flows[i].key};
+	set->thinned = 0;
+	if (set->live)
+		traffic_set_next_second(set);
+}
+
 static void touch(struct traffic_touched *touched, uint32_t row)
 {
 	touched->rows[touched->count++] = row;
@@ -182,6 +217,11 @@ uint32_t traffic_pair_row(struct traffic_set *set, const struct pair_key *key)
 		(struct traffic_pair){.key = *key, .missed = set->shares[key->share].floor};
 	*slot = ++table->count;
 	return table->count - 1;
+}
+
+bool traffic_has_pair(const struct traffic_set *set, const struct pair_key *key)
+{
+	return *table_slot(&set->pair_table, set->pairs, sizeof(*set->pairs), key, sizeof(*key));
 }
 
 uint32_t traffic_flow_row(struct traffic_set *set, const struct conversation_key *key)

@@ -67,6 +67,13 @@ struct traffic_touched {
 	uint32_t count;
 };
 
+/* A row that was kept from before and has nothing of this stretch of time: as if it were not there.
+ */
+static inline bool traffic_is_silent(const struct traffic_sums *sums)
+{
+	return !sums->samples;
+}
+
 struct traffic_set {
 	struct traffic_limits limits;
 	struct traffic_share *shares;
@@ -98,6 +105,9 @@ MUST_USE int traffic_set_init(struct traffic_set *set, const struct traffic_limi
 MUST_USE int traffic_set_init_live(struct traffic_set *set, const struct traffic_limits *limits);
 void traffic_set_done(struct traffic_set *set);
 void traffic_set_clear(struct traffic_set *set);
+/* Begins anew with its rows: those stay where they are, without sums, and spots hold. When many of
+ * them had nothing, or little room is left, the set is cleared. */
+void traffic_set_restart(struct traffic_set *set);
 
 /* One flow's sums at one place. `pair`'s share and `flow`'s pair are set by it. */
 void traffic_set_add(struct traffic_set *set, const struct share_key *share,

@@ -12,6 +12,7 @@
 uint32_t traffic_share_row(struct traffic_set *set, const struct share_key *key);
 uint32_t traffic_pair_row(struct traffic_set *set, const struct pair_key *key);
 uint32_t traffic_flow_row(struct traffic_set *set, const struct conversation_key *key);
+bool traffic_has_pair(const struct traffic_set *set, const struct pair_key *key);
 
 /* After rows were moved: tables and what was touched anew. */
 void traffic_set_index_again(struct traffic_set *set);

@@ -10,68 +10,68 @@
 
 enum {
 	NEW_FLOW_SHARE = 4, /* a quarter of the slots is kept for folded flows */
-	/* So far from its place a flow is looked for. Who chooses addresses and ports may choose
-	 * many with one place: those behind are folded. */
-	REACH = 64,
+	/* So far from its place a flow is looked for: a table three quarters full has no group so
+	 * long but by intent. */
+	REACH = 256,
+	REACH_FOLDED = 1024,
+	BITS_LIMIT = 24, /* what a slot has for a number; the rest is of the hash */
+	ENTRY_MASK = (1 << BITS_LIMIT) - 1,
 };
 
-/* Zeros at the begin of a page. */
+/* Zeros at the begin of a page, in large pages where there are any. */
 static void *map_zeros(size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	return memory == MAP_FAILED ? NULL : memory;
+	if (memory == MAP_FAILED)
+		return NULL;
+	(void)madvise(memory, size, MADV_HUGEPAGE);
+	return memory;
 }
 
-static size_t words_of(const struct flow_table *table)
+static size_t slot_count(const struct flow_table *table)
 {
-	return ((size_t)table->mask + 1) / 64;
+	return (size_t)table->mask + 1;
 }
 
-int flow_table_init(struct flow_table *table, unsigned bits)
+int flow_table_init(struct flow_table *table, unsigned bits, uint64_t seed)
 {
 	size_t slots = (size_t)1 << bits;
 
-	if (bits < 8 || bits > 24)
+	if (bits < 8 || bits > BITS_LIMIT)
 		return -EINVAL;
-	*table = (struct flow_table){.mask = (uint32_t)slots - 1, .age = 1};
+	*table = (struct flow_table){.mask = (uint32_t)slots - 1, .seed = seed};
 	table->limit = (uint32_t)(slots - slots / NEW_FLOW_SHARE);
 	table->entries = map_zeros(slots * sizeof(*table->entries));
-	table->used = calloc(words_of(table), sizeof(*table->used));
-	if (!table->entries || !table->used) {
+	table->slots = map_zeros(slots * sizeof(*table->slots));
+	if (!table->entries || !table->slots) {
 		flow_table_done(table);
 		return -ENOMEM;
 	}
-	/* Random places of a large table: with small pages each is a miss of the TLB as well. Not
-	 * there on every kernel, and then only slower. */
-	(void)madvise(table->entries, slots * sizeof(*table->entries), MADV_HUGEPAGE);
-	/* Flows go to random places, so all of it is needed soon: not while datagrams wait. */
-	(void)madvise(table->entries, slots * sizeof(*table->entries), MADV_POPULATE_WRITE);
 	return 0;
 }
 
 void flow_table_done(struct flow_table *table)
 {
 	if (table->entries)
-		(void)munmap(table->entries, ((size_t)table->mask + 1) * sizeof(*table->entries));
-	free(table->used);
+		(void)munmap(table->entries, slot_count(table) * sizeof(*table->entries));
+	if (table->slots)
+		(void)munmap(table->slots, slot_count(table) * sizeof(*table->slots));
 	*table = (struct flow_table){0};
 }
 
 void flow_table_clear(struct flow_table *table)
 {
-	memset(table->used, 0, words_of(table) * sizeof(*table->used));
-	if (!++table->age) { /* ages come round after 2^32 times */
-		memset(table->entries, 0, ((size_t)table->mask + 1) * sizeof(*table->entries));
-		table->age = 1;
-	}
+	/* A quiet second has few flows in a table made for many. */
+	if (table->count)
+		memset(table->slots, 0, slot_count(table) * sizeof(*table->slots));
 	table->count = 0;
 	table->folded = table->lost = 0;
 }
 
-static uint32_t hash_key(const struct flow_key *key)
+static uint32_t hash_key(const struct flow_table *table, const struct flow_key *key)
 {
-	return (uint32_t)XXH3_64bits(key, sizeof(*key));
+	return (uint32_t)XXH3_64bits_withSeed(key, sizeof(*key), table->seed);
 }
 
 /* Word by word: a call of memcmp costs as much as the comparison. */
@@ -95,39 +95,47 @@ static inline bool is_same(const struct flow_key *a, const struct flow_key *b)
 	return !differs;
 }
 
-/* The slot of a key, made when it is new, within reach and `limit` allows; NULL = no room. */
+/* What a slot has of a hash beside the number. */
+static inline uint32_t mark_of(uint32_t hash)
+{
+	return hash & ~(uint32_t)ENTRY_MASK;
+}
+
+/* The entry of a key, made when it is new, within reach and `limit` allows; NULL = no room. */
 static inline struct flow_entry *find(struct flow_table *table, const struct flow_key *key,
 				      uint32_t hash, uint32_t limit, uint32_t reach)
 {
 	uint32_t at = hash & table->mask;
 	uint32_t far = 0;
-	struct flow_entry *entry = &table->entries[at];
+	struct flow_entry *entry;
 
-	while (entry->age == table->age) {
-		if (entry->hash == hash && is_same(&entry->key, key))
+	for (; table->slots[at]; at = (at + 1) & table->mask) {
+		entry = &table->entries[(table->slots[at] & ENTRY_MASK) - 1];
+		if (mark_of(table->slots[at]) == mark_of(hash) && is_same(&entry->key, key))
 			return entry;
 		if (++far >= reach)
 			return NULL;
-		at = (at + 1) & table->mask;
-		entry = &table->entries[at];
 	}
 	if (table->count >= limit)
 		return NULL;
-	table->count++;
-	table->used[at / 64] |= (uint64_t)1 << (at % 64);
-	*entry = (struct flow_entry){.key = *key, .hash = hash, .age = table->age};
+	entry = &table->entries[table->count++];
+	*entry = (struct flow_entry){.key = *key, .hash = hash};
+	table->slots[at] = table->count | mark_of(hash);
 	return entry;
 }
 
-static struct flow_entry *find_or_fold(struct flow_table *table, const struct flow_key *key,
-				       uint32_t hash, uint32_t samples)
+/* The last slot stays empty. */
+static struct flow_entry *find_folded(struct flow_table *table, const struct flow_key *key)
 {
-	struct flow_entry *entry = find(table, key, hash, table->limit, REACH);
-	struct flow_key folded;
+	return find(table, key, hash_key(table, key), table->mask, REACH_FOLDED);
+}
 
-	if (entry)
-		return entry;
-	folded = (struct flow_key){
+/* What a switch tells of the frame is left, and of what the frame says its outer tag and VNI while
+ * there is room: who sends it chooses these. */
+static struct flow_entry *fold(struct flow_table *table, const struct flow_key *key,
+			       uint32_t samples)
+{
+	struct flow_key folded = {
 		.input = key->input,
 		.output = key->output,
 		.vni = key->vni,
@@ -136,8 +144,12 @@ static struct flow_entry *find_or_fold(struct flow_table *table, const struct fl
 		.told_vlan = key->told_vlan,
 		.flags = (uint8_t)((key->flags & (FLOW_EGRESS | FLOW_RECORD)) | FLOW_FOLDED),
 	};
-	/* The last slot stays empty: it ends every search. */
-	entry = find(table, &folded, hash_key(&folded), table->mask, UINT32_MAX);
+	struct flow_entry *entry = find_folded(table, &folded);
+
+	if (!entry) {
+		folded.vni = folded.tag = 0;
+		entry = find_folded(table, &folded);
+	}
 	if (entry)
 		table->folded += samples;
 	else
@@ -145,14 +157,37 @@ static struct flow_entry *find_or_fold(struct flow_table *table, const struct fl
 	return entry;
 }
 
+static inline struct flow_entry *find_or_fold(struct flow_table *table, const struct flow_key *key,
+					      uint32_t hash, uint32_t samples)
+{
+	struct flow_entry *entry = find(table, key, hash, table->limit, REACH);
+
+	return entry ? entry : fold(table, key, samples);
+}
+
 void flow_table_expect(const struct flow_table *table, struct flow_add *add)
 {
-	const char *slot;
+	add->hash = hash_key(table, &add->key);
+	__builtin_prefetch(&table->slots[add->hash & table->mask], 1);
+}
 
-	add->hash = hash_key(&add->key);
-	slot = (const char *)&table->entries[add->hash & table->mask];
-	__builtin_prefetch(slot, 1);
-	__builtin_prefetch(slot + 64, 1);
+void flow_table_approach(const struct flow_table *table, const struct flow_add *add)
+{
+	enum { NEAR = 8 };
+
+	for (uint32_t i = 0; i < NEAR; i++) {
+		uint32_t slot = table->slots[(add->hash + i) & table->mask];
+
+		if (!slot)
+			return;
+		if (mark_of(slot) == mark_of(add->hash)) {
+			const char *entry = (const char *)&table->entries[(slot & ENTRY_MASK) - 1];
+
+			__builtin_prefetch(entry, 1);
+			__builtin_prefetch(entry + 64, 1);
+			return;
+		}
+	}
 }
 
 void flow_table_add(struct flow_table *table, const struct flow_add *add)
@@ -181,7 +216,7 @@ void flow_table_add_sum(struct flow_table *table, const struct flow_key *key, ui
 		samples = 1;
 	if (samples > UINT32_MAX)
 		samples = UINT32_MAX;
-	entry = find_or_fold(table, key, hash_key(key), (uint32_t)samples);
+	entry = find_or_fold(table, key, hash_key(table, key), (uint32_t)samples);
 	if (!entry)
 		return;
 	if (!entry->samples)
@@ -197,14 +232,11 @@ void flow_table_add_sum(struct flow_table *table, const struct flow_key *key, ui
 
 struct flow_entry *flow_table_next(const struct flow_table *table, size_t *at)
 {
-	size_t word = *at / 64;
-	uint64_t bits;
+	while (*at <= table->mask) {
+		uint32_t slot = table->slots[(*at)++];
 
-	if (*at > table->mask)
-		return NULL;
-	bits = table->used[word] >> (*at % 64) << (*at % 64);
-	while (!bits && ++word < words_of(table))
-		bits = table->used[word];
-	*at = word * 64 + (bits ? (size_t)__builtin_ctzll(bits) + 1 : 0);
-	return bits ? &table->entries[*at - 1] : NULL;
+		if (slot)
+			return &table->entries[(slot & ENTRY_MASK) - 1];
+	}
+	return NULL;
 }

@@ -1,5 +1,6 @@
 /* The flows of one second: a hash table of fixed size that a receiver fills and the main loop
- * reads. When three quarters are used, or many others stand at its place, what is new is folded by
+ * reads. Entries stand in the order in which they came, so that few pages are in use; slots lead to
+ * them. When three quarters are used, or many others stand at its place, what is new is folded by
  * dropping its addresses, so that the totals of ports and VLANs stay right whatever arrives. */
 #pragma once
 
@@ -13,7 +14,6 @@
 struct flow_entry {
 	_Alignas(64) struct flow_key key;
 	uint32_t hash;   /* of the key */
-	uint32_t age;    /* the table's; any other: the slot is free */
 	uint32_t source; /* index into harvest.sources: of its first sample */
 	uint32_t samples;
 	uint64_t packets; /* the sum of the rates */
@@ -22,36 +22,42 @@ struct flow_entry {
 	double square;
 };
 
-/* A sample costs two lines of the cache, which are fetched ahead, and nothing else. */
+/* A sample costs its slot and two lines of the cache, which are fetched ahead. */
 _Static_assert(sizeof(struct flow_entry) == 128, "two cache lines");
 
 struct flow_table {
-	struct flow_entry *entries; /* 1 << bits */
-	uint64_t *used;             /* a bit for each: they are read in the order of hashes */
-	uint32_t mask, age;
+	struct flow_entry *entries; /* `count` of them */
+	/* 1 << bits: the entry's number plus one, and above it the hash's highest bits: most others
+	 * are told from it by these. 0 = free. */
+	uint32_t *slots;
+	uint32_t mask;
 	uint32_t count, limit; /* used; from which new flows are folded */
+	uint64_t seed;         /* of the hash: who sends traffic does not know it */
 	uint64_t folded;       /* samples whose flow did not fit, or too many share its place */
 	uint64_t lost;         /* samples for which not even a folded place was left */
 };
 
-/* 1 << bits slots of 128 bytes; bits 8..24. */
-MUST_USE int flow_table_init(struct flow_table *table, unsigned bits);
+/* Room for 1 << bits entries of 128 bytes; bits 8..24. Flows of tables with one `seed` have the
+ * same hash. */
+MUST_USE int flow_table_init(struct flow_table *table, unsigned bits, uint64_t seed);
 void flow_table_done(struct flow_table *table);
 void flow_table_clear(struct flow_table *table);
 
-/* A sample on its way to its slot: fetched from memory while others are read, then added. */
+/* A sample on its way to its entry: its slot, then that is fetched from memory while others are
+ * read, then it is added. */
 struct flow_add {
 	struct flow_key key;
 	uint32_t hash; /* flow_table_expect's */
 	uint32_t source, rate, frame_bytes;
 };
-/* Has the slot fetched; some samples later, before the table is cleared: */
+/* Has the slot fetched; some samples later the entry; some later, before the table is cleared: */
 void flow_table_expect(const struct flow_table *table, struct flow_add *add);
+void flow_table_approach(const struct flow_table *table, const struct flow_add *add);
 void flow_table_add(struct flow_table *table, const struct flow_add *add);
 /* Packets and bytes that somebody else has summed up (NetFlow, IPFIX); `samples` of about `rate`.
  */
 void flow_table_add_sum(struct flow_table *table, const struct flow_key *key, uint32_t source,
 			uint64_t packets, uint64_t bytes, uint32_t rate);
 
-/* Next used entry from *at on; NULL at the end. Start with *at = 0. */
+/* Next entry from *at on, in the order of hashes; NULL at the end. Start with *at = 0. */
 struct flow_entry *flow_table_next(const struct flow_table *table, size_t *at);

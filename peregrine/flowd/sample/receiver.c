@@ -274,14 +274,14 @@ int receivers_use(struct receivers *receivers, struct agent_directory *directory
 	return 0;
 }
 
-static int harvest_init(struct harvest *harvest, unsigned table_bits)
+static int harvest_init(struct harvest *harvest, const struct receiver_options *options)
 {
 	harvest->counters = calloc(HARVEST_COUNTERS, sizeof(*harvest->counters));
 	harvest->discards = calloc(HARVEST_DISCARDS, sizeof(*harvest->discards));
 	harvest->vlans = calloc(HARVEST_VLANS, sizeof(*harvest->vlans));
 	if (!harvest->counters || !harvest->discards || !harvest->vlans)
 		return -ENOMEM;
-	return flow_table_init(&harvest->flows, table_bits);
+	return flow_table_init(&harvest->flows, options->table_bits, options->hash_seed);
 }
 
 static void harvest_done(struct harvest *harvest)
@@ -305,9 +305,9 @@ static int receiver_init(struct receiver *receiver, const struct receiver_option
 	receiver->buffers = malloc((size_t)BATCH * RECEIVE_SIZE);
 	if (!receiver->buffers)
 		return -ENOMEM;
-	rc = harvest_init(&receiver->harvests[0], options->table_bits);
+	rc = harvest_init(&receiver->harvests[0], options);
 	if (!rc)
-		rc = harvest_init(&receiver->harvests[1], options->table_bits);
+		rc = harvest_init(&receiver->harvests[1], options);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < COUNT_OF(receiver->harvests); i++)

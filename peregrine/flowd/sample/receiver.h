@@ -28,6 +28,7 @@ struct receiver_options {
 	uint16_t port;       /* 0 = any (tests) */
 	unsigned threads;    /* 1..64 */
 	unsigned table_bits; /* slots of a second's flows, per receiver and twice */
+	uint64_t hash_seed;  /* of these tables; the same for all receivers of a rollup */
 	unsigned source_limit;
 	int buffer_bytes; /* of each socket's queue; more than the system allows needs CAP_NET_ADMIN
 			   */

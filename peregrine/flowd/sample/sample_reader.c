@@ -5,10 +5,15 @@
 
 #include "common/net/frame_key_wire.h"
 
-/* The oldest, whose slot should be here by now; then its place is free. */
+/* The oldest, whose entry should be here by now; then its place is free. */
 static struct flow_add *next_add(struct sample_reader *reader)
 {
 	struct flow_add *add = &reader->adds[reader->next];
+	const struct flow_add *half =
+		&reader->adds[(reader->next + SAMPLES_AHEAD / 2) % SAMPLES_AHEAD];
+
+	if (half->rate)
+		flow_table_approach(&reader->harvest->flows, half);
 
 	reader->next = (reader->next + 1) % SAMPLES_AHEAD;
 	if (add->rate)
