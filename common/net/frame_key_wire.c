@@ -29,7 +29,8 @@ static bool is_tag(uint16_t ethertype)
 	       ethertype == ETHERTYPE_QINQ_OLD;
 }
 
-/* Only the outer tag says which VLAN of ours it is; what a tenant tags inside is his. */
+/* Only the outer tag says which VLAN of ours it is, and only a customer tag: to our switches any
+ * other is a payload. What a tenant tags inside is his. */
 static void decode_ethernet(struct wire_reader *frame, struct flow_key *key, bool inner)
 {
 	const uint8_t *head = wire_bytes(frame, 14);
@@ -42,7 +43,7 @@ static void decode_ethernet(struct wire_reader *frame, struct flow_key *key, boo
 	for (int tags = 0; tags < 2 && is_tag(key->ethertype); tags++) {
 		uint16_t tag = wire_u16(frame) & 0xfff;
 
-		if (tags == 0 && !inner)
+		if (tags == 0 && !inner && key->ethertype == ETHERTYPE_VLAN)
 			key->tag = tag;
 		key->ethertype = wire_u16(frame);
 	}

@@ -207,6 +207,78 @@ static void everybody_gets_his_own(void **state)
 	attribution_index_free(index);
 }
 
+/* Frames inside others on an uplink: our own overlay's are of their VNI, a tenant's own are his,
+ * whatever VNI he writes (5001 is green's), and whosever MAC. */
+static void what_a_tenant_wraps_is_his(void **state)
+{
+	static const struct {
+		const char *what;
+		uint16_t agent, tag, told;
+		uint8_t mac, flags;
+		int64_t network;
+		enum attribution_by by;
+	} cases[] = {
+		{"ours, no VLAN shown", 1, 0, VLAN_UNTOLD, 9, FLOW_INNER, GREEN, BY_VNI},
+		{"ours, in a VLAN of nobody", 1, 999, 999, 9, FLOW_INNER, GREEN, BY_VNI},
+		{"a tenant's", 1, 100, 100, 9, FLOW_INNER, RED, BY_TAG},
+		{"a tenant's, his tag told alone", 1, 0, 101, 9, FLOW_INNER, BLUE, BY_TAG},
+		{"a tenant's, another's MAC in it", 1, 101, 101, 1, FLOW_INNER, BLUE, BY_TAG},
+		{"a tenant's of another fabric", 2, 100, 100, 9, FLOW_INNER, BLUE, BY_TAG},
+		{"a VNI that the switch told", 1, 100, 100, 9, 0, GREEN, BY_VNI},
+	};
+	struct attribution_index *index = NULL;
+
+	(void)state;
+	assert_int_equal(attribution_index_new(&rows, &index), 0);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct flow_key key = {.agent = cases[i].agent,
+				       .input = 2,
+				       .tag = cases[i].tag,
+				       .told_vlan = cases[i].told,
+				       .vni = 5002,
+				       .flags = cases[i].flags,
+				       .source_mac = {2, 0, 0, 0, 0, cases[i].mac}};
+		struct attribution a = attribute(index, &key, 60 * SECOND);
+
+		print_message("%s\n", cases[i].what);
+		assert_int_equal(a.by, cases[i].by);
+		assert_int_equal(index->networks[a.network].id, cases[i].network);
+	}
+	attribution_index_free(index);
+}
+
+/* Who writes a MAC of another tenant's node does not make it that node's traffic. */
+static void a_node_is_named_in_its_networks_alone(void **state)
+{
+	static const struct {
+		uint8_t mac;
+		int64_t network, at_s; /* network 0: it is not known whose */
+		bool in;
+	} cases[] = {
+		{1, RED, 60, true},  {1, BLUE, 60, false}, {1, 0, 60, true},
+		{6, RED, 60, true},  {6, BLUE, 60, true},  {6, GREEN, 60, false},
+		{8, RED, 49, true},  {8, BLUE, 49, false}, {8, BLUE, 50, true},
+		{8, RED, 50, false},
+	};
+	struct attribution_index *index = NULL;
+
+	(void)state;
+	assert_int_equal(attribution_index_new(&rows, &index), 0);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const uint8_t mac[6] = {2, 0, 0, 0, 0, cases[i].mac};
+		const struct index_nic *nic = index_nic_find(index, mac, cases[i].at_s * SECOND);
+		uint32_t network = INDEX_NONE;
+
+		for (uint32_t j = 0; j < index->network_count; j++)
+			if (index->networks[j].id == cases[i].network)
+				network = j;
+		assert_non_null(nic);
+		assert_int_equal(attribution_nic_is_in(index, nic, network, cases[i].at_s * SECOND),
+				 cases[i].in);
+	}
+	attribution_index_free(index);
+}
+
 /* The same MAC is the same node before and after, behind the port of then. */
 static void a_moved_node_is_where_it_was_then(void **state)
 {
@@ -627,6 +699,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everybody_gets_his_own),
+		cmocka_unit_test(what_a_tenant_wraps_is_his),
+		cmocka_unit_test(a_node_is_named_in_its_networks_alone),
 		cmocka_unit_test(a_moved_node_is_where_it_was_then),
 		cmocka_unit_test(a_tag_comes_and_goes),
 		cmocka_unit_test(control_frames_are_nobodys),

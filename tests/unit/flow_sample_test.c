@@ -57,11 +57,17 @@ static void frames_are_told_apart(void **state)
 		      "9c41145100000000",
 		 0x800, 0, 40001, 5201, 6, FLOW_IPV4, 0},
 		{"tcp, two tags: the outer one is ours",
-		 MACS "88a8006481000065"
+		 MACS "8100006481000065"
 		      "0800"
 		      "4500002800004000400600000a0000010a000002"
 		      "9c411451",
 		 0x800, 100, 40001, 5201, 6, FLOW_IPV4, 0},
+		{"tcp, a service tag: the sender's own",
+		 MACS "88a8006481000065"
+		      "0800"
+		      "4500002800004000400600000a0000010a000002"
+		      "9c411451",
+		 0x800, 0, 40001, 5201, 6, FLOW_IPV4, 0},
 		{"options before the ports",
 		 MACS "0800"
 		      "4600002800004000401100000a0000010a00000201010101"

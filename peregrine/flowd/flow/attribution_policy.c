@@ -76,10 +76,25 @@ static bool by_mac(const struct attribution_index *index, const struct flow_key 
 	return false;
 }
 
+/* A tenant wraps frames, too (an overlay of containers has small VNIs): what is inside a frame with
+ * his tag is his own, whatever network of ours has that VNI. */
+static bool is_wrapped_by_tenant(const struct attribution_index *index, const struct flow_key *key,
+				 int64_t at_us, const struct attribution *a)
+{
+	int64_t fabric = index->switches[a->switch_index].fabric;
+	uint16_t vlan = shown_vlan(key);
+	uint32_t outer;
+
+	if (!(key->flags & FLOW_INNER) || vlan == VLAN_UNTOLD)
+		return false;
+	outer = index_tag_find(index, fabric, vlan, at_us);
+	return outer != INDEX_NONE && index->networks[outer].tenant;
+}
+
 static bool by_vni(const struct attribution_index *index, const struct flow_key *key, int64_t at_us,
 		   struct attribution *a)
 {
-	if (!key->vni)
+	if (!key->vni || is_wrapped_by_tenant(index, key, at_us, a))
 		return false;
 	a->network = index_tag_find(index, 0, key->vni - 1, at_us);
 	if (a->network == INDEX_NONE)
@@ -100,6 +115,24 @@ static bool by_tag(const struct attribution_index *index, const struct flow_key 
 		return false;
 	a->by = BY_TAG;
 	return true;
+}
+
+bool attribution_nic_is_in(const struct attribution_index *index, const struct index_nic *nic,
+			   uint32_t network, int64_t at_us)
+{
+	const struct index_port *port;
+
+	if (network == INDEX_NONE || nic->port == INDEX_NONE)
+		return true;
+	port = &index->ports[nic->port];
+	for (uint32_t i = 0; i < port->binding_count; i++) {
+		const struct index_binding *binding = &index->bindings[port->bindings + i];
+
+		if (binding->network == network && at_us >= binding->from_us &&
+		    at_us < binding->to_us)
+			return true;
+	}
+	return false;
 }
 
 static enum attribution_reason why_not(const struct attribution_index *index,

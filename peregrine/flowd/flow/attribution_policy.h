@@ -35,5 +35,9 @@ struct attribution {
 	int8_t out_more;
 };
 
+/* Could the NIC have sent this network's frames? Its port is in it, or it is not known where it is,
+ * or the network is not. Anybody can write another's MAC: that names nobody's node. */
+bool attribution_nic_is_in(const struct attribution_index *index, const struct index_nic *nic,
+			   uint32_t network, int64_t at_us);
 struct attribution attribute(const struct attribution_index *index, const struct flow_key *key,
 			     int64_t at_us);

@@ -18,11 +18,13 @@ enum {
 };
 
 static struct traffic_end end_of(const struct rollup *rollup, const struct flow_key *key,
-				 bool source, int64_t at_us)
+				 uint32_t network, bool source, int64_t at_us)
 {
 	const uint8_t *mac = source ? key->source_mac : key->target_mac;
 	const struct index_nic *nic = index_nic_find(rollup->index, mac, at_us);
-	const uint32_t *node = nic ? &rollup->node_of_nic[nic - rollup->index->nics] : NULL;
+	const uint32_t *node = nic && attribution_nic_is_in(rollup->index, nic, network, at_us)
+				       ? &rollup->node_of_nic[nic - rollup->index->nics]
+				       : NULL;
 	struct traffic_end end = {0};
 
 	if (node && *node != INDEX_NONE) {
@@ -38,8 +40,9 @@ static struct traffic_end end_of(const struct rollup *rollup, const struct flow_
 	return end;
 }
 
-static void conversation_of(const struct rollup *rollup, const struct flow_key *key, int64_t at_us,
-			    struct pair_key *ret_pair, struct conversation_key *ret_flow)
+static void conversation_of(const struct rollup *rollup, const struct flow_key *key,
+			    uint32_t network, int64_t at_us, struct pair_key *ret_pair,
+			    struct conversation_key *ret_flow)
 {
 	struct traffic_end source;
 	struct traffic_end target;
@@ -48,8 +51,8 @@ static void conversation_of(const struct rollup *rollup, const struct flow_key *
 	*ret_flow = (struct conversation_key){0};
 	if (key->flags & FLOW_FOLDED)
 		return; /* in the totals, and then in "other" */
-	source = end_of(rollup, key, true, at_us);
-	target = end_of(rollup, key, false, at_us);
+	source = end_of(rollup, key, network, true, at_us);
+	target = end_of(rollup, key, network, false, at_us);
 	ret_flow->forward = memcmp(&source, &target, sizeof(source)) <= 0;
 	ret_pair->a = ret_flow->forward ? source : target;
 	ret_pair->b = ret_flow->forward ? target : source;
@@ -132,7 +135,7 @@ static void find_route(struct rollup *rollup, const struct flow_key *key, int64_
 				   .out_more = a.out_more};
 	if (share.group == INDEX_NONE)
 		return;
-	conversation_of(rollup, key, at_us, &pair, &flow);
+	conversation_of(rollup, key, a.network, at_us, &pair, &flow);
 	if (a.out_port != INDEX_NONE && counts_at(rollup, key, true, at_us / 1000000)) {
 		share.place = rollup->place_of_port[a.out_port];
 		share.direction = TRAFFIC_OUT;
