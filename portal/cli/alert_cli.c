@@ -39,7 +39,14 @@ static int alert_list(void *context, const struct command_input *input)
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
 }
 
-static void print_suspects(const json_t *suspects)
+/* Of one that is over as it was then. */
+static void print_drill(const char *before, const char *path, const char *at)
+{
+	if (path[0])
+		printf("%shaasctl drill %s%s%s\n", before, path, at[0] ? " --at " : "", at);
+}
+
+static void print_suspects(const json_t *suspects, const char *at)
 {
 	const json_t *suspect;
 	size_t i;
@@ -52,8 +59,7 @@ static void print_suspects(const json_t *suspects)
 		       haasctl_word(suspect, "kind"), haasctl_word(suspect, "name"),
 		       json_integer_value(json_object_get(suspect, "score")),
 		       haasctl_word(suspect, "reasons"));
-		if (haasctl_word(suspect, "drill")[0])
-			printf("     haasctl drill %s\n", haasctl_word(suspect, "drill"));
+		print_drill("     ", haasctl_word(suspect, "drill"), at);
 	}
 }
 
@@ -74,17 +80,19 @@ static int alert_show(void *context, const struct command_input *input)
 	if (status != EXIT_OK || listing_json(input, reply.json))
 		return status;
 	CLEANUP(json_decrefp) json_t *alert = json_copy(reply.json);
+	const char *at = haasctl_word(reply.json, "drill_at");
 	bool people = listing_for_people(input) && !command_option(input, "--columns");
 
 	if (people) {
 		(void)json_object_del(alert, "suspects");
 		(void)json_object_del(alert, "drill");
+		(void)json_object_del(alert, "drill_at");
 	}
 	status = listing_object(input, alert, &(struct show){order, COLUMNS(columns)});
-	if (people && haasctl_word(reply.json, "drill")[0])
-		printf("\nhaasctl drill %s\n", haasctl_word(reply.json, "drill"));
-	if (people)
-		print_suspects(json_object_get(reply.json, "suspects"));
+	if (people) {
+		print_drill("\n", haasctl_word(reply.json, "drill"), at);
+		print_suspects(json_object_get(reply.json, "suspects"), at);
+	}
 	return status;
 }
 

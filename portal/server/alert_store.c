@@ -12,7 +12,9 @@
 /* clang-format off */
 #define ALERT_DETAIL                                                                                                                        \
 	ALERT_ITEM " || jsonb_build_object('value', a.detail -> 'value', 'peak', a.detail -> 'peak', 'unit', coalesce(a.detail ->> 'unit', ''), " \
-	"'drill', coalesce(a.detail ->> 'drill', ''), 'suspects', case when haas.is_operator() then coalesce(a.detail -> 'suspects', '[]') else '[]' end)"
+	"'drill', coalesce(a.detail ->> 'drill', ''), 'drill_at', case when a.cleared_at is not null then to_char(least(a.cleared_at, "          \
+	"a.raised_at + interval '4 minutes') at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') end, "                                   \
+	"'suspects', case when haas.is_operator() then coalesce(a.detail -> 'suspects', '[]') else '[]' end)"
 
 /* --- alerts --- */
 
