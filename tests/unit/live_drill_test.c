@@ -83,8 +83,8 @@ static void tell(struct site *site, const char *path, struct text *ret, size_t *
 	struct problem problem = {0};
 	struct text minute = {0};
 
-	assert_int_equal(
-		traffic_ring_put(site->ring, AT_S, &site->second, &site->second.limits, 1), 0);
+	assert_int_equal(traffic_ring_put(site->ring, AT_S, &site->second, &site->second.limits, 1),
+			 0);
 	assert_int_equal(drill_path_parse(path, &question.path, &problem), 0);
 	assert_int_equal(live_drill_new(&question, &source, &drill), 0);
 	live_drill_begin(drill);
