@@ -13,8 +13,10 @@
 
 struct link_scale {
 	bool known;
-	double factor;            /* counted / sampled, of the same seconds */
-	double covered;           /* the part of the window of which that is known: 0.5 to 1 */
+	double factor; /* counted / sampled, of the same seconds */
+	/* The part of the window of which that is known, less what of it lies beside the window (at
+	 * its ends: port_scale in db/schema). Below 1. */
+	double covered;
 	struct traffic_sums link; /* all that the asking one may see of what was sampled there */
 };
 

@@ -186,7 +186,8 @@ void flowd_bucket(void *context, enum traffic_step step, int64_t at_s, bool part
 		const struct port_sums *sums = port_counters_take(flowd->counters, place, step);
 
 		if (sums)
-			traffic_batch_port(&batch, traffic_place_get(names, place), sums);
+			traffic_batch_port(&batch, traffic_place_get(names, place), sums,
+					   port_counters_rates(flowd->counters, place));
 	}
 	traffic_writer_put(flowd->writer, &batch);
 }

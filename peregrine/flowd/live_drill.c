@@ -538,6 +538,7 @@ void live_drill_put_port(const struct live_drill *drill, size_t index, int64_t f
 			 struct text *out)
 {
 	const struct traffic_place *place = traffic_place_get(drill->names, drill->ports[index]);
+	const struct port_rates *rates = port_counters_rates(drill->counters, drill->ports[index]);
 	struct port_time time;
 
 	if (!port_counters_of(drill->counters, drill->ports[index], from_s, to_s, &time))
@@ -548,6 +549,9 @@ void live_drill_put_port(const struct live_drill *drill, size_t index, int64_t f
 	json_double(out, "seconds", time.seconds);
 	json_int(out, "counted", (int64_t)time.out_bytes);
 	json_int(out, "sampled", (int64_t)time.out_sampled);
+	json_double(out, "interval", rates ? rates->seconds : 0);
+	/* Slots begin and end at multiples of their length, and not with the time. */
+	json_int(out, "beside", from_s % PORT_SLOT_S + to_s % PORT_SLOT_S);
 	json_end_object(out);
 }
 

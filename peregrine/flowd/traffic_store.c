@@ -73,6 +73,16 @@ static int mark(struct traffic_store *store, const struct traffic_batch *batch)
 		params, 9);
 }
 
+/* Whatever of its shares has no pair there now: any may have had all of it. */
+static int mark_cut(struct traffic_store *store, const struct traffic_batch *batch)
+{
+	char step[12];
+	const char *params[] = {step, batch->at_text};
+
+	(void)text_format(step, sizeof(step), "%d", (int)traffic_step_seconds[batch->step]);
+	return run(store, "select haas.traffic_cut($1::int, $2::timestamptz)", params, 2);
+}
+
 static int write_batch(struct traffic_store *store, const struct traffic_batch *batch)
 {
 	int rc = run(store, "begin", NULL, 0);
@@ -82,6 +92,8 @@ static int write_batch(struct traffic_store *store, const struct traffic_batch *
 	for (enum traffic_table_kind table = 0; table < TRAFFIC_TABLE_COUNT && !rc; table++)
 		if (batch->tables[table].size)
 			rc = copy(store, table, batch);
+	if (!rc && batch->cut)
+		rc = mark_cut(store, batch);
 	if (!rc)
 		rc = run(store, "commit", NULL, 0);
 	return rc;

@@ -22,7 +22,7 @@ static const struct {
 				    " protocol, ethertype, " SUMS ", missed"},
 	[TABLE_PORT] = {"port", "step, at, switch_id, port, seconds, in_bytes, out_bytes,"
 				" in_packets, out_packets, in_errors, out_errors, in_discards,"
-				" out_discards, speed_bps, out_sampled"},
+				" out_discards, speed_bps, out_sampled, interval_s"},
 };
 
 void traffic_copy_statement(enum traffic_table_kind table, enum traffic_step step,
@@ -305,7 +305,7 @@ void traffic_batch_set(struct traffic_batch *batch, bool partial, const struct t
 }
 
 void traffic_batch_port(struct traffic_batch *batch, const struct traffic_place *place,
-			const struct port_sums *sums)
+			const struct port_sums *sums, const struct port_rates *rates)
 {
 	struct text *text = &batch->tables[TABLE_PORT];
 
@@ -315,7 +315,8 @@ void traffic_batch_port(struct traffic_batch *batch, const struct traffic_place 
 	text_addf(text, "\t%.3f", sums->seconds);
 	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
 		text_addf(text, "\t%" PRIu64, sums->values[i]);
-	text_addf(text, "\t%" PRIu64 "\t%" PRIu64 "\n", place->speed_bps, sums->out_sampled);
+	text_addf(text, "\t%" PRIu64 "\t%" PRIu64 "\t%.3f\n", place->speed_bps, sums->out_sampled,
+		  rates ? rates->seconds : 0);
 }
 
 static void copy_text(const struct text *from, struct text *ret)

@@ -41,7 +41,7 @@ void traffic_batch_begin(struct traffic_batch *batch, enum traffic_step step, in
 void traffic_batch_set(struct traffic_batch *batch, bool partial, const struct traffic_set *set,
 		       const struct traffic_names *names);
 void traffic_batch_port(struct traffic_batch *batch, const struct traffic_place *place,
-			const struct port_sums *sums);
+			const struct port_sums *sums, const struct port_rates *rates);
 /* One of its own; without memory it is not whole. */
 void traffic_batch_copy(const struct traffic_batch *batch, struct traffic_batch *ret);
 void traffic_batch_done(struct traffic_batch *batch);

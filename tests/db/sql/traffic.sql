@@ -106,6 +106,23 @@ select s.* from live, link_spread(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', 
 select set_config('haas.scope', 'operator', false) \g /dev/null
 select port, exact, seconds, scale from live, port_scale(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', 1, 'fresh', answer);
 reset role;
+\echo readings that are near each other say more of a window, slots that lie beside it less
+insert into traffic_port (step, at, switch_id, port, seconds, out_bytes, out_sampled, interval_s) select 300, '2026-11-01 10:05Z', 1, 'each' || i, 300, 1000, 1000, i from unnest('{1,20,0,60}'::int[]) i;
+select port, scale, round(covered::numeric, 3) from port_scale(300, '2026-11-01 10:05Z', '2026-11-01 10:10Z', null, null) where port like 'each%' order by port;
+select beside, round(covered::numeric, 3) from generate_series(0, 8, 4) beside, port_scale(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', null, null, jsonb_build_object('writer', 'w', 'minutes',
+	jsonb_build_array(jsonb_build_object('at', 1793527920, 'cut', true, 'seconds', 20, 'link', '{}'::jsonb, 'ports',
+	jsonb_build_array(jsonb_build_object('switch_id', 1, 'port', 'slots', 'seconds', 20, 'counted', 500, 'sampled', 500, 'interval', 1, 'beside', beside)))))) order by beside;
+\echo a bucket without its pairs: any may have had all of a share
+select traffic_partitions_turn(now()) \g /dev/null
+select date_trunc('minute', now()) as minute \gset
+insert into traffic_60_share (step, at, switch_id, port, direction, tenant_id, tenant, vlan, bytes, packets, samples, square, floor)
+values (60, :'minute', 1, 'p9', 'out', 1, 'acme', 100, 1000, 10, 1, 1e6, 30), (60, :'minute'::timestamptz - interval '1 min', 1, 'p9', 'out', 1, 'acme', 100, 500, 10, 1, 1e6, 20);
+set role peregrine_flowd;
+select traffic_cut(60, :'minute');
+set role portald;
+select bytes, floor from traffic_share where port = 'p9' order by bytes;
+select traffic_cut(60, now());
+reset role;
 \echo counters of SNMP: peregrined writes them by COPY, flowd reads them, of people only operators; their partitions go with the rest
 select traffic_partitions_turn(now()) \g /dev/null
 set role peregrined;
