@@ -18,9 +18,38 @@ struct saving {
 	struct reconcile *reconcile;
 	int64_t switch_id;
 	uint64_t left; /* known_switch.left when it began */
+	bool beside;   /* known_switch.unsaved_beside, then */
 };
 
 static void start(struct reconcile *reconcile, struct known_switch *known);
+
+/* One that we changed is saved whatever happens meanwhile; `beside` never makes less of that. */
+static void note_unsaved(struct known_switch *known, bool beside)
+{
+	known->unsaved_beside = beside && (!known->unsaved || known->unsaved_beside);
+	known->unsaved = true;
+}
+
+/* Nobody else is at it: the fabric is claimed, and that has not run out unheard. */
+static bool is_ours(const struct reconcile *reconcile, const struct known_switch *known)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(reconcile->rows, "switches"), i, row)
+	{
+		if (json_integer_value(json_object_get(row, "id")) == known->id)
+			return reconcile_claim(reconcile, json_integer_value(json_object_get(
+								  row, "fabric"))) != 0;
+	}
+	return false;
+}
+
+static bool may_start(const struct reconcile *reconcile, const struct known_switch *known)
+{
+	return known->unsaved && !known->saving && known->wanted && reconcile->connected &&
+	       (!known->unsaved_beside || is_ours(reconcile, known));
+}
 
 static void on_saved(void *context, int rc, struct switch_reading *reading,
 		     const struct problem *problem)
@@ -29,6 +58,7 @@ static void on_saved(void *context, int rc, struct switch_reading *reading,
 	struct reconcile *reconcile = saving->reconcile;
 	struct known_switch *known = book_find(&reconcile->book, saving->switch_id);
 	uint64_t left = saving->left;
+	bool beside = saving->beside;
 	char subject[80];
 
 	(void)reading;
@@ -51,7 +81,7 @@ static void on_saved(void *context, int rc, struct switch_reading *reading,
 			reconcile_wake(reconcile);
 		known->awaited = false;
 		/* Something was changed meanwhile, and somebody may wait for it. */
-		if (known->unsaved && known->wanted && reconcile->connected)
+		if (may_start(reconcile, known))
 			start(reconcile, known);
 		return;
 	}
@@ -59,7 +89,7 @@ static void on_saved(void *context, int rc, struct switch_reading *reading,
 		(void)text_format(subject, sizeof(subject), "switch %s", known->name);
 		log_problem(LOG_LEVEL_WARN, subject, problem);
 	}
-	known->unsaved = true;
+	note_unsaved(known, beside);
 	known_save_failed(known, problem, clock_monotonic_ms());
 }
 
@@ -68,12 +98,15 @@ static void start(struct reconcile *reconcile, struct known_switch *known)
 	const struct switch_request request = {.op = SWITCH_SAVE};
 	struct saving *saving = malloc(sizeof(*saving));
 	struct problem problem = {0};
+	bool beside = known->unsaved_beside;
 	int rc = -ENOMEM;
 
 	known_save_begins(known);
 	if (saving) {
-		*saving = (struct saving){
-			.reconcile = reconcile, .switch_id = known->id, .left = known->left};
+		*saving = (struct saving){.reconcile = reconcile,
+					  .switch_id = known->id,
+					  .left = known->left,
+					  .beside = beside};
 		reconcile->stats.calls++;
 		rc = reconcile->options.access.call(
 			reconcile->options.access.context, known->id, &request,
@@ -84,7 +117,7 @@ static void start(struct reconcile *reconcile, struct known_switch *known)
 	free(saving);
 	(void)problem_set(&problem, rc, "the switch cannot be asked to save: %s", error_text(rc));
 	known_save_ends(known, false);
-	known->unsaved = true;
+	note_unsaved(known, beside);
 	known->changed |= known->save_failures == 0;
 	known_save_failed(known, &problem, clock_monotonic_ms());
 }
@@ -95,27 +128,9 @@ void reconcile_save(struct reconcile *reconcile, int64_t switch_id)
 
 	if (!known)
 		return;
-	known->unsaved = true;
-	known->unsaved_beside = false;
+	note_unsaved(known, false);
 	if (!known->saving && known->save_failures == 0)
 		start(reconcile, known);
-}
-
-/* Nobody else is at it: the fabric is claimed, and that has not run out unheard. */
-static bool is_ours(const struct reconcile *reconcile, const struct known_switch *known)
-{
-	const json_t *row;
-	size_t i;
-
-	if (!reconcile->connected || !known->wanted)
-		return false;
-	json_array_foreach(json_object_get(reconcile->rows, "switches"), i, row)
-	{
-		if (json_integer_value(json_object_get(row, "id")) == known->id)
-			return reconcile_claim(reconcile, json_integer_value(json_object_get(
-								  row, "fabric"))) != 0;
-	}
-	return false;
 }
 
 void reconcile_save_again(struct reconcile *reconcile, int64_t switch_id, int64_t since_ms)
@@ -124,10 +139,9 @@ void reconcile_save_again(struct reconcile *reconcile, int64_t switch_id, int64_
 
 	if (!known || (!known->saving && known->saved_ms < since_ms))
 		return;
-	if (is_ours(reconcile, known))
-		reconcile_save(reconcile, switch_id);
-	else if (!known->unsaved)
-		known->unsaved = known->unsaved_beside = true; /* it is due when it is ours */
+	note_unsaved(known, true);
+	if (known->save_failures == 0 && may_start(reconcile, known))
+		start(reconcile, known); /* else it is due when it is ours */
 }
 
 void reconcile_save_due(struct reconcile *reconcile)
@@ -137,9 +151,8 @@ void reconcile_save_due(struct reconcile *reconcile)
 	for (uint32_t i = 0; i < reconcile->book.count; i++) {
 		struct known_switch *known = &reconcile->book.switches[i];
 
-		if (known->unsaved && known->wanted && !known->saving &&
-		    known->save_retry_ms <= now_ms && known->retry_ms <= now_ms &&
-		    (!known->unsaved_beside || is_ours(reconcile, known)))
+		if (known->save_retry_ms <= now_ms && known->retry_ms <= now_ms &&
+		    may_start(reconcile, known))
 			start(reconcile, known);
 	}
 }
@@ -157,7 +170,7 @@ void reconcile_save_adopt(struct reconcile *reconcile)
 
 		if (!known || known->save_adopted)
 			continue;
-		known->unsaved = true;
+		note_unsaved(known, false);
 		known->doubtful = true;
 		known->save_told = json_is_true(json_array_get(row, 1));
 	}
