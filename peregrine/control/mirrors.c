@@ -38,6 +38,14 @@ static const struct db_query mirrored_query = {"capture_mirrored", "select haas.
 static const struct db_query unmirrored_query = {"capture_unmirrored", "select haas.capture_unmirrored($1::bigint, $2::bigint[])", 2};
 /* clang-format on */
 
+/* When the sessions end that the rows told of last, also of those that are over and were taken back
+ * since. */
+struct ends {
+	int64_t ids[SWITCH_MIRRORS_MAX];
+	int64_t until_ms[SWITCH_MIRRORS_MAX];
+	size_t count;
+};
+
 /* What one switch shall have, and was told last. */
 struct told {
 	struct told *next;
@@ -51,6 +59,7 @@ struct told {
 	int64_t next_ms;
 	int64_t since_ms;   /* it may have sessions of ours since then, 0 = it has none */
 	uint64_t uptime_ms; /* as it told last */
+	struct ends ends;
 
 	/* being asked for */
 	char wanted[64];
@@ -273,12 +282,6 @@ static struct told *find(struct mirrors *mirrors, int64_t switch_id)
 	return told;
 }
 
-struct ends {
-	int64_t ids[SWITCH_MIRRORS_MAX];
-	int64_t until_ms[SWITCH_MIRRORS_MAX];
-	size_t count;
-};
-
 /* Of the session, as it was known before; 0 = it was not. */
 static int64_t end_of(const struct ends *ends, int64_t id)
 {
@@ -295,16 +298,23 @@ static void add(struct told *told, const struct ends *known, const PGresult *res
 	struct switch_mirror *mirror = &told->rows[told->count];
 	int64_t id = db_int(result, row, 1, 0);
 	int64_t left_ms = db_int(result, row, 7, 0);
+	int64_t now_ms = loop_now_ms(mirrors->loop);
+	int64_t known_ms = end_of(known, id);
+	int64_t until_ms = db_until_ms(mirrors->asked_ms, now_ms, left_ms, known_ms);
 
 	if (left_ms <= 0)
+		return;
+	told->ends.ids[told->ends.count] = id;
+	told->ends.until_ms[told->ends.count++] = until_ms;
+	/* It is over, and this was counted too long ago to say otherwise. */
+	if (until_ms == known_ms && now_ms >= until_ms)
 		return;
 	memset(mirror, 0, sizeof(*mirror)); /* hashed as bytes */
 	if (!text_format(mirror->name, sizeof(mirror->name), SWITCH_MIRROR_PREFIX "%" PRId64, id) ||
 	    !text_copy(mirror->port, sizeof(mirror->port), db_text(result, row, 2, "")) ||
 	    !text_copy(mirror->target, sizeof(mirror->target), db_text(result, row, 3, "")))
 		return;
-	told->until_ms[told->count] = db_until_ms(mirrors->asked_ms, loop_now_ms(mirrors->loop),
-						  left_ms, end_of(known, id));
+	told->until_ms[told->count] = until_ms;
 	told->written[told->count] = db_bool(result, row, 8);
 	told->ids[told->count++] = id;
 }
@@ -346,15 +356,14 @@ static int take_switch(struct mirrors *mirrors, const PGresult *result, int row)
 	struct ends known = {0};
 
 	if (idle) {
-		memcpy(known.ids, told->ids, sizeof(known.ids));
-		memcpy(known.until_ms, told->until_ms, sizeof(known.until_ms));
-		known.count = told->count;
+		known = told->ends;
+		told->ends.count = 0;
 		told->count = 0;
 	}
 	if (idle && !db_is_null(result, row, 3))
 		take_target(told, result, row);
 	for (; row < PQntuples(result) && db_int(result, row, 0, 0) == id; row++) {
-		if (idle && !db_is_null(result, row, 1) && told->count < SWITCH_MIRRORS_MAX)
+		if (idle && !db_is_null(result, row, 1) && told->ends.count < SWITCH_MIRRORS_MAX)
 			add(told, &known, result, row);
 	}
 	if (!idle)

@@ -1,8 +1,9 @@
 // links: peregrine_control
 //: timeout 300
 /* Mirror sessions of captures, with a scripted switch and a real PostgreSQL: a session ends at its
- * time though the database is there and mute, a switch that has started again is told at once, and
- * whoever saved its configuration meanwhile hears when the last session is gone. */
+ * time though the database is there and mute, and is not brought back by what was counted before; a
+ * switch that has started again is told at once; whoever saved its configuration meanwhile hears
+ * when the last session is gone. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +12,15 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/error.h"
 #include "common/base/text.h"
 
 #include "peregrine/control/mirrors.h"
 #include "tests/support/cmocka.h"
+#include "tests/support/pg_hold.h"
 #include "tests/support/scratch.h"
 
-enum { WAIT_MS = 60000, LEAF = 1 };
+enum { WAIT_MS = 60000, LEAF = 1, OTHER = 2, LEAVES = 2 };
 
 struct site {
 	char folder[SCRATCH_SIZE];
@@ -27,9 +30,13 @@ struct site {
 	struct switch_queue *queue;
 	struct mirrors *mirrors;
 	unsigned lost; /* connections to the database */
+	FILE *hold;    /* somebody else at the database; NULL = nobody */
 	/* the switch */
 	char has[256]; /* names of its sessions, each with a space */
 	unsigned asked;
+	unsigned fail;   /* it does not answer so many times */
+	unsigned firsts; /* so many times it was told that it shall have haas-capture-1 */
+	char other_has[256];
 	/* told when it had none any more */
 	unsigned ended;
 	int64_t ended_since_ms;
@@ -40,6 +47,7 @@ static struct site *site_now; /* drivers know their host only */
 /* --- the switch ----------------------------------------------------------- */
 
 struct session {
+	int64_t switch_id;
 	const struct switch_request *request;
 	switch_call_fn fn;
 	void *context;
@@ -50,17 +58,26 @@ static void answer(void *state)
 {
 	struct session *session = state;
 	const struct switch_request *request = session->request;
+	char *has = session->switch_id == LEAF ? site_now->has : site_now->other_has;
 	switch_call_fn fn = session->fn;
+	struct problem problem = {0};
 	size_t used = 0;
 
 	session->fn = NULL;
-	site_now->asked++;
-	site_now->has[0] = '\0';
+	if (session->switch_id == LEAF && site_now->fail > 0) {
+		site_now->fail--;
+		(void)problem_set(&problem, E_TIMEOUT, "it does not answer");
+		fn(session->context, E_TIMEOUT, NULL, &problem);
+		return;
+	}
+	site_now->asked += session->switch_id == LEAF;
+	has[0] = '\0';
 	for (size_t i = 0; i < request->mirror_count; i++) {
 		request->results[i] = EDIT_TAKEN;
-		assert_true(text_format(site_now->has + used, sizeof(site_now->has) - used, "%s ",
+		assert_true(text_format(has + used, sizeof(site_now->has) - used, "%s ",
 					request->mirrors[i].name));
-		used = strlen(site_now->has);
+		used = strlen(has);
+		site_now->firsts += strcmp(request->mirrors[i].name, "haas-capture-1") == 0;
 	}
 	fn(session->context, 0, NULL, NULL);
 }
@@ -70,10 +87,10 @@ static int session_open(const struct switch_endpoint *endpoint, const struct swi
 {
 	struct session *session = calloc(1, sizeof(*session));
 
-	(void)endpoint;
 	(void)family;
 	(void)problem;
 	assert_non_null(session);
+	session->switch_id = endpoint->id;
 	assert_int_equal(loop_timer_new(host->loop, answer, session, &session->timer), 0);
 	*ret_session = session;
 	return 0;
@@ -186,7 +203,8 @@ static void on_ended(void *context, int64_t switch_id, int64_t since_ms)
 {
 	struct site *site = context;
 
-	assert_int_equal(switch_id, LEAF);
+	if (switch_id != LEAF)
+		return;
 	site->ended++;
 	site->ended_since_ms = since_ms;
 }
@@ -212,11 +230,18 @@ static int cluster_start(void **state)
 	sql(site,
 	    "insert into tenant (name) values ('acme');"
 	    "insert into fabric (name, vlan_low, vlan_high, parking_vlan) values ('f1', 100, 199, 99);"
-	    "insert into switch (name) values ('leaf1');"
+	    "insert into switch (name) values ('leaf1'), ('leaf2');"
 	    "insert into switch_endpoint (switch_id, fabric_id, role, address) values (1, 1, 'leaf', "
-	    "'10.0.0.1');"
+	    "'10.0.0.1'), (2, 1, 'leaf', '10.0.0.2');"
 	    "insert into node (name, state, tenant_id, dirty) values ('n1', 'active', 1, true);"
-	    "insert into capture_point (switch_id, port, interface) values (1, 'cap0', 'eth9');");
+	    "insert into capture_point (switch_id, port, interface) values (1, 'cap0', 'eth9'), (2, "
+	    "'cap0', 'eth10');");
+	/* Whoever holds lock 7 has the word wait that a switch may have a session. */
+	sql(site, "create function stand_still() returns trigger language plpgsql as 'begin if "
+		  "current_query() like ''update haas.capture set mirrored%'' then perform "
+		  "pg_advisory_xact_lock(7); end if; return null; end';"
+		  "create trigger stand_still before update on capture for each statement execute "
+		  "function stand_still()");
 	*state = site;
 	return 0;
 }
@@ -231,13 +256,17 @@ static int cluster_stop(void **state)
 	return 0;
 }
 
-static void put_switch(const struct site *site)
+static void put_switches(const struct site *site)
 {
-	struct switch_endpoint endpoint = {.id = LEAF, .name = "leaf1", .family = "plain"};
-	struct problem problem = {0};
+	for (int64_t id = LEAF; id <= LEAVES; id++) {
+		struct switch_endpoint endpoint = {.id = id, .family = "plain"};
+		struct problem problem = {0};
 
-	(void)text_copy(endpoint.address, sizeof(endpoint.address), "192.0.2.1");
-	assert_int_equal(switch_queue_put(site->queue, &endpoint, &problem), 0);
+		(void)text_format(endpoint.name, sizeof(endpoint.name), "leaf%d", (int)id);
+		(void)text_format(endpoint.address, sizeof(endpoint.address), "192.0.2.%d",
+				  (int)id);
+		assert_int_equal(switch_queue_put(site->queue, &endpoint, &problem), 0);
+	}
 }
 
 static int case_start(void **state)
@@ -252,13 +281,13 @@ static int case_start(void **state)
 	struct mirrors_options options = {.ended = on_ended, .context = site};
 
 	sql(site, "truncate capture restart identity cascade");
-	site->lost = site->asked = site->ended = 0;
-	site->has[0] = '\0';
+	site->lost = site->asked = site->ended = site->fail = site->firsts = 0;
+	site->has[0] = site->other_has[0] = '\0';
 	site_now = site;
 	assert_int_equal(loop_new(&site->loop), 0);
 	queue.host.loop = site->loop;
 	assert_int_equal(switch_queue_new(&queue, &site->queue), 0);
-	put_switch(site);
+	put_switches(site);
 	assert_int_equal(db_new(site->loop, &db, &site->db), 0);
 	options.db = site->db;
 	options.queue = site->queue;
@@ -270,6 +299,7 @@ static int case_stop(void **state)
 {
 	struct site *site = *state;
 
+	pg_let_go(&site->hold);
 	mirrors_db_state(site->mirrors, false);
 	db_free(site->db);
 	switch_queue_free(site->queue);
@@ -300,13 +330,18 @@ static void turn(struct site *site)
 	usleep(500);
 }
 
-static bool wait_has(struct site *site, const char *sessions)
+static bool wait_same(struct site *site, const char *has, const char *sessions)
 {
 	int64_t deadline = clock_monotonic_ms() + WAIT_MS;
 
-	while (strcmp(site->has, sessions) != 0 && clock_monotonic_ms() < deadline)
+	while (strcmp(has, sessions) != 0 && clock_monotonic_ms() < deadline)
 		turn(site);
-	return strcmp(site->has, sessions) == 0;
+	return strcmp(has, sessions) == 0;
+}
+
+static bool wait_has(struct site *site, const char *sessions)
+{
+	return wait_same(site, site->has, sessions);
 }
 
 static bool wait_asked(struct site *site, unsigned before)
@@ -338,6 +373,13 @@ static void wait_in_flight(struct site *site, bool some)
 	assert_int_equal(db_in_flight(site->db) > 0, some);
 }
 
+/* Whoever works for us waits for a lock that somebody holds. */
+static bool wait_waits(struct site *site)
+{
+	return wait_holds(site, "exists (select from pg_stat_activity where application_name = "
+				"'mirrors_test' and wait_event_type = 'Lock')");
+}
+
 /* The rows are read once from now on, and what follows of them is asked for. */
 static void look(struct site *site)
 {
@@ -352,7 +394,7 @@ static void look(struct site *site)
 static void a_session_ends_at_its_time_though_the_database_is_mute(void **state)
 {
 	struct site *site = *state;
-	unsigned seconds = 6;
+	unsigned seconds = 4;
 	int64_t began_ms;
 	bool early;
 	pid_t pid;
@@ -383,6 +425,82 @@ static void a_session_ends_at_its_time_though_the_database_is_mute(void **state)
 	assert_int_equal(site->ended, 0); /* one is there all the time */
 }
 
+/* Its answer, which says that the session lasts, comes when it is over. Until then the switch was
+ * told by our own clock, though it did not answer at first. */
+static void an_answer_of_before_brings_no_session_back(void **state)
+{
+	struct site *site = *state;
+	unsigned seconds = 4;
+	unsigned firsts;
+	bool early;
+
+	do { /* until the rows were asked for before its time was over */
+		seconds *= 2;
+		assert_true(seconds < 100);
+		sql(site, "truncate capture restart identity cascade");
+		captures(site, seconds, 3600);
+		look(site);
+		assert_true(wait_has(site, "haas-capture-1 haas-capture-2 "));
+		wait_in_flight(site, false); /* what it has is written down */
+		site->fail = 1;
+		site->hold = pg_hold(site->admin, "select from capture where id = 1 for update");
+		assert_true(wait_waits(site));
+		early = holds(site,
+			      "exists (select from pg_stat_activity a, capture c where "
+			      "a.application_name = 'mirrors_test' and a.query ~ 'capture_sweep' "
+			      "and c.id = 1 and a.xact_start < c.deadline - interval '1 s')");
+		if (!early)
+			pg_let_go(&site->hold);
+	} while (!early);
+	assert_true(wait_has(site, "haas-capture-2 "));
+	assert_int_equal(site->fail, 0);
+	/* That is heard of, and waits to be written down. */
+	for (int64_t until_ms = clock_monotonic_ms() + WAIT_MS;
+	     db_in_flight(site->db) < 2 && clock_monotonic_ms() < until_ms;)
+		turn(site);
+	assert_true(db_in_flight(site->db) > 1);
+	firsts = site->firsts;
+	pg_let_go(&site->hold);
+	look(site);
+	for (int i = 0; i < 200; i++)
+		turn(site);
+	assert_int_equal(site->firsts, firsts);
+	assert_true(wait_holds(site, "not mirrored and wanted = 'absent' and because = 'deadline' "
+				     "from capture where id = 1"));
+	assert_int_equal(site->firsts, firsts);
+	assert_string_equal(site->has, "haas-capture-2 ");
+	assert_int_equal(site->lost, 0);
+}
+
+/* The database falls silent between its rows and its word that a switch may have what they say:
+ * what shall not be there any more is taken back, and what nobody knows of is not made. */
+static void what_was_to_be_told_when_the_database_fell_silent(void **state)
+{
+	struct site *site = *state;
+
+	captures(site, 3600, 3600);
+	captures(site, 3600, 3600);
+	sql(site, "update capture set switch_id = 2 where id > 2;"
+		  "update capture set state = 'approved' where id = 4");
+	assert_true(wait_has(site, "haas-capture-1 haas-capture-2 "));
+	assert_true(wait_same(site, site->other_has, "haas-capture-3 "));
+	wait_in_flight(site, false);
+	site->hold = pg_hold(site->admin, "select pg_advisory_xact_lock(7)");
+	assert_true(wait_holds(site, "exists (select from pg_locks where locktype = 'advisory' and "
+				     "objid = 7 and granted)"));
+	sql(site, "update capture set wanted = 'absent' where id = 1;"
+		  "update capture set wanted = 'absent' where id = 3;"
+		  "update capture set state = 'running', beat_at = now() + interval '1 day' where "
+		  "id = 4");
+	assert_true(wait_has(site, "haas-capture-2 "));
+	assert_true(wait_same(site, site->other_has, ""));
+	assert_true(holds(site, "not mirrored from capture where id = 4"));
+	pg_let_go(&site->hold);
+	assert_true(wait_holds(site, "mirrored from capture where id = 4"));
+	assert_true(wait_same(site, site->other_has, "haas-capture-4 "));
+	assert_string_equal(site->has, "haas-capture-2 ");
+}
+
 static void a_switch_that_has_started_again_is_told_what_it_mirrors(void **state)
 {
 	struct site *site = *state;
@@ -391,7 +509,7 @@ static void a_switch_that_has_started_again_is_told_what_it_mirrors(void **state
 	assert_true(wait_asked(site, 0));
 	mirrors_seen(site->mirrors, LEAF, 5000);
 	mirrors_seen(site->mirrors, LEAF, 0); /* it did not say */
-	mirrors_seen(site->mirrors, LEAF + 1, 10);
+	mirrors_seen(site->mirrors, LEAVES + 1, 10);
 	before = site->asked;
 	look(site);
 	for (int i = 0; i < 200; i++) /* its answer takes a millisecond */
@@ -427,6 +545,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_session_ends_at_its_time_though_the_database_is_mute, case_start,
 			case_stop),
+		cmocka_unit_test_setup_teardown(an_answer_of_before_brings_no_session_back,
+						case_start, case_stop),
+		cmocka_unit_test_setup_teardown(what_was_to_be_told_when_the_database_fell_silent,
+						case_start, case_stop),
 		cmocka_unit_test_setup_teardown(
 			a_switch_that_has_started_again_is_told_what_it_mirrors, case_start,
 			case_stop),
