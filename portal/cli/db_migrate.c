@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/hex.h"
 #include "common/base/text.h"
+#include "common/db/copy.h"
 
 #include "portal/cli/db_admin.h"
 
@@ -27,7 +28,7 @@ static void connection_finish(PGconn **connection)
 
 int db_admin_connect(const char *conninfo, PGconn **ret, struct problem *problem)
 {
-	PGconn *connection = PQconnectdb(conninfo);
+	PGconn *connection = db_blocking_connect(conninfo);
 
 	if (PQstatus(connection) != CONNECTION_OK) {
 		problem_set(problem, E_UNAVAILABLE, "cannot connect to the database");
