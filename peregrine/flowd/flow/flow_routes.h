@@ -12,7 +12,7 @@
 #include "peregrine/flowd/flow/traffic_set.h"
 
 struct flow_route {
-	struct flow_key key;
+	_Alignas(64) struct flow_key key;
 	struct traffic_spot out, in; /* share UINT32_MAX = not counted there */
 	uint32_t hash;
 	uint32_t age;     /* of flow_routes; any other: it holds no more */
@@ -21,6 +21,8 @@ struct flow_route {
 	bool counts_out, counts_in;
 	int8_t out_more; /* struct attribution's */
 };
+
+_Static_assert(sizeof(struct flow_route) == 128, "two cache lines");
 
 struct flow_routes {
 	struct flow_route *slots;
