@@ -186,15 +186,29 @@ static void add_row_names(const struct drill *drill, const PGresult *rows, int r
 /* --- notes --- */
 
 /* Times are RFC 3339 in UTC: they compare as texts. */
-static bool is_to_come(const struct drill_window *window)
+static bool is_after(const char *time_text, int64_t ago_s)
 {
-	char now[32] = "";
-	time_t at = time(NULL);
+	char then[32] = "";
+	time_t at = time(NULL) - ago_s;
 	struct tm parts;
 
 	if (gmtime_r(&at, &parts))
-		(void)strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", &parts);
-	return now[0] && strcmp(window->from, now) > 0;
+		(void)strftime(then, sizeof(then), "%Y-%m-%dT%H:%M:%SZ", &parts);
+	return then[0] && strcmp(time_text, then) > 0;
+}
+
+static bool is_to_come(const struct drill_window *window)
+{
+	return is_after(window->from, 0);
+}
+
+/* Of the last bucket of such a length nothing is told before it is over, and written. */
+static bool is_cut_short(const struct drill_window *window)
+{
+	enum { WRITTEN_S = 10 };
+
+	return window->length > 60 && !is_to_come(window) &&
+	       is_after(window->to, window->length + WRITTEN_S);
 }
 
 static void add_notes(const struct drill *drill, bool too_much, struct text *body)
@@ -216,8 +230,16 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 	} else if (window->present < window->buckets) {
 		(void)text_format(note, sizeof(note),
 				  "%" PRId64 " of %" PRId64 " buckets of %" PRId64
-				  " s are missing: nobody collected then",
+				  " s are missing: nobody collected then%s",
 				  window->buckets - window->present, window->buckets,
+				  window->length, is_after(window->to, 0) ? ", or it goes on" : "");
+		json_string(body, NULL, note);
+	}
+	if (is_cut_short(window)) {
+		(void)text_format(note, sizeof(note),
+				  "sums of %" PRId64
+				  " s are told when they are over: what came last is not in it, a "
+				  "window of 6h or less has it",
 				  window->length);
 		json_string(body, NULL, note);
 	}
