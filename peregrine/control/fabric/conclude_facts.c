@@ -332,13 +332,21 @@ static void gather_priors(struct work *work)
 	work->facts.priors = work->priors;
 }
 
-static int gather_given(struct work *work)
+/* All ports that were read, and one. */
+static size_t port_room(const struct work *work)
 {
-	const struct fact_rows *rows = &work->discovery->facts;
 	size_t room = 1;
 
 	for (size_t i = 0; i < work->facts.source_count; i++)
 		room += work->sources[i].reading ? work->sources[i].reading->port_count : 0;
+	return room;
+}
+
+static int gather_given(struct work *work)
+{
+	const struct fact_rows *rows = &work->discovery->facts;
+	size_t room = port_room(work);
+
 	work->given = calloc(room, sizeof(*work->given));
 	work->bundle = calloc(room, sizeof(*work->bundle));
 	work->holder = calloc(room, sizeof(*work->holder));
@@ -380,21 +388,16 @@ static int gather_given(struct work *work)
 static int gather_unread(struct work *work)
 {
 	const struct fact_rows *rows = &work->discovery->facts;
-	size_t room = 1;
 
 	if (!rows->end_count || !has_unread(work->discovery))
 		return 0;
-	for (size_t i = 0; i < work->facts.source_count; i++)
-		room += work->sources[i].reading ? work->sources[i].reading->port_count : 0;
-	work->unread = calloc(room, sizeof(*work->unread));
+	work->unread = calloc(port_room(work), sizeof(*work->unread));
 	if (!work->unread)
 		return -ENOMEM;
-	for (size_t i = 0, at = 0; i < work->facts.source_count; i++) {
-		if (!work->sources[i].reading)
-			continue;
-		work->sources[i].unread = &work->unread[at];
-		at += work->sources[i].reading->port_count;
-	}
+	for (size_t i = 0; i < work->facts.source_count; i++)
+		if (work->sources[i].reading)
+			work->sources[i].unread =
+				&work->unread[work->sources[i].given - work->given];
 	for (size_t i = 0; i < rows->end_count; i++) {
 		const struct former_end *end = &rows->ends[i];
 		uint32_t peer = fabric_source_find(&work->facts, end->peer_id);
