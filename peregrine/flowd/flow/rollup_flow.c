@@ -7,8 +7,8 @@
 enum {
 	/* For how long one ingress sample makes a switch one that samples at its ingress. */
 	HABIT_MEMORY_S = 600,
-	/* So many flows are on their way: for half of it a route is fetched, then its rows. */
-	AHEAD = 32,
+	/* So many flows are on their way: a third of it each is fetched, its route, its rows. */
+	AHEAD = 48,
 	/* A route is believed for two minutes and up to a third one, so that not all are looked up
 	 * again at once; where a MAC was seen is noted then (egress_book). */
 	ROUTE_S = 120,
@@ -297,12 +297,20 @@ static void take_entry(struct rollup *rollup, const struct harvest *harvest,
 		take_flow(rollup, entry, factor, at_us);
 }
 
-/* Each flow's route is fetched while earlier ones are taken, and then the rows that it likely leads
- * to; at last its sums go there. */
+static void prefetch_rows(struct rollup *rollup, const struct flow_entry *entry)
+{
+	const struct flow_routes *routes = &rollup->routes;
+	const struct flow_route *likely = &routes->slots[entry->hash & routes->mask];
+
+	prefetch_spot(live_set(rollup), &likely->out);
+	prefetch_spot(live_set(rollup), &likely->in);
+}
+
+/* Each flow is fetched while earlier ones are taken, then its route, then the rows that this likely
+ * leads to; at last its sums go there. */
 void rollup_take_flows(struct rollup *rollup, const struct harvest *harvest, const double *factors,
 		       int64_t at_us)
 {
-	const struct flow_routes *routes = &rollup->routes;
 	const struct flow_entry *ahead[AHEAD] = {NULL};
 	size_t waiting = 0;
 	size_t at = 0;
@@ -311,19 +319,18 @@ void rollup_take_flows(struct rollup *rollup, const struct harvest *harvest, con
 	note_records(rollup, &harvest->flows, at_us / 1000000);
 	for (size_t i = 0; more || waiting; i++) {
 		const struct flow_entry *due = ahead[i % AHEAD];
-		const struct flow_entry *half = ahead[(i + AHEAD / 2) % AHEAD];
+		const struct flow_entry *second = ahead[(i + AHEAD / 3) % AHEAD];
+		const struct flow_entry *first = ahead[(i + AHEAD / 3 * 2) % AHEAD];
 		const struct flow_entry *next = more ? flow_table_next(&harvest->flows, &at) : NULL;
 
 		if (due)
 			take_entry(rollup, harvest, due, factors, at_us);
-		if (half) {
-			const struct flow_route *likely = &routes->slots[half->hash & routes->mask];
-
-			prefetch_spot(live_set(rollup), &likely->out);
-			prefetch_spot(live_set(rollup), &likely->in);
-		}
+		if (second)
+			prefetch_rows(rollup, second);
+		if (first)
+			flow_routes_prefetch(&rollup->routes, first->hash);
 		if (next)
-			flow_routes_prefetch(routes, next->hash);
+			flow_entry_prefetch(next);
 		more = next != NULL;
 		waiting = waiting + more - (due != NULL);
 		ahead[i % AHEAD] = next;

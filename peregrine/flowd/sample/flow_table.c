@@ -142,7 +142,8 @@ static struct flow_entry *fold(struct flow_table *table, const struct flow_key *
 		.agent = key->agent,
 		.tag = key->tag,
 		.told_vlan = key->told_vlan,
-		.flags = (uint8_t)((key->flags & (FLOW_EGRESS | FLOW_RECORD)) | FLOW_FOLDED),
+		.flags = (uint8_t)((key->flags & (FLOW_EGRESS | FLOW_RECORD | FLOW_INNER)) |
+				   FLOW_FOLDED),
 	};
 	struct flow_entry *entry = find_folded(table, &folded);
 
@@ -181,10 +182,7 @@ void flow_table_approach(const struct flow_table *table, const struct flow_add *
 		if (!slot)
 			return;
 		if (mark_of(slot) == mark_of(add->hash)) {
-			const char *entry = (const char *)&table->entries[(slot & ENTRY_MASK) - 1];
-
-			__builtin_prefetch(entry, 1);
-			__builtin_prefetch(entry + 64, 1);
+			flow_entry_prefetch(&table->entries[(slot & ENTRY_MASK) - 1]);
 			return;
 		}
 	}
