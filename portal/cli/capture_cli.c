@@ -1,15 +1,13 @@
 /* haasctl capture: packets of a tenant, with its consent. */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 
+#include "portal/cli/capture_download.h"
 #include "portal/cli/listing.h"
 
 #define POLL_MS 500
@@ -331,83 +329,6 @@ static int capture_remove(void *context, const struct command_input *input)
 	return act(context, input, "remove");
 }
 
-/* --- packets ---------------------------------------------------------------------------------- */
-
-struct download {
-	int fd;
-	size_t got; /* of this piece */
-	int rc;
-};
-
-static void on_piece(void *context, const void *data, size_t size)
-{
-	struct download *download = context;
-	const char *bytes = data;
-
-	download->got += size;
-	while (size > 0 && download->rc == 0) {
-		ssize_t wrote = write(download->fd, bytes, size);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0) {
-			download->rc = wrote < 0 ? -errno : -ENOSPC;
-			return;
-		}
-		bytes += wrote;
-		size -= (size_t)wrote;
-	}
-}
-
-static int read_pieces(void *context, const struct command_input *input, struct download *download)
-{
-	int64_t offset = 0;
-	int status = EXIT_OK;
-
-	do {
-		CLEANUP(text_done) struct text target = {0};
-		CLEANUP(text_done) struct text query = {0};
-		struct haasctl_reply reply = {0};
-
-		download->got = 0;
-		text_addf(&query, "/file?offset=%" PRId64, offset);
-		haasctl_path(&target, "/captures/", input->words[0], text_get(&query));
-		status = haasctl_call(context, input,
-				      &(struct haasctl_call){.method = "GET",
-							     .target = text_get(&target),
-							     .on_data = on_piece,
-							     .context = download},
-				      &reply);
-		haasctl_reply_done(&reply);
-		offset += (int64_t)download->got;
-	} while (status == EXIT_OK && download->rc == 0 && download->got > 0);
-	return status;
-}
-
-static int capture_download(void *context, const struct command_input *input)
-{
-	const char *path = input->word_count > 1 ? input->words[1] : NULL;
-	struct download download = {.fd = STDOUT_FILENO};
-	int status;
-
-	if (!path && isatty(STDOUT_FILENO))
-		return haasctl_usage(
-			"packets are no text: name a file, or pipe them to tcpdump -r -");
-	/* Others may not read it: they are a tenant's. */
-	if (path)
-		download.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (download.fd < 0)
-		return haasctl_cannot("write", path, -errno);
-	status = read_pieces(context, input, &download);
-	if (download.rc)
-		status = haasctl_cannot("write", path ? path : "packets", download.rc);
-	if (path && close(download.fd) != 0 && status == EXIT_OK)
-		status = haasctl_cannot("write", path, -errno);
-	if (path && status != EXIT_OK)
-		(void)unlink(path);
-	return status;
-}
-
 /* --- consent, mirror ports -----------------------------------------------------------------------
  */
 
@@ -541,7 +462,7 @@ static const struct command commands[] = {
 	 100, capture_approve},
 	{"capture", "stop", "CAPTURE...", "end it now", NO_OPTIONS, 1, 100, capture_stop},
 	{"capture", "download", "CAPTURE [FILE]", "its packets, as pcapng", NO_OPTIONS, 1, 2,
-	 capture_download},
+	 haasctl_capture_download},
 	{"capture", "remove", "CAPTURE...", "delete its packets", NO_OPTIONS, 1, 100,
 	 capture_remove},
 	{"capture", "grant", "", "as a tenant: consent to captures", OPTIONS(grant_options), 0, 0,
