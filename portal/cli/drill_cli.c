@@ -60,7 +60,8 @@ static int print_table(const struct command_input *input, const json_t *level)
 
 	json_array_foreach(json_object_get(level, "rows"), i, row)(void)
 		json_array_append_new(rows, row_for_people(row, haasctl_word(row, "name"), wide));
-	if (has_bytes(other) && json_array_size(rows) > 0)
+	/* Without samples it is what rounding left, of the numbers alone. */
+	if (drill_part_of(other).samples > 0 && json_array_size(rows) > 0)
 		(void)json_array_append_new(rows, row_for_people(other, "other", wide));
 	return json_array_size(rows) > 0 ? listing_rows(input, rows, COLUMNS(columns)) : EXIT_OK;
 }
@@ -143,7 +144,8 @@ static int place_of(const struct command_input *input, struct drill_url *ret)
 	}
 	if ((at && !text_copy(ret->at, sizeof(ret->at), at)) ||
 	    (window && !text_copy(ret->window, sizeof(ret->window), window)))
-		return haasctl_usage("a time that long is none; say 10:42 or RFC 3339, 5m");
+		return haasctl_usage(
+			"a time that long is none; say 10:42, 10:42:30 or RFC 3339, 5m");
 	return EXIT_OK;
 }
 
@@ -217,7 +219,8 @@ static int drill(void *context, const struct command_input *input)
 }
 
 static const struct option_row drill_options[] = {
-	{"--at", 0, OPTION_VALUE, "TIME", "the end: 10:42 (UTC) or RFC 3339; default now"},
+	{"--at", 0, OPTION_VALUE, "TIME",
+	 "the end: 10:42 or 10:42:30 (UTC), or RFC 3339; default now"},
 	{"--window", 0, OPTION_VALUE, "TIME", "how long before it, 1s to 30d, default 5m"},
 	{"--limit", 0, OPTION_VALUE, "N", "the N largest, default 100; the rest is other"},
 	{"--ascii", 0, OPTION_FLAG, NULL, "on a terminal: nothing but ASCII"},

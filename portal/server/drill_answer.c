@@ -186,29 +186,44 @@ static void add_row_names(const struct drill *drill, const PGresult *rows, int r
 /* --- notes --- */
 
 /* Times are RFC 3339 in UTC: they compare as texts. */
-static bool is_after(const char *time_text, int64_t ago_s)
+static bool is_to_come(const struct drill_window *window)
 {
-	char then[32] = "";
-	time_t at = time(NULL) - ago_s;
+	char now[32] = "";
+	time_t at = time(NULL);
 	struct tm parts;
 
 	if (gmtime_r(&at, &parts))
-		(void)strftime(then, sizeof(then), "%Y-%m-%dT%H:%M:%SZ", &parts);
-	return then[0] && strcmp(time_text, then) > 0;
+		(void)strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", &parts);
+	return now[0] && strcmp(window->from, now) > 0;
 }
 
-static bool is_to_come(const struct drill_window *window)
+/* Which buckets are not there, and why. */
+static void add_missing(const struct drill *drill, struct text *body)
 {
-	return is_after(window->from, 0);
-}
+	const struct drill_window *window = &drill->window;
+	char note[200];
 
-/* Of the last bucket of such a length nothing is told before it is over, and written. */
-static bool is_cut_short(const struct drill_window *window)
-{
-	enum { WRITTEN_S = 10 };
-
-	return window->length > 60 && !is_to_come(window) &&
-	       is_after(window->to, window->length + WRITTEN_S);
+	if (is_to_come(window)) {
+		json_string(body, NULL, "that time is still to come");
+		return;
+	}
+	if (window->present + window->pending < window->buckets) {
+		(void)text_format(note, sizeof(note),
+				  "%" PRId64 " of %" PRId64 " buckets of %" PRId64
+				  " s are missing: nobody collected then",
+				  window->buckets - window->present - window->pending,
+				  window->buckets, window->length);
+		json_string(body, NULL, note);
+	}
+	/* What ends now ends with a bucket that is over. */
+	if (window->pending > 0 || (drill->at_s == 0 && window->length > 60)) {
+		(void)text_format(
+			note, sizeof(note),
+			"what came after %s is not summed up yet in steps of %" PRId64 " s%s",
+			window->until, window->length,
+			window->length > 60 ? ": a window of 6h or less reaches further" : "");
+		json_string(body, NULL, note);
+	}
 }
 
 static void add_notes(const struct drill *drill, bool too_much, struct text *body)
@@ -225,24 +240,7 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 					  : "so long ago is not kept: ask for a later time");
 		json_string(body, NULL, note);
 	}
-	if (is_to_come(window)) {
-		json_string(body, NULL, "that time is still to come");
-	} else if (window->present < window->buckets) {
-		(void)text_format(note, sizeof(note),
-				  "%" PRId64 " of %" PRId64 " buckets of %" PRId64
-				  " s are missing: nobody collected then%s",
-				  window->buckets - window->present, window->buckets,
-				  window->length, is_after(window->to, 0) ? ", or it goes on" : "");
-		json_string(body, NULL, note);
-	}
-	if (is_cut_short(window)) {
-		(void)text_format(note, sizeof(note),
-				  "sums of %" PRId64
-				  " s are told when they are over: what came last is not in it, a "
-				  "window of 6h or less has it",
-				  window->length);
-		json_string(body, NULL, note);
-	}
+	add_missing(drill, body);
 	if (window->early && !is_to_come(window)) {
 		(void)text_format(note, sizeof(note),
 				  "what came after %s is not collected yet: asked again there is "

@@ -15,6 +15,8 @@ struct drill_window {
 	int64_t length, asked; /* of a bucket, of the window: seconds */
 	bool kept;             /* nothing of it is too old for this step */
 	int64_t buckets, present;
+	int64_t pending;              /* the last of the buckets: not summed up yet */
+	char until[32];               /* where these begin */
 	double seconds;               /* collected: what rates are over */
 	int64_t bytes, nobodys, lost; /* for operators */
 	bool is_operator;

@@ -47,6 +47,8 @@ static void keep_window(struct drill *drill, const PGresult *result)
 	window->bytes = db_int(result, 0, WINDOW_BYTES, 0);
 	window->nobodys = db_int(result, 0, WINDOW_NOBODYS, 0);
 	window->lost = db_int(result, 0, WINDOW_LOST, 0);
+	window->pending = db_int(result, 0, WINDOW_PENDING, 0);
+	(void)text_copy(window->until, sizeof(window->until), db_text(result, 0, WINDOW_UNTIL, ""));
 	window->asked = window->buckets * window->step;
 	window->is_operator = db_bool(result, 0, WINDOW_OPERATOR);
 	drill->at_s = db_int(result, 0, WINDOW_AT, 0);
@@ -293,6 +295,7 @@ static bool join(struct drill *drill, const json_t *answer)
 	window->early = to_s < drill->at_s;
 	drill->in_memory = has_traffic(answer);
 	window->buckets = (to_s + 59) / 60 - from_s / 60;
+	window->pending = 0; /* memory has them */
 	return true;
 }
 

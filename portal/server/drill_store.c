@@ -93,33 +93,59 @@
 #define FLOOR_AT(key)                                                                          \
 	"coalesce(((select jsonb_object_agg(g.home, g.floor) from g where g.home is not null)" \
 	" ->> " key ")::bigint, 0)"
+#define FLOOR_OF_ASKED                                                            \
+	"select coalesce(sum(g.floor), 0) from g where g.home is null or g.home " \
+	"in ($11::text, $12::text)"
 #define FLOOR_OF_PAIR                                                            \
 	"coalesce((select g.floor from g where g.home is null), 0) + " FLOOR_AT( \
 		"u.k1") " + case "                                               \
 			"when u.k1 <> u.k2 then " FLOOR_AT("u.k2") " else 0 end"
+/* All pairs of a VLAN, and what of each bucket one may have had that is not in it. */
+#define PAIRS                                                                                       \
+	"r as materialized (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, "     \
+	"t.reason, " END_A " as k1, " END_B                                                         \
+	" as k2, t.bytes, t.packets, t.samples, t.square, t.missed, t.floor as below from "         \
+	"haas.traffic_pair t where " WHERE_VLAN                                                     \
+	"), f as materialized (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) "        \
+	"as n, t.reason, sum(t.floor)::bigint as floor from haas.traffic_share t where " WHERE_VLAN \
+	" group by 1, 2, 3, 4, 5 having sum(t.floor) > 0), " HOMES
+/* A row's own page: of buckets that it is in no floor speaks of it, as in the list above. */
+#define OTHERS_FLOORS(all, floors, own)                                              \
+	" union all select 0, 0, 0, 0, (" all ") - (select coalesce(sum(" floors     \
+	".floor), 0) from (select distinct at, switch_id, port, n, reason from " own \
+	") x join " floors " using (at, switch_id, port, n, reason))"
 #define NO_EXACT "null::bigint as exact, null::double precision as exact_seconds"
 
 const struct db_query store_drill_window = {
 	"drill_window",
-	"with asked as (select case when $1::text ~ '^[0-9]{2}:[0-9]{2}$' then date_trunc('day', now()) + "
+	"with asked as (select case when $1::text ~ '^[0-9]{2}:[0-9]{2}(:[0-9]{2})?$' then date_trunc('day', now()) + "
 	"$1::text::interval else $1::text::timestamptz end as at, make_interval(secs => $2::int) as length), "
 	"ends as materialized (select case when at > now() and $1::text ~ '^[0-9]{2}:' then at - interval '1 day' else "
 	"coalesce(at, now()) end as at, length, at is null as last from asked), "
-	"step as materialized (select e.*, coalesce((select min(r.step) from haas.traffic_retention r where e.at - e.length >= "
-	"now() - r.keep and e.length <= make_interval(secs => 400 * r.step)), 3600) as fits from ends e), "
+	/* Before its first bucket, of whatever step, there is nothing to be read: where all began
+	   lately the finest step has it, and a coarse one may not have it yet. */
+	"first as materialized (select greatest(e.at - e.length, coalesce(min(x.at), e.at)) as at from ends e "
+	"left join haas.traffic_retention r on true left join lateral (select b.at from haas.traffic_bucket b where b.step = r.step "
+	"and b.at >= e.at - e.length and b.at < e.at order by b.at limit 1) x on true group by e.at, e.length), "
+	"step as materialized (select e.*, coalesce((select min(r.step) from haas.traffic_retention r where f.at >= now() - r.keep "
+	"and e.at - f.at <= make_interval(secs => 400 * r.step)), 3600) as fits from ends e, first f), "
 	"chosen as (select s.*, case when $5::boolean then 60 else fits end as step from step s), "
 	"bounds as (select c.step, c.length, case when c.last then floor(extract(epoch from c.at) / c.step) "
 	"else ceil(extract(epoch from c.at) / c.step) end * c.step as upper, "
 	"extract(epoch from c.at - c.length) as lower, c.last from chosen c), "
-	"w as (select b.step, to_timestamp(case when b.last then b.upper - ceil(extract(epoch from b.length) / b.step) "
+	"v as (select b.step, to_timestamp(case when b.last then b.upper - ceil(extract(epoch from b.length) / b.step) "
 	"* b.step else floor(b.lower / b.step) * b.step end::double precision) as lower, "
 	"to_timestamp(b.upper::double precision) as upper from bounds b), "
-	"collected as (select count(distinct b.at) as present, sum(b.bytes)::bigint as bytes, "
+	/* from `closed` on a bucket that is not there may still be written */
+	"w as (select v.*, least(v.upper, greatest(v.lower, to_timestamp((floor((extract(epoch from now()) - 120) / v.step) * v.step)"
+	"::double precision))) as closed from v), "
+	"collected as (select count(distinct b.at) as present, count(distinct b.at) filter (where b.at >= w.closed) as open, "
+	"sum(b.bytes)::bigint as bytes, "
 	"sum(b.unattributed_bytes)::bigint as nobodys, sum(b.lost_bytes)::bigint as lost, max(b.thinned) as thinned, "
 	"range_agg(tstzrange(b.from_at, greatest(b.from_at, b.to_at))) as ranges "
 	"from w left join haas.traffic_bucket b on b.step = w.step and b.at >= w.lower and b.at < w.upper) "
 	"select to_char(w.lower, 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), to_char(w.upper, 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
-	"w.step, w.lower >= now() - (select r.keep from haas.traffic_retention r where r.step = w.step), "
+	"w.step, greatest(w.lower, f.at) >= now() - (select r.keep from haas.traffic_retention r where r.step = w.step), "
 	"(extract(epoch from w.upper - w.lower) / w.step)::bigint, c.present, "
 	"(select coalesce(round(sum(extract(epoch from upper(r) - lower(r)))::numeric, 3), 0) from "
 	"unnest(c.ranges * tstzmultirange(tstzrange(w.lower, w.upper))) r), "
@@ -128,8 +154,9 @@ const struct db_query store_drill_window = {
 	"(select s.id from haas.switch s where s.name = $3::text), "
 	"(select array_agg(x.tenant_id) from haas.tenant_name x where x.name = $4::text), haas.is_operator(), "
 	"case when not e.last then ceil(extract(epoch from e.at))::bigint end, e.at > now() - interval '2 hours' and w.step = 60, "
-	"case when not haas.is_operator() then coalesce(haas.current_tenant(), -1) end, $6::text > $7::text, coalesce(c.thinned, 1) "
-	"from w, collected c, ends e",
+	"case when not haas.is_operator() then coalesce(haas.current_tenant(), -1) end, $6::text > $7::text, coalesce(c.thinned, 1), "
+	"y.count, to_char(w.upper - make_interval(secs => y.count * w.step), 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') "
+	"from w, collected c, ends e, first f, lateral (select (extract(epoch from w.upper - w.closed) / w.step)::bigint - c.open as count) y",
 	7};
 
 /* Is there stored traffic at a switch that the asking one may see? */
@@ -217,13 +244,7 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 	 * at each port where it may be. */
 	[DRILL_VLAN] =
 		{"drill_vlan",
-		 "with r as materialized (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, " END_A
-		 " as k1, " END_B
-		 " as k2, t.bytes, t.packets, t.samples, t.square, t.missed from haas.traffic_pair t where " WHERE_VLAN
-		 "), "
-		 "f as materialized (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, "
-		 "sum(t.floor)::bigint as floor from haas.traffic_share t where " WHERE_VLAN
-		 " group by 1, 2, 3, 4, 5 having sum(t.floor) > 0), " HOMES
+		 "with " PAIRS
 		 /* Where a pair is, no floor speaks of it: once, also where two collectors wrote of
 		    a bucket. */
 		 "d as (select x.k1, x.k2, sum(f.floor)::bigint as floor from (select distinct at, switch_id, port, n, reason, k1, k2 from r) x "
@@ -239,27 +260,34 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 	/* A flow that is not there, likewise: as much as the smallest that was kept of its pair. */
 	[DRILL_PAIR] =
 		{"drill_pair",
-		 "with b as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason as r, "
+		 "with b as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, "
 		 "t.source as k1, t.source_port::text as k2, t.target as k3, t.target_port::text as k4, "
 		 "t.protocol::text as k5, t.ethertype::text as k6, " FORWARD "::text as k7, " SUMS
 		 ", sum(t.missed)::bigint as missed from haas.traffic_flow t where " WHERE_PAIR
-		 " group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), "
-		 "f as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason as r, "
-		 "sum(t.floor)::bigint as floor from haas.traffic_pair t where " WHERE_PAIR
-		 " group by 1, 2, 3, 4, 5 having sum(t.floor) > 0), "
+		 " group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), " PAIRS
+		 "o as (select r.* from r where r.k1 = least($11::text, $12::text) and r.k2 = greatest($11::text, $12::text)), "
+		 "h as (select at, switch_id, port, n, reason, sum(below)::bigint as floor from o "
+		 "group by 1, 2, 3, 4, 5 having sum(below) > 0), "
 		 "s as (select b.k1, b.k2, b.k3, b.k4, b.k5, b.k6, b.k7, '' as network, " NO_EXACT
 		 ", sum(b.bytes)::bigint as bytes, sum(b.packets)::bigint as packets, "
 		 "sum(b.samples)::bigint as samples, sum(b.square) as square, "
-		 "(sum(b.missed) - coalesce(sum(f.floor), 0))::bigint as missed "
-		 "from b left join f using (at, switch_id, port, n, r) group by 1, 2, 3, 4, 5, 6, 7), " LIVE_ROWS
-			 CHILDREN("coalesce((select sum(f.floor) from f), 0)")
-				 TOTAL_OF("traffic_pair", WHERE_PAIR, "t.missed") ANSWER,
+		 "(sum(b.missed) - coalesce(sum(h.floor), 0))::bigint as missed "
+		 "from b left join h using (at, switch_id, port, n, reason) group by 1, 2, 3, 4, 5, 6, 7), " LIVE_ROWS
+			 CHILDREN("coalesce((select sum(h.floor) from h), 0)") TOTAL(
+				 "select bytes, packets, samples, square, missed from o" OTHERS_FLOORS(
+					 FLOOR_OF_ASKED, "f", "o")) ANSWER,
 		 12},
 	[DRILL_FLOW] =
 		{"drill_flow",
-		 "with c as (select null as k1, " NO_KEYS_AFTER_1 ", '' as network, " NO_EXACT
+		 "with h as (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, "
+		 "sum(t.floor)::bigint as floor from haas.traffic_pair t where " WHERE_PAIR
+		 " group by 1, 2, 3, 4, 5 having sum(t.floor) > 0), "
+		 "o as materialized (select t.at, t.switch_id, t.port, coalesce(t.network_id, 0) as n, t.reason, t.bytes, t.packets, "
+		 "t.samples, t.square, t.missed from haas.traffic_flow t where " WHERE_FLOW "), "
+		 "c as (select null as k1, " NO_KEYS_AFTER_1 ", '' as network, " NO_EXACT
 		 ", 0::bigint as bytes, 0::bigint as packets, "
 		 "0::bigint as samples, 0::double precision as square, 0::bigint as missed where false), " LIVE_ROWS
-			 TOTAL_OF("traffic_flow", WHERE_FLOW, "t.missed") ANSWER,
+			 TOTAL("select bytes, packets, samples, square, missed from o" OTHERS_FLOORS(
+				 "select coalesce(sum(h.floor), 0) from h", "h", "o")) ANSWER,
 		 19},
 };

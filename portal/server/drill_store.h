@@ -8,7 +8,8 @@
 enum drill_window_column {
 	WINDOW_FROM, /* RFC 3339, whole buckets */
 	WINDOW_TO,
-	WINDOW_STEP,     /* seconds: the finest that is kept for so long, at most 400 of them */
+	WINDOW_STEP,     /* seconds: the finest that is kept since its first bucket, at most 400 of
+			    them from there on */
 	WINDOW_KEPT,     /* t: it begins no earlier than that is kept */
 	WINDOW_BUCKETS,  /* how many there may be */
 	WINDOW_PRESENT,  /* of them collected at least in part */
@@ -24,10 +25,12 @@ enum drill_window_column {
 	WINDOW_SCOPE,    /* the tenant who asks; null = an operator */
 	WINDOW_TURNED,   /* t: $6 comes behind $7 in the database's order */
 	WINDOW_THINNED,  /* the worst of its buckets: one of so many samples was used */
+	WINDOW_PENDING,  /* of those that there may be: the last ones, not summed up yet */
+	WINDOW_UNTIL,    /* where these begin */
 };
-/* $1 = end, RFC 3339 or HH:MM, null = the last bucket that is over; $2 = seconds; $3 = switch, null
- * = none; $4 = tenant, null = none; $5 = t when only the finest step will do; $6 $7 = ends of the
- * path, null = none. */
+/* $1 = end, RFC 3339, HH:MM or HH:MM:SS, null = the last bucket that is over; $2 = seconds; $3 =
+ * switch, null = none; $4 = tenant, null = none; $5 = t when only the finest step will do; $6 $7 =
+ * ends of the path, null = none. */
 extern const struct db_query store_drill_window;
 
 /* A row, or none. $1 step, $2 from, $3 to, $4 switch id. */

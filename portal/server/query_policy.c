@@ -213,12 +213,15 @@ static int check_time(const struct query_row *row, const char *value, char **ret
 static int check_clock(const struct query_row *row, const char *value, char **ret,
 		       struct problem *problem)
 {
-	if (looks_like(value, "dd:dd") && value[5] == '\0' && two_digits(value) <= 23 &&
-	    two_digits(value + 3) <= 59)
+	bool seconds = looks_like(value, "dd:dd:dd") && value[8] == '\0';
+
+	if ((seconds || (looks_like(value, "dd:dd") && value[5] == '\0')) &&
+	    two_digits(value) <= 23 && two_digits(value + 3) <= 59 &&
+	    (!seconds || two_digits(value + 6) <= 59))
 		return copy(value, ret);
 	if (is_day(value) && is_time_of_day(value + 10))
 		return copy(value, ret);
-	return refuse(row, problem, "a time like 10:42 (UTC) or 2026-11-01T08:00:00Z");
+	return refuse(row, problem, "a time like 10:42 or 10:42:30 (UTC), or 2026-11-01T08:00:00Z");
 }
 
 static int check_window(const struct query_row *row, const char *value, char **ret,

@@ -41,7 +41,7 @@ enum query_kind {
 	QUERY_MAC,      /* in any spelling; handed on with colons */
 	QUERY_POSITION, /* of the event stream, "xid-id" */
 	QUERY_TIME,     /* RFC 3339, or a day: its first second in UTC */
-	QUERY_CLOCK,    /* RFC 3339, or HH:MM in UTC */
+	QUERY_CLOCK,    /* RFC 3339, or HH:MM or HH:MM:SS in UTC */
 	QUERY_WINDOW,   /* 1s to 30d; handed on as seconds */
 };
 
