@@ -69,11 +69,11 @@ struct cli_mirror_row *cli_mirror_row_of(struct cli_call *call, unsigned number)
 
 	if (row)
 		return row;
-	if (count_of(config) >= manners[manner].limit) {
+	row = find(config, 0);
+	if (!row || count_of(config) >= manners[manner].limit) {
 		text_add(call->out, manners[manner].full);
 		return NULL;
 	}
-	row = find(config, 0);
 	*row = (struct cli_mirror_row){.number = number};
 	return row;
 }

@@ -162,7 +162,7 @@ static inline void rf_settle(struct random_fabric *f, const port_state state[])
 
 	for (uint32_t p = 0; p < f->model.port_count; p++)
 		next[p] = *state[p];
-	memcpy(f->room, next, sizeof(next));
+	memcpy(f->room, next, f->model.port_count * sizeof(*next));
 	for (uint32_t p = 0; p < f->model.port_count; p++)
 		f->state[p] = &f->room[p];
 }
