@@ -2,8 +2,8 @@
  * Techniques", 6). What was counted is exact, so what errors of a part have in common with the
  * whole goes, and what is left is the error of its share.
  * A whole and its parts have one factor, also where one of them is asked for while time goes on: it
- * is of intervals that ended in the window, by the second that was being gathered when their later
- * reading came (port_time of peregrine/flowd/flow/port_counters.h). Nothing is added to a second
+ * is of intervals that were summed up in the window, when the seconds of their later readings were
+ * over (port_time of peregrine/flowd/flow/port_counters.h). Nothing is added to a second
  * that is over, and no second that is not over is answered. */
 #pragma once
 

@@ -28,7 +28,7 @@ create table haas.flow_queue (
 create table haas.port_queue (
 	at DateTime, writer String, batch UInt64, row UInt32, switch String, switch_id UInt64, port String, seconds Float64,
 	in_bytes UInt64, out_bytes UInt64, in_packets UInt64, out_packets UInt64, in_errors UInt64, out_errors UInt64,
-	in_discards UInt64, out_discards UInt64, speed_bps UInt64, out_sampled UInt64, interval_s Float64
+	in_discards UInt64, out_discards UInt64, speed_bps UInt64, out_sampled Nullable(UInt64), interval_s Float64
 ) engine = Kafka settings kafka_broker_list = 'BROKERS', kafka_topic_list = 'haas.traffic.port.v1', kafka_group_name = 'clickhouse.port',
 	kafka_format = 'TabSeparated', kafka_row_delimiter = '\n';
 
@@ -73,7 +73,7 @@ create materialized view haas.flow_follow to haas.flow as
 create table haas.port (
 	at DateTime, writer String, batch UInt64, row UInt32, switch String, switch_id UInt64, port String, seconds Float64,
 	in_bytes UInt64, out_bytes UInt64, in_packets UInt64, out_packets UInt64, in_errors UInt64, out_errors UInt64,
-	in_discards UInt64, out_discards UInt64, speed_bps UInt64, out_sampled UInt64, interval_s Float64
+	in_discards UInt64, out_discards UInt64, speed_bps UInt64, out_sampled Nullable(UInt64), interval_s Float64
 ) engine = ReplacingMergeTree partition by toYYYYMMDD(at) order by (switch, port, at, writer, batch, row);
 create materialized view haas.port_follow to haas.port as select * from haas.port_queue;
 

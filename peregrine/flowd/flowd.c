@@ -108,6 +108,7 @@ static void tick(void *context)
 
 	loop_timer_arm(flowd->tick, TICK_MS);
 	rollup_tick(flowd->rollup, clock_wall_us() / 1000000 - LATE_S);
+	flowd_sum_counters(flowd);
 }
 
 static void turn(void *context)

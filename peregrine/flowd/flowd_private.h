@@ -29,6 +29,7 @@ struct agent_state {
 	uint32_t rate; /* as last told */
 	double factor; /* of the last second: 1 = nothing was lost */
 	uint32_t restarts;
+	uint64_t harvest_datagrams; /* of sFlow, in the harvest that is being taken */
 	/* It speaks sFlow, and has sent samples in it: each second says what there was. */
 	int64_t sflow_us; /* heard; 0 = never */
 	bool sampled;
@@ -95,8 +96,8 @@ struct flowd {
 void flowd_take(void *context, unsigned receiver, struct harvest *harvest);
 void flowd_bucket(void *context, enum traffic_step step, int64_t at_s, bool partial,
 		  const struct traffic_set *set);
-/* Intervals of counters that are noted next belong to the minute and second under way. */
-void flowd_begin_counters(struct flowd *flowd);
+/* After each second that ended: the counters of it. */
+void flowd_sum_counters(struct flowd *flowd);
 struct receive_counts flowd_received(const struct flowd *flowd);
 
 /* flowd_drill.c: GET /drill, for portald alone; requests are answered one after another, each a

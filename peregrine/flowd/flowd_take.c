@@ -18,6 +18,7 @@ static void note_sources(struct flowd *flowd, const struct harvest *harvest, boo
 			agent->sflow_us = harvest->until_us;
 		agent->restarts += sums->restarted && sums->datagrams;
 		if (sums->datagrams) {
+			agent->harvest_datagrams = sums->samples;
 			agent->datagrams += sums->samples;
 			agent->datagrams_missing += sums->missing;
 			continue;
@@ -55,19 +56,39 @@ static void note_drops(struct flowd *flowd, unsigned receiver, const struct harv
 	gap_owed_take(owed, missing);
 }
 
-void flowd_begin_counters(struct flowd *flowd)
+void flowd_sum_counters(struct flowd *flowd)
 {
+	port_counters_sum(flowd->counters, rollup_ring(flowd->rollup),
+			  rollup_minute_s(flowd->rollup));
+}
+
+/* Agents send samples in bunches, and their counters with them: of a harvest's samples those came
+ * before that its agent's datagrams until then brought. */
+static int64_t seen_us(const struct flowd *flowd, int64_t second_s,
+		       const struct counter_record *record)
+{
+	uint64_t all = flowd->agents[record->agent].harvest_datagrams;
+	uint64_t until = record->datagrams < all ? record->datagrams : all;
+
+	return second_s * 1000000 + (int64_t)(all ? until * 1000000 / all : 1000000);
+}
+
+/* As rollup_take counts its samples. */
+static int64_t second_of(const struct flowd *flowd, const struct harvest *harvest)
+{
+	int64_t at_s = (harvest->from_us + (harvest->until_us - harvest->from_us) / 2) / 1000000;
 	int64_t first_s;
 	int64_t last_s;
 
 	traffic_ring_span(rollup_ring(flowd->rollup), &first_s, &last_s);
-	port_counters_begin(flowd->counters, rollup_minute_s(flowd->rollup),
-			    last_s ? last_s + 1 : 0);
+	/* A little late: of the second under way. More: the clock was set back. */
+	return at_s <= last_s && at_s > last_s - 5 ? last_s + 1 : at_s;
 }
 
 static void note_counters(struct flowd *flowd, const struct harvest *harvest)
 {
-	flowd_begin_counters(flowd);
+	int64_t second_s = second_of(flowd, harvest);
+
 	for (size_t i = 0; flowd->index && i < harvest->counter_count; i++) {
 		const struct counter_record *record = &harvest->counters[i];
 		const struct sflow_counters *c = &record->counters;
@@ -82,6 +103,7 @@ static void note_counters(struct flowd *flowd, const struct harvest *harvest)
 			.out_discards = c->out_discards,
 			.speed_bps = c->speed_bps,
 			.up = (c->status & 3) == 3,
+			.seen_us = seen_us(flowd, second_s, record),
 			.uptime_ms = record->uptime_ms,
 		};
 		uint32_t owner = flowd->index->switch_of_agent[record->agent];
@@ -94,7 +116,6 @@ static void note_counters(struct flowd *flowd, const struct harvest *harvest)
 		place = port == INDEX_NONE ? INDEX_NONE : rollup_place(flowd->rollup, port);
 		if (place == INDEX_NONE)
 			continue;
-		reading.out_sampled = rollup_out_bytes(flowd->rollup, place);
 		flowd->totals.counter_readings++;
 		if (!port_counters_note(flowd->counters, place, harvest->until_us, &reading))
 			flowd->totals.counter_gaps++;
@@ -150,6 +171,7 @@ void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 		note_thin(flowd, receiver, harvest);
 	}
 	rollup_take(flowd->rollup, harvest);
+	flowd_sum_counters(flowd);
 	note_discards(flowd, harvest);
 	note_vlans(flowd, harvest);
 	flowd->received[inlet->first + receiver] = harvest->counts;
@@ -179,6 +201,7 @@ void flowd_bucket(void *context, enum traffic_step step, int64_t at_s, bool part
 	int64_t now_s = clock_wall_us() / 1000000;
 	struct traffic_batch batch;
 
+	flowd_sum_counters(flowd);
 	traffic_batch_begin(&batch, step, at_s, at_s > flowd->started_s ? at_s : flowd->started_s,
 			    end_s < now_s ? end_s : now_s);
 	traffic_batch_set(&batch, partial, set, names);

@@ -538,7 +538,6 @@ void live_drill_put_port(const struct live_drill *drill, size_t index, int64_t f
 			 struct text *out)
 {
 	const struct traffic_place *place = traffic_place_get(drill->names, drill->ports[index]);
-	const struct port_rates *rates = port_counters_rates(drill->counters, drill->ports[index]);
 	struct port_time time;
 
 	if (!port_counters_of(drill->counters, drill->ports[index], from_s, to_s, &time))
@@ -549,9 +548,8 @@ void live_drill_put_port(const struct live_drill *drill, size_t index, int64_t f
 	json_double(out, "seconds", time.seconds);
 	json_int(out, "counted", (int64_t)time.out_bytes);
 	json_int(out, "sampled", (int64_t)time.out_sampled);
-	json_double(out, "interval", rates ? rates->seconds : 0);
-	/* Slots begin and end at multiples of their length, and not with the time. */
-	json_int(out, "beside", from_s % PORT_SLOT_S + to_s % PORT_SLOT_S);
+	if (time.from_us < from_s * 1000000)
+		json_double(out, "head", (double)(from_s * 1000000 - time.from_us) / 1e6);
 	json_end_object(out);
 }
 

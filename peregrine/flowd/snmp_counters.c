@@ -63,29 +63,7 @@ static uint32_t find_port(const struct attribution_index *index, uint32_t at, co
 	return INDEX_NONE;
 }
 
-/* Intervals of one reading that are to be summed up, when the seconds of all are over. */
-struct intervals {
-	struct ring_span *spans;
-	struct port_rates *rates;
-	size_t count;
-};
-
-static void keep(struct flowd *flowd, uint32_t place, const struct port_rates *rates,
-		 struct intervals *intervals)
-{
-	struct ring_span span = {.place = place,
-				 .from_us = rates->at_us - (int64_t)(rates->seconds * 1e6),
-				 .to_us = rates->at_us};
-
-	if (!port_counters_wants(flowd->counters, place, rates->at_us) ||
-	    !traffic_ring_covers(rollup_ring(flowd->rollup), &span))
-		return;
-	intervals->spans[intervals->count] = span;
-	intervals->rates[intervals->count++] = *rates;
-}
-
-static void tell(struct flowd *flowd, uint32_t port, const PGresult *rows, int row,
-		 struct intervals *intervals)
+static void tell(struct flowd *flowd, uint32_t port, const PGresult *rows, int row)
 {
 	uint32_t place = rollup_place(flowd->rollup, port);
 	struct port_rates rates = {
@@ -104,24 +82,8 @@ static void tell(struct flowd *flowd, uint32_t port, const PGresult *rows, int r
 		return;
 	if (port_counters_tell(flowd->counters, place, &rates))
 		flowd->totals.snmp_rates++;
-	keep(flowd, place, &rates, intervals);
-}
-
-/* Beside what a port counted stands what samples said of the same seconds, as with counters that
- * come in sFlow. */
-static void sum_up(struct flowd *flowd, struct intervals *intervals)
-{
-	const struct traffic_names *names = rollup_names(flowd->rollup);
-
-	flowd_begin_counters(flowd);
-	if (!intervals->count || traffic_ring_left(rollup_ring(flowd->rollup), intervals->spans,
-						   intervals->count, traffic_place_count(names)))
-		return; /* without memory: a total that is not exact */
-	for (size_t i = 0; i < intervals->count; i++)
-		if (port_counters_sum(flowd->counters, intervals->spans[i].place,
-				      &intervals->rates[i],
-				      (uint64_t)llround(intervals->spans[i].out_bytes)))
-			flowd->totals.snmp_sums++;
+	if (port_counters_wait(flowd->counters, place, &rates))
+		flowd->totals.snmp_sums++;
 }
 
 static void on_read(void *context, int rc, const PGresult *result, const struct problem *problem)
@@ -129,16 +91,13 @@ static void on_read(void *context, int rc, const PGresult *result, const struct 
 	struct snmp_counters *counters = context;
 	struct flowd *flowd = counters->flowd;
 	int rows = rc || !flowd->index ? 0 : PQntuples(result);
-	CLEANUP(freep) struct ring_span *spans = calloc((size_t)rows + 1, sizeof(*spans));
-	CLEANUP(freep) struct port_rates *rates = calloc((size_t)rows + 1, sizeof(*rates));
-	struct intervals intervals = {.spans = spans, .rates = rates};
 	uint32_t at = INDEX_NONE;
 	int64_t id = -1;
 
 	counters->reading = false;
 	if (rc && rc != E_UNAVAILABLE)
 		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
-	for (int i = 0; spans && rates && i < rows; i++) {
+	for (int i = 0; i < rows; i++) {
 		uint32_t port;
 
 		/* One switch's rows have one time, so they stand together, mostly. */
@@ -150,10 +109,9 @@ static void on_read(void *context, int rc, const PGresult *result, const struct 
 			       ? INDEX_NONE
 			       : find_port(flowd->index, at, db_text(result, i, COLUMN_PORT, ""));
 		if (port != INDEX_NONE)
-			tell(flowd, port, result, i, &intervals);
+			tell(flowd, port, result, i);
 		counters->last_us = db_int(result, i, COLUMN_AT, 0);
 	}
-	sum_up(flowd, &intervals);
 }
 
 static void on_timer(void *context)

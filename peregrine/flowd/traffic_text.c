@@ -315,8 +315,12 @@ void traffic_batch_port(struct traffic_batch *batch, const struct traffic_place 
 	text_addf(text, "\t%.3f", sums->seconds);
 	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
 		text_addf(text, "\t%" PRIu64, sums->values[i]);
-	text_addf(text, "\t%" PRIu64 "\t%" PRIu64 "\t%.3f\n", place->speed_bps, sums->out_sampled,
-		  rates ? rates->seconds : 0);
+	text_addf(text, "\t%" PRIu64, place->speed_bps);
+	if (sums->unsampled)
+		text_add(text, "\t\\N");
+	else
+		text_addf(text, "\t%" PRIu64, sums->out_sampled);
+	text_addf(text, "\t%.3f\n", rates ? rates->seconds : 0);
 }
 
 static void copy_text(const struct text *from, struct text *ret)

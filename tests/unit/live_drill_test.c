@@ -66,11 +66,12 @@ static void samples_tell(struct site *site, uint32_t place, uint64_t bytes)
 /* 1,000 bytes in the last second. */
 static void counts(struct site *site, uint32_t place)
 {
-	struct port_reading reading = {.out_octets = 500, .speed_bps = 1000000000, .up = true};
+	struct port_reading reading = {
+		.out_octets = 500, .speed_bps = 1000000000, .up = true, .seen_us = AT_S * SECOND};
 
-	port_counters_begin(site->counters, AT_S - AT_S % 60, AT_S);
 	(void)port_counters_note(site->counters, place, (AT_S - 1) * SECOND, &reading);
 	reading.out_octets += 1000;
+	reading.seen_us = (AT_S + 1) * SECOND;
 	assert_true(port_counters_note(site->counters, place, AT_S * SECOND, &reading));
 }
 
@@ -85,6 +86,7 @@ static void tell(struct site *site, const char *path, struct text *ret, size_t *
 
 	assert_int_equal(traffic_ring_put(site->ring, AT_S, &site->second, &site->second.limits, 1),
 			 0);
+	port_counters_sum(site->counters, site->ring, AT_S - AT_S % 60);
 	assert_int_equal(drill_path_parse(path, &question.path, &problem), 0);
 	assert_int_equal(live_drill_new(&question, &source, &drill), 0);
 	live_drill_begin(drill);

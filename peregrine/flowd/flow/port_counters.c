@@ -17,12 +17,26 @@
 /* A switch that sent readings so lately sends them still. */
 #define OWN_US (3LL * 60 * 1000000)
 
-enum { MINUTE_S = 60 };
+#define SECOND_US INT64_C(1000000)
 
-struct port_slot {
-	uint32_t number; /* since 1970; 0 = empty */
-	float seconds;
+enum {
+	MINUTE_S = 60,
+	WAITING_MAX = 1 << 16, /* intervals of all ports: three seconds of twenty thousand */
+	KEPT_FIRST = 16
+};
+
+/* Between two readings, by the ring's time, until its seconds are over there. */
+struct waiting {
+	struct ring_span span;
+	bool own; /* of the port's own switch */
+	double seconds;
+	uint64_t values[PORT_COUNTER_COUNT];
+};
+
+struct kept_interval {
+	int64_t from_us, to_us;
 	uint64_t out_bytes, out_sampled;
+	int64_t booked_s; /* ascending; 0 = nothing left there until then */
 };
 
 struct port_state {
@@ -31,18 +45,19 @@ struct port_state {
 	struct port_rates rates;
 	int64_t summed_us; /* the last interval of somebody else's that was */
 	struct port_sums sums[TRAFFIC_STEP_COUNT], taken;
-	/* By number; NULL: nothing left there yet, and samples do not say so either. */
-	struct port_slot *slots;
-	/* Until then: seconds without traffic, and the number that they began at (0 = none). */
-	double idle_seconds;
-	uint32_t idle_from;
+	/* NULL: nothing left there yet, and samples do not say so either. */
+	struct kept_interval *kept;
+	uint32_t kept_count, kept_room;
+	int64_t idle_from_us; /* of the time until then; 0 = not known */
 };
 
 struct port_counters {
 	struct port_state *ports; /* by place */
-	size_t count, slot_count;
-	int64_t minute_s, second_s;
-	int64_t known_s; /* the last second_s that was known */
+	size_t count;
+	unsigned seconds; /* that are kept */
+	struct waiting *waiting;
+	size_t waiting_count, waiting_room;
+	int64_t second_s; /* the last one that was summed up */
 };
 
 int port_counters_new(unsigned seconds, struct port_counters **ret)
@@ -51,7 +66,7 @@ int port_counters_new(unsigned seconds, struct port_counters **ret)
 	if (!*ret)
 		return -ENOMEM;
 	/* The minute under way, and the one that the first second is in. */
-	(*ret)->slot_count = seconds / PORT_SLOT_S + 2 * MINUTE_S / PORT_SLOT_S;
+	(*ret)->seconds = seconds + 2 * MINUTE_S;
 	return 0;
 }
 
@@ -60,8 +75,9 @@ void port_counters_free(struct port_counters *counters)
 	if (!counters)
 		return;
 	for (size_t i = 0; i < counters->count; i++)
-		free(counters->ports[i].slots);
+		free(counters->ports[i].kept);
 	free(counters->ports);
+	free(counters->waiting);
 	free(counters);
 }
 
@@ -130,85 +146,207 @@ static int64_t interval_between(const struct port_reading *before, const struct 
 	return told_us;
 }
 
-/* The slot's number of what comes now and was read at `at_s`: never of a second that is over in
- * memory, and in the minute whose sums it is in. */
-static uint32_t number_of(const struct port_counters *counters, int64_t at_s)
+static int64_t later_of(int64_t a, int64_t b)
 {
-	int64_t end_s = counters->minute_s + MINUTE_S - 1;
-
-	if (at_s < counters->second_s)
-		at_s = counters->second_s;
-	if (at_s < counters->minute_s)
-		at_s = counters->minute_s;
-	if (at_s > end_s)
-		at_s = end_s;
-	return (uint32_t)(at_s / PORT_SLOT_S);
+	return a > b ? a : b;
 }
 
-/* Until now nothing left there: that time is spread over its slots. */
-static void slots_begin(const struct port_counters *counters, struct port_state *state,
-			uint32_t number)
+static int64_t earlier_of(int64_t a, int64_t b)
 {
-	uint32_t first = state->idle_from;
-	uint32_t last = number > first ? number - 1 : number;
-	double each;
-
-	state->slots = calloc(counters->slot_count, sizeof(*state->slots));
-	if (!state->slots || !first || first > number)
-		return;
-	each = state->idle_seconds / (last - first + 1);
-	if (last - first >= counters->slot_count)
-		first = last - (uint32_t)counters->slot_count + 1;
-	for (uint32_t i = first; i <= last; i++)
-		state->slots[i % counters->slot_count] =
-			(struct port_slot){.number = i, .seconds = (float)each};
+	return a < b ? a : b;
 }
 
-static void add_to_slot(const struct port_counters *counters, struct port_state *state,
-			uint32_t number, double seconds, uint64_t out_bytes, uint64_t out_sampled)
-{
-	struct port_slot *slot;
+/* --- intervals that wait for their seconds ------------------------------------------------- */
 
-	if (!state->slots && !out_bytes && !out_sampled) {
-		if (!state->idle_from || state->idle_from > number) {
-			state->idle_from = number;
-			state->idle_seconds = 0;
-		}
-		state->idle_seconds += seconds;
-		return;
-	}
-	if (!state->slots)
-		slots_begin(counters, state, number);
-	if (!state->slots) /* no memory: it is not scaled by what it counted */
-		return;
-	slot = &state->slots[number % counters->slot_count];
-	if (slot->number != number)
-		*slot = (struct port_slot){.number = number};
-	slot->seconds += (float)seconds;
-	slot->out_bytes += out_bytes;
-	slot->out_sampled += out_sampled;
-}
-
-static void add_up(const struct port_counters *counters, struct port_state *state, int64_t at_s,
-		   double seconds, const uint64_t values[PORT_COUNTER_COUNT], uint64_t out_sampled)
+static void add_to_sums(struct port_state *state, const struct waiting *waiting, bool sampled)
 {
 	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++) {
+		struct port_sums *sums = &state->sums[step];
+
 		for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
-			state->sums[step].values[i] += values[i];
-		state->sums[step].seconds += seconds;
-		state->sums[step].out_sampled += out_sampled;
+			sums->values[i] += waiting->values[i];
+		sums->seconds += waiting->seconds;
+		sums->out_sampled += (uint64_t)llround(waiting->span.out_bytes);
+		sums->unsampled = sums->unsampled || !sampled;
 	}
-	add_to_slot(counters, state, number_of(counters, at_s), seconds, values[COUNTER_OUT_BYTES],
-		    out_sampled);
 }
+
+/* What is too old goes when there is no room; then there is more. */
+static bool make_room(const struct port_counters *counters, struct port_state *state)
+{
+	int64_t first_us = (counters->second_s - counters->seconds) * SECOND_US;
+	uint32_t old = 0;
+	uint32_t room;
+	struct kept_interval *kept;
+
+	if (state->kept_count < state->kept_room)
+		return true;
+	while (old < state->kept_count && state->kept[old].to_us < first_us)
+		old++;
+	/* Readings come no more than once a second, but for bunches. */
+	if (!old && state->kept_room >= counters->seconds)
+		old = state->kept_room / 4;
+	if (old) {
+		state->kept_count -= old;
+		memmove(state->kept, state->kept + old, state->kept_count * sizeof(*kept));
+		return true;
+	}
+	room = state->kept_room ? state->kept_room * 2 : KEPT_FIRST;
+	kept = reallocarray(state->kept, room, sizeof(*kept));
+	if (!kept)
+		return false;
+	state->kept = kept;
+	state->kept_room = room;
+	return true;
+}
+
+static void keep(const struct port_counters *counters, struct port_state *state,
+		 const struct kept_interval *interval)
+{
+	/* Without memory it is not scaled by what it counted. */
+	if (make_room(counters, state))
+		state->kept[state->kept_count++] = *interval;
+}
+
+static void book(const struct port_counters *counters, struct port_state *state,
+		 const struct waiting *waiting, int64_t booked_s)
+{
+	const struct kept_interval interval = {
+		.from_us = waiting->span.from_us,
+		.to_us = waiting->span.to_us,
+		.out_bytes = waiting->values[COUNTER_OUT_BYTES],
+		.out_sampled = (uint64_t)llround(waiting->span.out_bytes),
+		.booked_s = booked_s,
+	};
+
+	if (!state->kept && !interval.out_bytes && !interval.out_sampled) {
+		if (!state->idle_from_us || state->idle_from_us > interval.from_us)
+			state->idle_from_us = interval.from_us;
+		return;
+	}
+	if (!state->kept && state->idle_from_us && state->idle_from_us < interval.from_us)
+		keep(counters, state,
+		     &(struct kept_interval){.from_us = state->idle_from_us,
+					     .to_us = interval.from_us});
+	keep(counters, state, &interval);
+}
+
+static void wait_for(struct port_counters *counters, const struct waiting *waiting)
+{
+	size_t room = counters->waiting_room ? counters->waiting_room * 2 : 64;
+	struct waiting *all = counters->waiting;
+
+	if (counters->waiting_count == counters->waiting_room && room <= WAITING_MAX) {
+		all = reallocarray(all, room, sizeof(*all));
+		if (all) {
+			counters->waiting = all;
+			counters->waiting_room = room;
+		}
+	}
+	if (counters->waiting_count < counters->waiting_room)
+		counters->waiting[counters->waiting_count++] = *waiting;
+	else if (waiting->own) /* counted, and nothing is known of samples */
+		add_to_sums(&counters->ports[waiting->span.place], waiting, false);
+}
+
+/* The clock was set back: what was of these seconds before is not of the time that comes now. */
+static void clear_from(struct port_counters *counters, int64_t second_s)
+{
+	for (size_t i = 0; i < counters->count; i++) {
+		struct port_state *state = &counters->ports[i];
+
+		state->idle_from_us = 0;
+		while (state->kept_count && state->kept[state->kept_count - 1].booked_s >= second_s)
+			state->kept_count--;
+	}
+	for (size_t i = 0; i < counters->waiting_count; i++)
+		if (counters->waiting[i].own)
+			add_to_sums(&counters->ports[counters->waiting[i].span.place],
+				    &counters->waiting[i], false);
+	counters->waiting_count = 0;
+}
+
+/* Those whose seconds are over, in their order; the others stay. */
+static size_t take_due(struct port_counters *counters, int64_t end_us, struct waiting due[])
+{
+	size_t count = 0;
+	size_t left = 0;
+
+	for (size_t i = 0; i < counters->waiting_count; i++)
+		if (counters->waiting[i].span.to_us <= end_us)
+			due[count++] = counters->waiting[i];
+		else
+			counters->waiting[left++] = counters->waiting[i];
+	counters->waiting_count = left;
+	return count;
+}
+
+static bool look_up(const struct traffic_ring *ring, struct waiting due[], size_t count)
+{
+	struct ring_span *spans = calloc(count, sizeof(*spans));
+	uint32_t places = 0;
+	bool done;
+
+	for (size_t i = 0; spans && i < count; i++) {
+		spans[i] = due[i].span;
+		if (places <= due[i].span.place)
+			places = due[i].span.place + 1;
+	}
+	done = spans && !traffic_ring_left(ring, spans, count, places);
+	for (size_t i = 0; done && i < count; i++)
+		due[i].span.out_bytes = spans[i].out_bytes;
+	free(spans);
+	return done;
+}
+
+void port_counters_sum(struct port_counters *counters, const struct traffic_ring *ring,
+		       int64_t minute_s)
+{
+	struct waiting *due;
+	int64_t first_s;
+	int64_t last_s;
+	int64_t booked_s;
+	size_t count;
+	bool known;
+
+	traffic_ring_span(ring, &first_s, &last_s);
+	if (!last_s || last_s == counters->second_s)
+		return;
+	if (last_s < counters->second_s)
+		clear_from(counters, last_s);
+	counters->second_s = last_s;
+	booked_s = last_s < minute_s ? minute_s : last_s;
+	if (booked_s >= minute_s + MINUTE_S)
+		booked_s = minute_s + MINUTE_S - 1;
+	due = counters->waiting_count ? calloc(counters->waiting_count, sizeof(*due)) : NULL;
+	if (!due)
+		return; /* without memory they wait */
+	count = take_due(counters, (last_s + 1) * SECOND_US, due);
+	known = count && look_up(ring, due, count);
+	for (size_t i = 0; i < count; i++) {
+		struct port_state *state = &counters->ports[due[i].span.place];
+		/* Its first second may have begun before the ring's. */
+		bool there = known && due[i].span.from_us >= (first_s - 1) * SECOND_US;
+
+		if (!there)
+			due[i].span.out_bytes = 0;
+		if (there || due[i].own)
+			add_to_sums(state, &due[i], there);
+		if (there)
+			book(counters, state, &due[i], booked_s);
+	}
+	free(due);
+}
+
+/* --- readings ---------------------------------------------------------------------------- */
 
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
 			const struct port_reading *reading)
 {
 	struct port_state *state = state_of(counters, place);
-	uint64_t values[PORT_COUNTER_COUNT];
+	struct waiting waiting = {.own = true};
+	uint64_t *values = waiting.values;
 	int64_t interval_us;
-	uint64_t sampled;
 	double seconds;
 	bool follows;
 
@@ -217,46 +355,27 @@ bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t 
 	interval_us = interval_between(&state->last, reading, at_us - state->at_us);
 	seconds = (double)interval_us / 1e6;
 	values_between(&state->last, reading, values);
-	sampled = reading->out_sampled - state->last.out_sampled;
 	follows = state->at_us && interval_us > 0 && interval_us <= INTERVAL_MAX_US &&
 		  is_possible(values, seconds, reading->speed_bps);
+	waiting.span =
+		(struct ring_span){.place = place,
+				   .from_us = earlier_of(state->last.seen_us, reading->seen_us),
+				   .to_us = reading->seen_us};
 	state->last = *reading;
 	state->at_us = at_us;
 	state->rates.speed_bps = reading->speed_bps;
 	state->rates.up = reading->up;
 	if (!follows) {
-		state->idle_from = 0;
+		state->idle_from_us = 0;
 		return false;
 	}
 	state->rates.at_us = at_us;
 	state->rates.seconds = seconds;
 	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
 		state->rates.per_second[i] = (double)values[i] / seconds;
-	add_up(counters, state, at_us / 1000000, seconds, values, sampled);
+	waiting.seconds = seconds;
+	wait_for(counters, &waiting);
 	return true;
-}
-
-/* The clock was set back: what was of these numbers before is not of the time that comes now. */
-static void clear_from(struct port_counters *counters, uint32_t number)
-{
-	for (size_t i = 0; i < counters->count; i++) {
-		struct port_slot *slots = counters->ports[i].slots;
-
-		counters->ports[i].idle_from = 0;
-		for (size_t j = 0; slots && j < counters->slot_count; j++)
-			if (slots[j].number >= number)
-				slots[j] = (struct port_slot){0};
-	}
-}
-
-void port_counters_begin(struct port_counters *counters, int64_t minute_s, int64_t second_s)
-{
-	if (second_s && second_s < counters->known_s)
-		clear_from(counters, (uint32_t)(second_s / PORT_SLOT_S));
-	if (second_s)
-		counters->known_s = second_s;
-	counters->minute_s = minute_s;
-	counters->second_s = second_s;
 }
 
 static bool is_own(const struct port_state *state, int64_t at_us)
@@ -275,28 +394,25 @@ bool port_counters_tell(struct port_counters *counters, uint32_t place,
 	return true;
 }
 
-bool port_counters_wants(const struct port_counters *counters, uint32_t place, int64_t at_us)
+bool port_counters_wait(struct port_counters *counters, uint32_t place,
+			const struct port_rates *rates)
 {
-	const struct port_state *state = place < counters->count ? &counters->ports[place] : NULL;
+	struct port_state *state = place < counters->count ? &counters->ports[place] : NULL;
+	struct waiting waiting = {.seconds = rates->seconds};
 
-	return state && at_us > state->summed_us && !is_own(state, at_us);
-}
-
-bool port_counters_sum(struct port_counters *counters, uint32_t place,
-		       const struct port_rates *rates, uint64_t out_sampled)
-{
-	uint64_t values[PORT_COUNTER_COUNT] = {0};
-	struct port_state *state;
-
-	if (!port_counters_wants(counters, place, rates->at_us) ||
+	if (!state || rates->at_us <= state->summed_us || is_own(state, rates->at_us) ||
 	    isnan(rates->per_second[COUNTER_OUT_BYTES]))
 		return false;
-	state = &counters->ports[place];
+	waiting.span =
+		(struct ring_span){.place = place,
+				   .from_us = rates->at_us - (int64_t)(rates->seconds * SECOND_US),
+				   .to_us = rates->at_us};
 	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
 		if (!isnan(rates->per_second[i]))
-			values[i] = (uint64_t)llround(rates->per_second[i] * rates->seconds);
+			waiting.values[i] =
+				(uint64_t)llround(rates->per_second[i] * rates->seconds);
 	state->summed_us = rates->at_us;
-	add_up(counters, state, rates->at_us / 1000000, rates->seconds, values, out_sampled);
+	wait_for(counters, &waiting);
 	return true;
 }
 
@@ -323,20 +439,27 @@ const struct port_sums *port_counters_take(struct port_counters *counters, uint3
 bool port_counters_of(const struct port_counters *counters, uint32_t place, int64_t from_s,
 		      int64_t to_s, struct port_time *ret)
 {
-	const struct port_slot *slots =
-		place < counters->count ? counters->ports[place].slots : NULL;
+	const struct port_state *state = place < counters->count ? &counters->ports[place] : NULL;
+	int64_t from_us = from_s * SECOND_US;
+	int64_t to_us = to_s * SECOND_US;
 
 	*ret = (struct port_time){0};
-	if (!slots)
-		return false;
-	for (int64_t i = from_s / PORT_SLOT_S; i < to_s / PORT_SLOT_S; i++) {
-		const struct port_slot *slot = &slots[(size_t)i % counters->slot_count];
+	for (uint32_t i = 0; state && i < state->kept_count; i++) {
+		const struct kept_interval *kept = &state->kept[i];
+		int64_t within_us =
+			earlier_of(kept->to_us, to_us) - later_of(kept->from_us, from_us);
 
-		if (slot->number != (uint32_t)i)
+		if (kept->booked_s ? kept->booked_s < from_s || kept->booked_s >= to_s
+				   : within_us <= 0)
 			continue;
-		ret->seconds += (double)slot->seconds;
-		ret->out_bytes += slot->out_bytes;
-		ret->out_sampled += slot->out_sampled;
+		if (within_us > 0)
+			ret->seconds += (double)within_us / SECOND_US;
+		ret->out_bytes += kept->out_bytes;
+		ret->out_sampled += kept->out_sampled;
+		if (!ret->from_us)
+			ret->from_us =
+				kept->booked_s ? kept->from_us : later_of(kept->from_us, from_us);
+		ret->to_us = earlier_of(kept->to_us, to_us);
 	}
 	return ret->seconds > 0;
 }

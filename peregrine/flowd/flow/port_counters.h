@@ -18,9 +18,8 @@ struct port_reading {
 	uint32_t in_errors, out_errors, in_discards, out_discards;
 	uint64_t speed_bps;
 	bool up;
-	/* What samples say left there, since whenever and until now: so that both can be compared.
-	 */
-	uint64_t out_sampled;
+	/* By the time of the ring, whose seconds are those that samples are counted in. */
+	int64_t seen_us;
 	/* By the agent's own clock, which knows better than we when it looked: readings come in
 	 * bunches when anybody on their way is busy. Wraps; 0 = not told. */
 	uint32_t uptime_ms;
@@ -43,21 +42,21 @@ struct port_sums {
 	double seconds; /* covered by pairs of readings */
 	uint64_t values[PORT_COUNTER_COUNT];
 	uint64_t out_sampled; /* what samples said in the same time */
+	bool unsampled;       /* of some of it nobody knows what they said */
 };
 
-/* What one port counted of what left there in some time, and what samples said of the same seconds.
- * Which intervals are of which time does not change any more once that time is over in memory
- * (traffic_ring), or the parts of a whole would be scaled otherwise a second later: an interval is
- * of the second that is being gathered when its later reading comes, not of when that says it was.
- * Kept are slots of PORT_SLOT_S; of some time are those that end in it. So of a whole minute it is
- * the same as in port_sums, and times that follow each other have each slot once. A port has slots
- * from the first bytes that leave it; its time without any before is spread over them then. */
+/* What one port counted of what left there in some time, and what samples said of the same seconds:
+ * of intervals between readings, which begin and end where they do. Which of them are of which time
+ * does not change any more once that time is over in memory (traffic_ring), or the parts of a whole
+ * would be scaled otherwise a second later: an interval is of the second that ended last when it is
+ * summed up, which is the one of its later reading unless that came late. So of a whole minute it
+ * is the same as in port_sums, and times that follow each other have each interval once. A port's
+ * are kept from the first bytes that leave it on; its time without any before counts then. */
 struct port_time {
-	double seconds; /* covered by pairs of readings, not quite the same ones */
+	double seconds; /* of the time asked for that they cover */
 	uint64_t out_bytes, out_sampled;
+	int64_t from_us, to_us; /* from the first one's begin to the last one's end */
 };
-
-enum { PORT_SLOT_S = 5 };
 
 /* The last interval between two readings. */
 struct port_rates {
@@ -70,35 +69,35 @@ struct port_rates {
 
 struct port_counters;
 
-/* Times of the last `seconds` and of the minutes that they begin and end in are kept: 24 bytes a
- * slot of each port that anything ever left. -ENOMEM. */
+/* Intervals of the last `seconds` and of the minutes that they begin and end in are kept: 40 bytes
+ * each, of each port that anything ever left. -ENOMEM. */
 MUST_USE int port_counters_new(unsigned seconds, struct port_counters **ret);
 void port_counters_free(struct port_counters *counters);
 /* A reading of a place at a time. False: the first one, or one that does not follow the last:
- * nothing was summed up. The interval's sums go to the bucket in which it ends. */
+ * nothing is summed up. Rates are told at once, sums when the seconds are over. */
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
 			const struct port_reading *reading);
-/* The minute under way, and the second that is being gathered (0 = not known): intervals belong to
- * them from now on. A second before the last one: the clock was set back, and what was kept of that
- * second and later is forgotten. */
-void port_counters_begin(struct port_counters *counters, int64_t minute_s, int64_t second_s);
 /* Rates that somebody else has formed (SNMP); NAN = not known. They count while the port's own
  * switch sends no readings. False: they are no news. */
 bool port_counters_tell(struct port_counters *counters, uint32_t place,
 			const struct port_rates *rates);
-/* The same interval as sums, once `out_sampled` of its seconds is known. What of it is not known
- * counts nothing; without bytes that left it is not summed up. False: nor is it where it was, or
- * where the port's own switch sends readings. */
-bool port_counters_sum(struct port_counters *counters, uint32_t place,
-		       const struct port_rates *rates, uint64_t out_sampled);
-/* False: this interval would not be summed up. */
-bool port_counters_wants(const struct port_counters *counters, uint32_t place, int64_t at_us);
+/* The same interval to be summed up. What of it is not known counts nothing; without bytes that
+ * left it is not. False: nor is it where it was, or where the port's own switch sends readings. */
+bool port_counters_wait(struct port_counters *counters, uint32_t place,
+			const struct port_rates *rates);
+/* Sums up intervals whose seconds are over in the ring, beside what samples said of the same time;
+ * to be called after each second that ends, before anybody is told of it. `minute_s`: the begin of
+ * the minute that they belong to. Of what the ring does not have, only the switch's own readings
+ * count, and as not sampled. A last second that is before the one of the last call: the clock was
+ * set back, and what was kept of that second and later is forgotten. */
+void port_counters_sum(struct port_counters *counters, const struct traffic_ring *ring,
+		       int64_t minute_s);
 /* NULL when nothing is known of it. */
 const struct port_rates *port_counters_rates(const struct port_counters *counters, uint32_t place);
 /* The sums of one step since it was last taken; NULL = none. Then they are empty. */
 const struct port_sums *port_counters_take(struct port_counters *counters, uint32_t place,
 					   enum traffic_step step);
-/* What is kept of from_s < end of a slot <= to_s; to_s is no later than the second that is being
- * gathered. False: nothing is, or never yet did anything leave there. */
+/* What is kept of from_s <= second < to_s; to_s is no later than the last second's end. False:
+ * nothing is, or never yet did anything leave there. */
 bool port_counters_of(const struct port_counters *counters, uint32_t place, int64_t from_s,
 		      int64_t to_s, struct port_time *ret);

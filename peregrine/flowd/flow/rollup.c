@@ -68,7 +68,6 @@ void rollup_free(struct rollup *rollup)
 	traffic_names_free(rollup->names);
 	free(rollup->place_of_port);
 	free(rollup->node_of_nic);
-	free(rollup->out_bytes);
 	free(rollup->habits);
 	egress_book_free(rollup->egress);
 	free(rollup);
@@ -94,29 +93,12 @@ static int64_t settled_us(const struct attribution_index *index)
 	return at_us;
 }
 
-/* Room for the places there are and so many more. */
-static int make_places(struct rollup *rollup, size_t more)
-{
-	size_t room = traffic_place_count(rollup->names) + more;
-	uint64_t *bytes;
-
-	if (room <= rollup->out_room)
-		return 0;
-	bytes = reallocarray(rollup->out_bytes, room, sizeof(*bytes));
-	if (!bytes)
-		return -ENOMEM;
-	memset(bytes + rollup->out_room, 0, (room - rollup->out_room) * sizeof(*bytes));
-	rollup->out_bytes = bytes;
-	rollup->out_room = (uint32_t)room;
-	return 0;
-}
-
 int rollup_use(struct rollup *rollup, const struct attribution_index *index)
 {
 	uint32_t *places = calloc(index->port_count + 1, sizeof(*places));
 	uint32_t *nodes = calloc(index->nic_count + 1, sizeof(*nodes));
 
-	if (!places || !nodes || make_places(rollup, index->port_count)) {
+	if (!places || !nodes) {
 		free(places);
 		free(nodes);
 		return -ENOMEM;
@@ -146,11 +128,6 @@ int rollup_use(struct rollup *rollup, const struct attribution_index *index)
 uint32_t rollup_place(const struct rollup *rollup, uint32_t port)
 {
 	return rollup->place_of_port[port];
-}
-
-uint64_t rollup_out_bytes(const struct rollup *rollup, uint32_t place)
-{
-	return place < rollup->out_room ? rollup->out_bytes[place] : 0;
 }
 
 static void close_bucket(struct rollup *rollup, enum traffic_step step, bool partial)

@@ -63,8 +63,6 @@ void rollup_free(struct rollup *rollup);
 MUST_USE int rollup_use(struct rollup *rollup, const struct attribution_index *index);
 /* The place of a port of the index in use. */
 uint32_t rollup_place(const struct rollup *rollup, uint32_t port);
-/* What samples say left at a place since the start. */
-uint64_t rollup_out_bytes(const struct rollup *rollup, uint32_t place);
 /* One harvest; belongs to the second in which it ended. */
 void rollup_take(struct rollup *rollup, const struct harvest *harvest);
 /* Closes seconds and buckets that are over. `now_s` a second behind the clock lets all receivers

@@ -178,9 +178,6 @@ static void add(struct rollup *rollup, const struct flow_route *route,
 	if (route->counts_out) {
 		struct traffic_sums changed;
 		const struct traffic_sums *out = sums;
-		uint32_t place = route->out.share == INDEX_NONE
-					 ? INDEX_NONE
-					 : set->shares[route->out.share].key.place;
 
 		/* no frame is so short that it would have nothing left */
 		if (route->out_more && sums->bytes > sums->packets * HEADER_SIZE) {
@@ -188,8 +185,6 @@ static void add(struct rollup *rollup, const struct flow_route *route,
 			out = &changed;
 		}
 		traffic_set_add_at(set, &route->out, out);
-		if (place < rollup->out_room)
-			rollup->out_bytes[place] += out->bytes;
 	}
 	if (route->counts_in)
 		traffic_set_add_at(set, &route->in, sums);

@@ -26,8 +26,6 @@ struct rollup {
 	struct traffic_names *names;
 	/* Numbers of traffic_names for what the index numbers in its own way. */
 	uint32_t *place_of_port, *node_of_nic;
-	uint64_t *out_bytes; /* by place, of samples, since the start */
-	uint32_t out_room;
 	struct agent_habit *habits; /* per agent */
 	struct egress_book *egress;
 

@@ -246,16 +246,6 @@ unsigned traffic_ring_reach(const struct traffic_ring *ring)
 	return ring->reach;
 }
 
-bool traffic_ring_covers(const struct traffic_ring *ring, const struct ring_span *span)
-{
-	int64_t first_s;
-	int64_t last_s;
-
-	traffic_ring_span(ring, &first_s, &last_s);
-	return first_s && span->from_us >= first_s * SECOND_US &&
-	       span->to_us <= (last_s + 1) * SECOND_US;
-}
-
 static void add_left(const struct ring_second *second, struct ring_span spans[],
 		     const uint32_t *first_of, size_t places)
 {

@@ -89,8 +89,6 @@ struct ring_span {
 	double out_bytes; /* in and out */
 	uint32_t next;    /* traffic_ring_left's */
 };
-/* Is all of it there? */
-bool traffic_ring_covers(const struct traffic_ring *ring, const struct ring_span *span);
 /* Adds to `out_bytes` of each; places are less than `places`. Each second is looked at once. */
 MUST_USE int traffic_ring_left(const struct traffic_ring *ring, struct ring_span spans[],
 			       size_t count, size_t places);

@@ -14,6 +14,7 @@ enum { HARVEST_COUNTERS = 16384, HARVEST_DISCARDS = 4096, HARVEST_VLANS = 4096 }
 struct counter_record {
 	uint16_t agent;
 	uint32_t uptime_ms;             /* of the agent, when it sent them */
+	uint32_t datagrams;             /* of the agent in this harvest, until then */
 	struct sflow_counters counters; /* has_generic */
 };
 

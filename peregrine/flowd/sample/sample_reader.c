@@ -98,7 +98,7 @@ static void take_flow(struct sample_reader *reader, const struct sflow_datagram 
 }
 
 static void take_counters(struct harvest *harvest, const struct sflow_datagram *datagram,
-			  const struct sflow_sample *sample, uint16_t agent)
+			  const struct sflow_sample *sample, uint16_t agent, uint64_t datagrams)
 {
 	if (sample->vlan.vlan && harvest->vlans) {
 		if (harvest->vlan_count < HARVEST_VLANS)
@@ -113,8 +113,11 @@ static void take_counters(struct harvest *harvest, const struct sflow_datagram *
 		harvest->counts.records_lost++;
 		return;
 	}
-	harvest->counters[harvest->counter_count++] = (struct counter_record){
-		.agent = agent, .uptime_ms = datagram->uptime_ms, .counters = sample->counters};
+	harvest->counters[harvest->counter_count++] =
+		(struct counter_record){.agent = agent,
+					.uptime_ms = datagram->uptime_ms,
+					.datagrams = (uint32_t)datagrams,
+					.counters = sample->counters};
 }
 
 static void take_discard(struct harvest *harvest, const struct sflow_sample *sample, uint16_t agent)
@@ -132,11 +135,13 @@ static void take_discard(struct harvest *harvest, const struct sflow_sample *sam
 }
 
 static void take_sample(struct sample_reader *reader, const struct sflow_datagram *datagram,
-			const struct sflow_sample *sample, uint16_t agent)
+			const struct sflow_sample *sample, uint16_t agent, uint64_t datagrams)
 {
 	switch (sample->kind) {
 	case SFLOW_FLOW: take_flow(reader, datagram, sample, agent); break;
-	case SFLOW_COUNTERS: take_counters(reader->harvest, datagram, sample, agent); break;
+	case SFLOW_COUNTERS:
+		take_counters(reader->harvest, datagram, sample, agent, datagrams);
+		break;
 	case SFLOW_DISCARD: take_discard(reader->harvest, sample, agent); break;
 	case SFLOW_OTHER: reader->harvest->counts.other_kind++; break;
 	}
@@ -150,6 +155,7 @@ void sample_reader_take(struct sample_reader *reader, const void *data, size_t s
 	struct sflow_sample sample;
 	struct wire_reader samples;
 	int rc = sflow_open(data, size, &datagram, &samples);
+	uint64_t datagrams;
 	int agent;
 
 	counts->datagrams++;
@@ -169,8 +175,8 @@ void sample_reader_take(struct sample_reader *reader, const void *data, size_t s
 			counts->unknown_agent++;
 		return;
 	}
-	source_book_datagram(reader->book, (uint16_t)agent, datagram.sub_agent, datagram.sequence,
-			     datagram.uptime_ms);
+	datagrams = source_book_datagram(reader->book, (uint16_t)agent, datagram.sub_agent,
+					 datagram.sequence, datagram.uptime_ms);
 	for (uint32_t i = 0; i < datagram.samples; i++) {
 		rc = sflow_next(&samples, &sample);
 		/* Broken, or fewer than it says. */
@@ -178,6 +184,6 @@ void sample_reader_take(struct sample_reader *reader, const void *data, size_t s
 			counts->malformed++;
 			break;
 		}
-		take_sample(reader, &datagram, &sample, (uint16_t)agent);
+		take_sample(reader, &datagram, &sample, (uint16_t)agent, datagrams);
 	}
 }

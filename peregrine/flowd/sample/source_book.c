@@ -197,22 +197,22 @@ uint32_t source_book_sample(struct source_book *book, const struct source_said *
 	return state->sums - 1;
 }
 
-void source_book_datagram(struct source_book *book, uint16_t agent, uint32_t sub_agent,
-			  uint32_t sequence, uint32_t uptime_ms)
+uint64_t source_book_datagram(struct source_book *book, uint16_t agent, uint32_t sub_agent,
+			      uint32_t sequence, uint32_t uptime_ms)
 {
 	bool is_new;
 	struct source_state *state = find(book, agent, sub_agent, 0, true, &is_new);
 	struct source_sums *sums;
 
 	if (!state)
-		return;
+		return 0;
 	sums = sums_of(book, state);
 	if (is_new)
 		state->sequence = sequence;
 	else if (follow(state, sums, sequence) == STEP_ANEW)
 		sums->restarted = true;
-	sums->samples++;
 	state->uptime_ms = sums->uptime_ms = uptime_ms;
+	return ++sums->samples;
 }
 
 /* --- exporters ---------------------------------------------------------------- */

@@ -40,9 +40,9 @@ struct source_said {
 /* Notes one flow sample; returns the source's index in this harvest's sums, UINT32_MAX when there
  * is no room (counted in `refused`). */
 uint32_t source_book_sample(struct source_book *book, const struct source_said *said);
-/* Notes one datagram. */
-void source_book_datagram(struct source_book *book, uint16_t agent, uint32_t sub_agent,
-			  uint32_t sequence, uint32_t uptime_ms);
+/* Notes one datagram; returns its number in this harvest, from 1; 0: there is no room. */
+uint64_t source_book_datagram(struct source_book *book, uint16_t agent, uint32_t sub_agent,
+			      uint32_t sequence, uint32_t uptime_ms);
 
 /* An exporter of NetFlow or IPFIX is a source of its own; UINT32_MAX: no room. */
 uint32_t source_book_exporter(struct source_book *book, uint16_t agent, uint32_t domain);

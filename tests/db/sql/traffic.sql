@@ -106,12 +106,15 @@ select s.* from live, link_spread(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', 
 select set_config('haas.scope', 'operator', false) \g /dev/null
 select port, exact, seconds, scale from live, port_scale(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', 1, 'fresh', answer);
 reset role;
-\echo readings that are near each other say more of a window, slots that lie beside it less
+\echo readings that are near each other say more of a window, those that begin before it or end before it less; before a minute that follows another they are within
 insert into traffic_port (step, at, switch_id, port, seconds, out_bytes, out_sampled, interval_s) select 300, '2026-11-01 10:05Z', 1, 'each' || i, 300, 1000, 1000, i from unnest('{1,20,0,60}'::int[]) i;
 select port, scale, round(covered::numeric, 3) from port_scale(300, '2026-11-01 10:05Z', '2026-11-01 10:10Z', null, null) where port like 'each%' order by port;
-select beside, round(covered::numeric, 3) from generate_series(0, 8, 4) beside, port_scale(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', null, null, jsonb_build_object('writer', 'w', 'minutes',
+select head, seconds, round(covered::numeric, 3) from (values (0, 20), (4, 20), (20, 20), (4, 16), (4, 9)) w (head, own), port_scale(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', null, null, jsonb_build_object('writer', 'w', 'minutes',
 	jsonb_build_array(jsonb_build_object('at', 1793527920, 'cut', true, 'seconds', 20, 'link', '{}'::jsonb, 'ports',
-	jsonb_build_array(jsonb_build_object('switch_id', 1, 'port', 'slots', 'seconds', 20, 'counted', 500, 'sampled', 500, 'interval', 1, 'beside', beside)))))) order by beside;
+	jsonb_build_array(jsonb_build_object('switch_id', 1, 'port', 'cut', 'seconds', own, 'counted', 500, 'sampled', 500, 'head', head)))))) order by head, own;
+select minutes, seconds, round(covered::numeric, 3) from generate_series(1, 3) minutes, port_scale(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', null, null, jsonb_build_object('writer', 'w', 'minutes',
+	(select jsonb_agg(jsonb_build_object('at', 1793527920 + 60 * i, 'cut', true, 'seconds', 60, 'link', '{}'::jsonb, 'ports',
+	jsonb_build_array(jsonb_build_object('switch_id', 1, 'port', 'cut', 'seconds', 50, 'counted', 500, 'sampled', 500, 'head', 10)))) from generate_series(1, minutes) i))) order by minutes;
 \echo a bucket without its pairs: any may have had all of a share
 select traffic_partitions_turn(now()) \g /dev/null
 select date_trunc('minute', now()) as minute \gset

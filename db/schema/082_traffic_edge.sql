@@ -1,0 +1,43 @@
+-- What counters say of a window, by when their intervals are (peregrine/flowd/flow/port_counters.h).
+
+-- As in 056_live_scale, and when they began.
+drop function live_minutes(jsonb);
+create function live_minutes(p_live jsonb)
+returns table (at timestamptz, seconds double precision, link jsonb, ports jsonb) stable language sql rows 6 set search_path = haas, pg_temp as $$
+	select to_timestamp(m.at), m.seconds, m.link, m.ports from jsonb_to_recordset(p_live -> 'minutes') as m(at bigint, cut boolean, seconds double precision, link jsonb, ports jsonb)
+	where m.cut or not exists (select from traffic_bucket b where b.step = 60 and b.at = to_timestamp(m.at) and starts_with(b.writer, (p_live ->> 'writer') || ':'))
+$$;
+grant execute on function live_minutes(jsonb) to portald;
+
+-- As in 080_traffic_bound, but of what is in memory it is known where intervals begin and end: what they have before the window (`head`), and what of the window they do not have. Of these the estimate alone speaks.
+create or replace function port_scale(p_step integer, p_from timestamptz, p_to timestamptz, p_switch bigint, p_port text, p_live jsonb default null)
+returns table (switch_id bigint, port text, exact bigint, seconds double precision, scale double precision, covered double precision)
+stable language plpgsql security definer set search_path = haas, pg_temp set plan_cache_mode = force_custom_plan as $$
+declare
+	v_collected double precision;
+	v_all boolean := is_operator();
+begin
+	select sum(extract(epoch from x.upper - x.lower)) into v_collected
+	from (select min(b.from_at) as lower, max(b.to_at) as upper from traffic_bucket b where b.step = p_step and b.at >= p_from and b.at < p_to group by b.at) x;
+	if p_live is not null then
+		v_collected := coalesce(v_collected, 0) + coalesce((select sum(m.seconds) from live_minutes(p_live) m), 0);
+	end if;
+	return query
+	select x.switch_id, x.port, case when v_all then x.exact end, case when v_all then x.seconds end, case when x.usable then nullif(x.counted, 0) / x.sampled end,
+		case when x.usable then 1 / (1 + (abs(v_collected - x.both_seconds) + x.beside) / (x.both_seconds + x.head)) end
+	from (select y.*, y.both_seconds > v_collected / 2 and y.both_seconds <= v_collected * 3 as usable from (
+		select t.switch_id, t.port, sum(t.out_bytes)::bigint as exact, sum(t.seconds) filter (where t.out_bytes is not null) as seconds,
+			sum(t.seconds) filter (where t.out_bytes is not null and t.out_sampled is not null) - (array_agg(t.head order by t.at))[1] as both_seconds,
+			(sum(t.out_bytes) filter (where t.out_sampled is not null))::double precision as counted,
+			nullif((sum(t.out_sampled) filter (where t.out_bytes is not null))::double precision, 0) as sampled,
+			(array_agg(t.head order by t.at))[1] as head, (array_agg(t.before order by t.at))[1] + (array_agg(t.after order by t.at desc))[1] as beside
+		from (select p.switch_id, p.port, p.at, p.seconds, p.out_bytes, p.out_sampled, 0::double precision as head,
+				reading_interval(p.interval_s)::double precision as before, reading_interval(p.interval_s)::double precision as after
+		      from traffic_port p where p.step = p_step and p.at >= p_from and p.at < p_to
+		      union all select r.switch_id, r.port, m.at, r.seconds + coalesce(r.head, 0), r.counted, r.sampled, coalesce(r.head, 0), coalesce(r.head, 0), 0
+		      from live_minutes(p_live) m
+		      cross join lateral jsonb_to_recordset(m.ports) as r(switch_id bigint, port text, seconds double precision, head double precision, counted bigint, sampled bigint)) t
+		where p_switch is null or (t.switch_id = p_switch and t.port = p_port)
+		group by t.switch_id, t.port) y) x;
+end
+$$;
