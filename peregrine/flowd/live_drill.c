@@ -15,9 +15,12 @@
 #include "peregrine/flowd/traffic_text.h"
 
 enum {
-	ENDS_MAX = 8,   /* nodes that had one name */
-	ROWS_MAX = 4096 /* told of one minute */
+	ENDS_MAX = 8,    /* nodes that had one name */
+	ROWS_MAX = 4096, /* told of one minute */
+	EDGE_S = 2       /* seconds at the begin of some time, and at its end */
 };
+
+#define SECOND_US INT64_C(1000000)
 
 struct ends {
 	struct traffic_end at[ENDS_MAX];
@@ -61,6 +64,10 @@ struct live_drill {
 	uint32_t told_count;
 	uint32_t *ports;
 	size_t port_count;
+	/* Of each: the seconds around the begin of edges_from_s to edges_to_s, then those at its
+	 * end. */
+	struct ring_span *begins, *ends;
+	int64_t edges_from_s, edges_to_s;
 };
 
 /* --- the path as what the ring knows --------------------------------------------------- */
@@ -534,7 +541,63 @@ int live_drill_choose_ports(struct live_drill *drill, size_t *ret_count)
 	return 0;
 }
 
-void live_drill_put_port(const struct live_drill *drill, size_t index, int64_t from_s, int64_t to_s,
+static void look_at(const struct live_drill *drill, int64_t from_s, struct ring_span spans[])
+{
+	for (size_t i = 0; i < drill->port_count * EDGE_S; i++) {
+		int64_t at_s = from_s + (int64_t)(i % EDGE_S);
+
+		spans[i] = (struct ring_span){.place = drill->ports[i / EDGE_S],
+					      .from_us = at_s * SECOND_US,
+					      .to_us = (at_s + 1) * SECOND_US};
+	}
+	if (traffic_ring_left(drill->ring, spans, drill->port_count * EDGE_S,
+			      traffic_place_count(drill->names)))
+		for (size_t i = 0; i < drill->port_count * EDGE_S; i++)
+			spans[i].out_bytes = 0; /* without memory: as if it were steady */
+}
+
+/* For all ports at once: each second is looked at once. */
+static void look_at_edges(struct live_drill *drill, int64_t from_s, int64_t to_s)
+{
+	size_t count = drill->port_count * EDGE_S + 1;
+
+	if (drill->begins && drill->edges_from_s == from_s && drill->edges_to_s == to_s)
+		return;
+	free(drill->begins);
+	free(drill->ends);
+	drill->begins = calloc(count, sizeof(*drill->begins));
+	drill->ends = calloc(count, sizeof(*drill->ends));
+	drill->edges_from_s = from_s;
+	drill->edges_to_s = to_s;
+	if (!drill->begins || !drill->ends)
+		return;
+	look_at(drill, from_s - 1, drill->begins);
+	look_at(drill, to_s - EDGE_S, drill->ends);
+}
+
+static void put_edge(const struct live_drill *drill, const struct ring_span spans[],
+		     const char *low_key, const char *high_key, struct text *out)
+{
+	double low = 0;
+	double high = 0;
+	bool any = false;
+
+	for (size_t i = 0; spans && i < EDGE_S; i++) {
+		double bytes = spans[i].out_bytes;
+
+		if (!traffic_ring_get(drill->ring, spans[i].from_us / SECOND_US))
+			continue; /* before the first one */
+		low = any && low < bytes ? low : bytes;
+		high = any && high > bytes ? high : bytes;
+		any = true;
+	}
+	if (!any)
+		return;
+	json_int(out, low_key, (int64_t)low);
+	json_int(out, high_key, (int64_t)high);
+}
+
+void live_drill_put_port(struct live_drill *drill, size_t index, int64_t from_s, int64_t to_s,
 			 struct text *out)
 {
 	const struct traffic_place *place = traffic_place_get(drill->names, drill->ports[index]);
@@ -548,8 +611,13 @@ void live_drill_put_port(const struct live_drill *drill, size_t index, int64_t f
 	json_double(out, "seconds", time.seconds);
 	json_int(out, "counted", (int64_t)time.out_bytes);
 	json_int(out, "sampled", (int64_t)time.out_sampled);
-	if (time.from_us < from_s * 1000000)
-		json_double(out, "head", (double)(from_s * 1000000 - time.from_us) / 1e6);
+	if (time.from_us < from_s * SECOND_US)
+		json_double(out, "head", (double)(from_s * SECOND_US - time.from_us) / SECOND_US);
+	look_at_edges(drill, from_s, to_s);
+	put_edge(drill, drill->begins ? drill->begins + index * EDGE_S : NULL, "begin_low",
+		 "begin_high", out);
+	put_edge(drill, drill->ends ? drill->ends + index * EDGE_S : NULL, "end_low", "end_high",
+		 out);
 	json_end_object(out);
 }
 
@@ -580,5 +648,7 @@ void live_drill_free(struct live_drill *drill)
 	free(drill->slots);
 	free(drill->told);
 	free(drill->ports);
+	free(drill->begins);
+	free(drill->ends);
 	free(drill);
 }

@@ -57,8 +57,10 @@ MUST_USE int live_drill_put(struct live_drill *drill, struct text *out);
 MUST_USE int live_drill_choose_ports(struct live_drill *drill, size_t *ret_count);
 /* An element, unless nothing is known: what the counters of port `index` of these said of from_s to
  * to_s, the part of a minute that is in the window ("counted"), in how many "seconds", and what
- * samples said of the same ("sampled"); "head": so many seconds more they are of, before from_s.
+ * samples said of the same ("sampled"); "head": so many seconds more they are of, before from_s;
+ * and what samples said of the second before from_s and the one after it, whichever is less and
+ * more ("begin_low", "begin_high"), and of the last two before to_s ("end_low", "end_high").
  * Nothing of that changes later (struct port_time): a part of a window is scaled as its whole is,
  * whenever either is asked for. */
-void live_drill_put_port(const struct live_drill *drill, size_t index, int64_t from_s, int64_t to_s,
+void live_drill_put_port(struct live_drill *drill, size_t index, int64_t from_s, int64_t to_s,
 			 struct text *out);

@@ -166,11 +166,17 @@ const struct db_query store_drill_present = {
 	"and t.switch_id = $4::bigint limit 1",
 	4};
 
+/* What of a window counters say, less what a burst at its ends may be off: it is on either side by
+ * up to half a second, either way alike. */
+#define COVERED(square) \
+	"1 / (1 / x.covered + coalesce(power(x.shift, 2) / 12 / nullif(" square ", 0), 0))"
+
 const struct db_query store_drill_scale = {
 	"drill_scale",
-	"select x.exact, x.seconds, x.scale, x.covered, l.bytes, l.square from "
-	"haas.link_spread($1::int, $2::timestamptz, $3::timestamptz, $4::bigint, $5::text, $6::jsonb) l "
-	"left join haas.port_scale($1::int, $2::timestamptz, $3::timestamptz, $4::bigint, $5::text, $6::jsonb) x on true",
+	"select x.exact, x.seconds, x.scale, " COVERED(
+		"l.square") ", l.bytes, l.square from "
+			    "haas.link_spread($1::int, $2::timestamptz, $3::timestamptz, $4::bigint, $5::text, $6::jsonb) l "
+			    "left join haas.port_scale($1::int, $2::timestamptz, $3::timestamptz, $4::bigint, $5::text, $6::jsonb) x on true",
 	6};
 
 /* What of the minutes that are read together was collected, as above: stored ones, and those in
@@ -213,15 +219,16 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 			      "(select w.name as k1, b.port as k2, b.bytes, b.packets, b.samples, b.square, 0::bigint as missed from b "
 			      "join haas.switch w on w.id = b.switch_id "
 			      "union all select k1, k2, bytes, packets, samples, square, missed from lr) y group by y.k1, y.k2), "
-			      "x as (select w.name as k1, y.port as k2, y.exact, y.seconds, y.scale as factor, y.covered from haas.port_scale($1::int, "
+			      "x as (select w.name as k1, y.port as k2, y.exact, y.seconds, y.scale as factor, y.covered, y.shift from haas.port_scale($1::int, "
 			      "$2::timestamptz, $3::timestamptz, null, null, $5::jsonb) y join haas.switch w on w.id = y.switch_id), "
 			      "c as (select u.k1, u.k2, " NO_KEYS_AFTER_2
 			      ", '' as network, x.exact, x.seconds as exact_seconds, "
 			      "case when x.factor is null then u.bytes else floor(u.bytes * x.factor)::bigint end as bytes, "
 			      "case when x.factor is null then u.packets else floor(u.packets * x.factor)::bigint end as packets, u.samples, "
-			      "case when x.factor is null then u.square when haas.is_operator() then u.square * x.factor * x.factor * (1 - x.covered) / x.covered "
-			      "else power(greatest(1, x.factor) * sqrt(u.square) + u.bytes * abs(x.factor - 1) / 1.959964, 2) end as square, " /* scale_own */
-			      "(u.missed + coalesce((select sum(l.floor) from l), 0))::bigint as missed from u left join x using (k1, k2)), "
+			      "case when x.factor is null then u.square when haas.is_operator() then u.square * x.factor * x.factor * (1 / (" COVERED(
+				      "u.square") ") - 1) "
+						  "else power(greatest(1, x.factor) * sqrt(u.square) + u.bytes * abs(x.factor - 1) / 1.959964, 2) end as square, " /* scale_own */
+						  "(u.missed + coalesce((select sum(l.floor) from l), 0))::bigint as missed from u left join x using (k1, k2)), "
 		 /* and links that memory did not tell: in the total alone */
 		 TOTAL("select bytes, packets, samples, square, 0::bigint as missed from c union all "
 		       "select -bytes, -packets, -samples, -square, 0 from lr") ANSWER,

@@ -97,7 +97,7 @@ static void tell(struct site *site, const char *path, struct text *ret, size_t *
 	assert_int_equal(live_drill_choose_ports(drill, ret_count), 0);
 	json_begin_array(ret, NULL);
 	for (size_t i = 0; i < *ret_count; i++)
-		live_drill_put_port(drill, i, AT_S - AT_S % 60, AT_S + 60, ret);
+		live_drill_put_port(drill, i, AT_S - AT_S % 60, AT_S + 1, ret);
 	json_end_array(ret);
 	text_done(&minute);
 	live_drill_free(drill);
@@ -117,6 +117,10 @@ static void others_that_count_fill_up(void **state)
 	assert_non_null(strstr(text_get(&text), "\"port\":\"p3\""));
 	assert_non_null(strstr(text_get(&text), "\"port\":\"p2\""));
 	assert_null(strstr(text_get(&text), "\"port\":\"p1\""));
+	/* In the last second, and in memory there is none before. */
+	assert_non_null(strstr(text_get(&text), "\"end_low\":700,\"end_high\":700}"));
+	assert_non_null(strstr(text_get(&text), "\"end_low\":0,\"end_high\":0}"));
+	assert_null(strstr(text_get(&text), "begin_"));
 	text_done(&text);
 	text = (struct text){0};
 	tell(site, "link:s1:p2", &text, &count);

@@ -115,6 +115,14 @@ select head, seconds, round(covered::numeric, 3) from (values (0, 20), (4, 20), 
 select minutes, seconds, round(covered::numeric, 3) from generate_series(1, 3) minutes, port_scale(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', null, null, jsonb_build_object('writer', 'w', 'minutes',
 	(select jsonb_agg(jsonb_build_object('at', 1793527920 + 60 * i, 'cut', true, 'seconds', 60, 'link', '{}'::jsonb, 'ports',
 	jsonb_build_array(jsonb_build_object('switch_id', 1, 'port', 'cut', 'seconds', 50, 'counted', 500, 'sampled', 500, 'head', 10)))) from generate_series(1, minutes) i))) order by minutes;
+\echo what differs between the ends of a window, of its first part and its last; to a tenant nothing of that
+select minutes, shift from generate_series(1, 2) minutes, port_scale(60, '2026-11-01 10:12Z', '2026-11-01 10:12Z', null, null, jsonb_build_object('writer', 'w', 'minutes',
+	(select jsonb_agg(jsonb_build_object('at', 1793527920 + 60 * i, 'cut', true, 'seconds', 60, 'link', '{}'::jsonb, 'ports',
+	jsonb_build_array(jsonb_build_object('switch_id', 1, 'port', 'cut', 'seconds', 60, 'counted', 500, 'sampled', 500, 'begin_low', 10 * i, 'begin_high', 12 * i, 'end_low', 10, 'end_high', 15 * i))))
+	from generate_series(1, minutes) i))) order by minutes;
+select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '1', false) \g /dev/null
+select shift from port_scale(300, '2026-11-01 10:00Z', '2026-11-01 10:10Z', 1, 'part');
+select set_config('haas.scope', 'operator', false) \g /dev/null
 \echo a bucket without its pairs: any may have had all of a share
 select traffic_partitions_turn(now()) \g /dev/null
 select date_trunc('minute', now()) as minute \gset
