@@ -275,7 +275,7 @@ void conversations_take(struct conversations *conversations, const void *frame, 
 		tcp_seen(&row->tcp, side, &segment, time_us);
 	if (key.flags & (FLOW_IPV4 | FLOW_IPV6) && layout.network && layout.network < end)
 		dpi_look(conversations->dpi, &row->dpi, layout.network,
-			 (size_t)(end - layout.network), time_us, row->application);
+			 (size_t)(end - layout.network), time_us, row->application, &row->guessed);
 }
 
 /* --- what came of it -----------------------------------------------------------------------------
@@ -327,6 +327,7 @@ static void write_row(const struct conversation *row, struct text *out)
 	text_protocol(row, text, sizeof(text));
 	json_string(out, "protocol", text);
 	json_string(out, "application", row->application);
+	json_bool(out, "guessed", row->guessed);
 	json_int(out, "packets", (int64_t)(row->packets[0] + row->packets[1]));
 	json_int(out, "bytes_ab", (int64_t)row->bytes[0]);
 	json_int(out, "bytes_ba", (int64_t)row->bytes[1]);
@@ -379,6 +380,7 @@ static void write_applications(const struct conversations *conversations, struct
 {
 	struct {
 		const char *name;
+		bool guessed;
 		uint64_t packets, bytes, conversations;
 	} sums[APPLICATIONS] = {{0}};
 	size_t count = 0;
@@ -388,14 +390,17 @@ static void write_applications(const struct conversations *conversations, struct
 		const char *name = row->application[0] ? row->application : "unknown";
 		size_t at = 0;
 
-		while (at < count && strcmp(sums[at].name, name) != 0)
+		while (at < count &&
+		       (strcmp(sums[at].name, name) != 0 || sums[at].guessed != row->guessed))
 			at++;
 		if (at == count && count == APPLICATIONS)
 			at = APPLICATIONS - 1; /* the last of so many is "other" */
 		else if (at == count)
 			count++;
-		if (!sums[at].name)
+		if (!sums[at].name) {
 			sums[at].name = at == APPLICATIONS - 1 ? "other" : name;
+			sums[at].guessed = at < APPLICATIONS - 1 && row->guessed;
+		}
 		sums[at].packets += row->packets[0] + row->packets[1];
 		sums[at].bytes += bytes_of(row);
 		sums[at].conversations++;
@@ -404,6 +409,7 @@ static void write_applications(const struct conversations *conversations, struct
 	for (size_t i = 0; i < count; i++) {
 		json_begin_object(out, NULL);
 		json_string(out, "application", sums[i].name);
+		json_bool(out, "guessed", sums[i].guessed);
 		json_int(out, "conversations", (int64_t)sums[i].conversations);
 		json_int(out, "packets", (int64_t)sums[i].packets);
 		json_int(out, "bytes", (int64_t)sums[i].bytes);

@@ -3,6 +3,7 @@
  * it was for a minute; else the new one is counted only in sum. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct conversation {
 	struct tcp_pair tcp;
 	struct dpi_flow *dpi;
 	char application[DPI_NAME_SIZE];
+	bool guessed; /* by a port or an address: not seen in what it says */
 };
 
 struct conversations;

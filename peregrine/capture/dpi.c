@@ -52,7 +52,8 @@ void dpi_free(struct dpi *dpi)
 	free(dpi);
 }
 
-static bool tell(struct dpi *dpi, ndpi_protocol protocol, char name[DPI_NAME_SIZE])
+static bool tell(struct dpi *dpi, const struct dpi_flow *flow, ndpi_protocol protocol,
+		 char name[DPI_NAME_SIZE], bool *guessed)
 {
 	char text[64] = "";
 
@@ -61,6 +62,11 @@ static bool tell(struct dpi *dpi, ndpi_protocol protocol, char name[DPI_NAME_SIZ
 		return false;
 	(void)ndpi_protocol2name(dpi->module, protocol, text, sizeof(text));
 	(void)text_copy(name, DPI_NAME_SIZE, text);
+	/* The dissector of TargusDataspeed looks at nothing but ports (iperf's), and says that it
+	 * is sure. */
+	*guessed = flow->flow->confidence == NDPI_CONFIDENCE_MATCH_BY_PORT ||
+		   flow->flow->confidence == NDPI_CONFIDENCE_MATCH_BY_IP ||
+		   protocol.app_protocol == NDPI_PROTOCOL_TARGUS_GETDATA;
 	return true;
 }
 
@@ -71,10 +77,10 @@ static void decide(struct dpi_flow *flow)
 }
 
 void dpi_look(struct dpi *dpi, struct dpi_flow **flow, const void *packet, size_t size,
-	      int64_t time_us, char name[DPI_NAME_SIZE])
+	      int64_t time_us, char name[DPI_NAME_SIZE], bool *guessed)
 {
 	struct dpi_flow *one = *flow;
-	uint8_t guessed = 0;
+	uint8_t by_port = 0;
 	ndpi_protocol protocol;
 
 	if (!one) {
@@ -96,13 +102,13 @@ void dpi_look(struct dpi *dpi, struct dpi_flow **flow, const void *packet, size_
 		(uint64_t)(time_us / 1000));
 	if (one->packets < PACKETS_MOST) {
 		/* A name now may become a better one: "TLS" first, whose later. */
-		if (tell(dpi, protocol, name) &&
+		if (tell(dpi, one, protocol, name, guessed) &&
 		    !ndpi_extra_dissection_possible(dpi->module, one->flow))
 			decide(one);
 		return;
 	}
-	protocol = ndpi_detection_giveup(dpi->module, one->flow, 1, &guessed);
-	(void)tell(dpi, protocol, name);
+	protocol = ndpi_detection_giveup(dpi->module, one->flow, 1, &by_port);
+	(void)tell(dpi, one, protocol, name, guessed);
 	decide(one);
 }
 

@@ -100,6 +100,12 @@ static void show_side(const json_t *tcp, const char *side, const char *arrow)
 	listing_line(&line);
 }
 
+/* Nothing that it says tells so: a port's number or an address does. */
+static const char *by_port(const json_t *row)
+{
+	return json_is_true(json_object_get(row, "guessed")) ? " (guessed by port or address)" : "";
+}
+
 static void show_conversations(const json_t *rows)
 {
 	size_t count = json_array_size(rows);
@@ -113,10 +119,10 @@ static void show_conversations(const json_t *rows)
 		CLEANUP(text_done) struct text line = {0};
 
 		text_addf(&line,
-			  "  %s ~ %s %s %s %" PRId64 " packets, %" PRId64 " + %" PRId64 " bytes",
+			  "  %s ~ %s %s %s%s %" PRId64 " packets, %" PRId64 " + %" PRId64 " bytes",
 			  haasctl_word(row, "a"), haasctl_word(row, "b"),
 			  haasctl_word(row, "protocol"), application[0] ? application : "-",
-			  number_of(row, "packets"), number_of(row, "bytes_ab"),
+			  by_port(row), number_of(row, "packets"), number_of(row, "bytes_ab"),
 			  number_of(row, "bytes_ba"));
 		listing_line(&line);
 		if (!tcp)
@@ -141,9 +147,9 @@ static void show_applications(const json_t *rows)
 
 		text_addf(&line,
 			  "  %-20s %" PRId64 " conversations, %" PRId64 " packets, %" PRId64
-			  " bytes",
+			  " bytes%s",
 			  haasctl_word(row, "application"), number_of(row, "conversations"),
-			  number_of(row, "packets"), number_of(row, "bytes"));
+			  number_of(row, "packets"), number_of(row, "bytes"), by_port(row));
 		listing_line(&line);
 	}
 }

@@ -88,6 +88,7 @@ static int take_path(json_t *spec, const char *text, struct problem *problem)
 	(void)json_object_set_new(spec, "node", json_pack("s", path.a));
 	(void)json_object_set_new(spec, "peer", json_pack("s", path.b));
 	(void)json_object_set_new(spec, "tenant", json_pack("s", path.owner));
+	(void)json_object_set_new(spec, "vlan", json_integer(path.vlan));
 	(void)json_object_del(spec, "path");
 	return 0;
 }
@@ -111,6 +112,7 @@ static void capture_start(struct exchange *exchange)
 	CLEANUP(freep) char *text = NULL;
 	struct problem problem = {0};
 	struct error_list errors = {0};
+	char vlan[24];
 	int rc = 0;
 
 	check_capture(exchange, &errors);
@@ -125,14 +127,23 @@ static void capture_start(struct exchange *exchange)
 		exchange_problem(exchange, exchange_status_of(rc), &problem);
 		return;
 	}
+	(void)text_format(vlan, sizeof(vlan), "%" JSON_INTEGER_FORMAT,
+			  json_integer_value(json_object_get(spec, "vlan")));
+	bool tagged = strcmp(vlan, "0") != 0;
 	text = spec ? json_dumps(spec, JSON_COMPACT) : NULL;
-	exchange_write(exchange,
-		       (const struct exchange_step[]){
-			       {&store_capture_start,
-				{text, exchange_arg(exchange, "?case"), exchange->actor}},
-			       {&store_capture_started, {NULL}},
-		       },
-		       2);
+	/* After it, which says first whose the nodes are. */
+	const struct exchange_step steps[] = {
+		{&store_capture_start, {text, exchange_arg(exchange, "?case"), exchange->actor}},
+		{&store_capture_started, {NULL}},
+	};
+	const struct exchange_step steps_of_vlan[] = {
+		steps[0],
+		{&store_capture_vlan, {json_string_value(json_object_get(spec, "tenant")), vlan}},
+		steps[1],
+	};
+
+	exchange_write(exchange, tagged ? steps_of_vlan : steps,
+		       tagged ? COUNT_OF(steps_of_vlan) : COUNT_OF(steps));
 }
 
 static void capture_act(struct exchange *exchange)

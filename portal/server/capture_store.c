@@ -26,6 +26,7 @@ const struct db_query store_capture_list = {
 const struct db_query store_capture_get = {"capture_get", "select (" CAPTURE_WHOLE ")::text from haas.capture c where c.id = $1::bigint", 1};
 const struct db_query store_capture_start = {
 	"capture_start", "select set_config('haas.result', haas.capture_ask($1::jsonb, $2::bigint, $3)::text, true)", 3};
+const struct db_query store_capture_vlan = {"capture_vlan", "select haas.capture_vlan($1, $2::integer)", 2};
 #define CHANGED(status, id)                                                                                                                        \
 	STORE_ANSWER("select " status " as status, '/api/v1/captures/' || c.id as location, null::bigint as version, " CAPTURE_WHOLE               \
 		     " as body from haas.capture c where c.id = " id)

@@ -5,6 +5,7 @@
 
 extern const struct db_query store_capture_list;
 extern const struct db_query store_capture_get;
+extern const struct db_query store_capture_vlan;  /* refuses one that is not the tenant's */
 extern const struct db_query store_capture_start; /* spec, actor; keeps the id */
 extern const struct db_query store_capture_started;
 extern const struct db_query store_capture_approve; /* id, actor */

@@ -102,6 +102,40 @@ static void tell(struct exchange *exchange)
 	exchange_problem(exchange, 500, &problem);
 }
 
+static void answer_unknown_part(struct exchange *exchange, const PGresult *result)
+{
+	if (!exchange->request)
+		return;
+	if (PQntuples(result) > 0)
+		answer_unknown(exchange, db_text(result, 0, 0, ""), db_text(result, 0, 1, ""),
+			       db_text(result, 0, 2, ""));
+	else
+		tell(exchange);
+}
+
+/* Nothing was seen at the place: then, or it is none. */
+static void ask_unknown_part(struct exchange *exchange)
+{
+	const struct drill *drill = exchange->data;
+	const struct drill_path *path = &drill->path;
+	bool pair = path->level >= DRILL_PAIR;
+	char vlan[12];
+	const char *const params[] = {
+		path->at_link ? drill->switch_id : NULL,
+		path->at_link ? path->port : NULL,
+		path->nobody ? NULL : drill->tenants,
+		path->level >= DRILL_VLAN && !path->nobody ? vlan : NULL,
+		pair && !path->nobody ? path->a : NULL,
+		pair && !path->nobody ? path->b : NULL,
+	};
+
+	(void)text_format(vlan, sizeof(vlan), "%d", path->vlan);
+	if (path->level == DRILL_ALL)
+		tell(exchange);
+	else
+		exchange_query(exchange, &store_drill_unknown, params, answer_unknown_part);
+}
+
 static void answer_present(struct exchange *exchange, const PGresult *result)
 {
 	const struct drill *drill = exchange->data;
@@ -109,7 +143,7 @@ static void answer_present(struct exchange *exchange, const PGresult *result)
 	if (!exchange->request)
 		return;
 	if (PQntuples(result) > 0)
-		tell(exchange);
+		ask_unknown_part(exchange);
 	else
 		answer_unknown(exchange, "switch", drill->path.switch_name, "haasctl switch list");
 }
@@ -130,7 +164,10 @@ static void answer_level(struct exchange *exchange, const PGresult *result)
 		exchange_query(exchange, &store_drill_present, params, answer_present);
 		return;
 	}
-	tell(exchange);
+	if (drill_has_traffic(result))
+		tell(exchange);
+	else
+		ask_unknown_part(exchange);
 }
 
 /* Numbers of the path as the statements take them. */

@@ -166,6 +166,11 @@ const struct db_query store_drill_present = {
 	"and t.switch_id = $4::bigint limit 1",
 	4};
 
+const struct db_query store_drill_unknown = {
+	"drill_unknown",
+	"select kind, name, list from haas.drill_unknown($1::bigint, $2::text, $3::bigint[], $4::int, $5::text, $6::text)",
+	6};
+
 /* What of a window counters say, less what a burst at its ends may be off: it is on either side by
  * up to half a second, either way alike. */
 #define COVERED(square) \

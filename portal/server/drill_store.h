@@ -36,6 +36,10 @@ extern const struct db_query store_drill_window;
 /* A row, or none. $1 step, $2 from, $3 to, $4 switch id. */
 extern const struct db_query store_drill_present;
 
+/* The part of a path that is not and was not, or no row: kind, name, what lists what there is. $1
+ * switch id, $2 port, $3 ids of tenants, $4 VLAN, $5 $6 ends; null = not in the path. */
+extern const struct db_query store_drill_unknown;
+
 /* Columns of store_drill_scale, one row: what the counters of a link say of its samples. */
 enum drill_scale_column {
 	SCALE_EXACT,   /* bytes that it counted, null for a tenant and where nothing is known */

@@ -455,6 +455,54 @@ static void the_table_is_bounded(void **state)
 	conversations_free(table);
 }
 
+static void a_guess_is_no_fact(void **state)
+{
+	static const struct {
+		uint16_t port;
+		const char *payload; /* hex */
+		const char *application, *guessed;
+	} rows[] = {
+		/* the port is all that is known of it */
+		{22, "a5c3e7f19bd8a6c4e2f08d97b3a1c5e9", "\"application\":\"SSH\"",
+		 "\"guessed\":true"},
+		{5001, "0102030405060708090a0b0c0d0e0f10", "\"application\":\"TargusDataspeed\"",
+		 "\"guessed\":true"},
+		/* "GET / HTTP/1.1\r\nHost: a.b\r\n\r\n" */
+		{80, "474554202f20485454502f312e310d0a486f73743a20612e620d0a0d0a",
+		 "\"application\":\"HTTP\"", "\"guessed\":false"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		uint8_t frame[128];
+		struct conversations *table = NULL;
+		CLEANUP(text_done) struct text out = {0};
+		char line[PACKET_LINE_SIZE] = "";
+		size_t size = bytes_of("0200000000010200000000020800"
+				       "4500002800004000ff0600000a0000010a000002"
+				       "9c411389000003e8000000015018fa0000000000",
+				       frame, sizeof(frame));
+
+		size += bytes_of(rows[i].payload, frame + size, sizeof(frame) - size);
+		frame[17] = (uint8_t)(size - 14);
+		frame[36] = (uint8_t)(rows[i].port >> 8);
+		frame[37] = (uint8_t)rows[i].port;
+		assert_int_equal(conversations_new(&table), 0);
+		for (unsigned j = 0; j < 20; j++)
+			conversations_take(table, frame, size, (uint32_t)size, 1000 + j, line);
+		text_add(&out, "{");
+		conversations_write(table, 1, &out);
+		const char *of_all = strstr(text_get(&out), "\"applications\":[");
+		const char *lists[] = {text_get(&out), of_all};
+		for (size_t j = 0; j < COUNT_OF(lists); j++) {
+			if (!lists[j] || !strstr(lists[j], rows[i].application) ||
+			    !strstr(lists[j], rows[i].guessed))
+				fail_msg("%zu: %s", i, text_get(&out));
+		}
+		conversations_free(table);
+	}
+}
+
 /* --- files
  * ------------------------------------------------------------------------------------------ */
 
@@ -567,6 +615,7 @@ int main(void)
 		cmocka_unit_test(tcp_is_told_apart),
 		cmocka_unit_test(tcp_headers_are_read),
 		cmocka_unit_test(the_table_is_bounded),
+		cmocka_unit_test(a_guess_is_no_fact),
 		cmocka_unit_test(files_are_bounded_and_whole),
 		cmocka_unit_test(an_order_is_understood),
 	};

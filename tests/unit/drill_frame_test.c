@@ -184,13 +184,13 @@ static json_t *capture_json(const char *state)
 {
 	return json_pack(
 		"{s:i,s:s,s:s,s:s,s:i,s:i,s:i,s:{s:{s:i,s:i,s:i,s:i,s:i,s:i,s:i},s:[{s:s,s:i,s:i,s:i},{s:s,s:"
-		"i,s:i,s:i}]}}",
+		"i,s:i,s:i,s:b}]}}",
 		"id", 7, "node", "n1", "peer", "n2", "state", state, "packets", 812, "bytes", 98304,
 		"dropped", 3, "result", "tcp", "segments", 800, "retransmissions", 3,
 		"zero_windows", 2, "rtt_count", 9, "rtt_least_us", 210, "rtt_mean_us", 305,
 		"rtt_most_us", 1100, "applications", "application", "TLS", "bytes", 300, "packets",
 		12, "conversations", 1, "application", "DNS\033[2J", "bytes", 100, "packets", 2,
-		"conversations", 2);
+		"conversations", 2, "guessed", 1);
 }
 
 static void packets(void **state)

@@ -111,8 +111,9 @@ static void put_applications(const json_t *rows, struct grid *grid, size_t row, 
 				  (double)number_of(one, "bytes") * 100 / sum);
 		(void)grid_put(grid, row, 24, 7, GRID_PLAIN, text);
 		(void)text_format(text, sizeof(text),
-				  "%" PRId64 " packets in %" PRId64 " conversations",
-				  number_of(one, "packets"), number_of(one, "conversations"));
+				  "%" PRId64 " packets in %" PRId64 " conversations%s",
+				  number_of(one, "packets"), number_of(one, "conversations"),
+				  json_is_true(json_object_get(one, "guessed")) ? ", guessed" : "");
 		(void)grid_put(grid, row++, 33, grid_columns(grid) - 34, GRID_DIM, text);
 	}
 }

@@ -62,7 +62,8 @@ select capture_stop(:third, 'user a');
 select count(*) from entries where case_id = :acme;
 \echo whatever a process tells, its capture ends
 select capture_summary(x::jsonb) from (values ('7'), ('[]'), ('{"packets": "many", "tcp": 7, "applications": {"a": 1}}'), ('{"packets": -1, "bytes": 1e400, "applications": [7, {"application": "](http://x) \u0007<b>", "bytes": 1e30}, {"bytes": null}]}'),
-	('{"tcp": {"segments": 0.5, "rtt_count": true}, "dropped": 1.5}'), ('null')) v (x);
+	('{"tcp": {"segments": 0.5, "rtt_count": true}, "dropped": 1.5}'), ('null'),
+	('{"packets": 3, "bytes": 300, "applications": [{"application": "HTTP", "guessed": false, "bytes": 100}, {"application": "TargusDataspeed", "guessed": true, "bytes": 200}]}')) v (x);
 \echo how much is kept: what a capture may yet take counts
 update capture set files = 'removed';
 select capture_keep('main', 30, 134217728, 104857600);
