@@ -165,7 +165,7 @@ static int start_rollup(struct flowd *flowd)
 		.ring_seconds = (unsigned)conf->ring_seconds,
 		.ring_bytes = (size_t)conf->ring_bytes,
 		.kept = {shares, pairs / 32, flows / 32, pairs_kept, flows_kept},
-		.bucket = {shares, pairs, flows, pairs_kept, flows_kept},
+		.bucket = {shares, pairs, flows, pairs_kept, flows_kept, flowd->hash_seed},
 		.route_bits = route_bits(conf),
 	};
 	int rc = rollup_new(&options, flowd->started_s, flowd_bucket, flowd, &flowd->rollup);

@@ -210,6 +210,7 @@ static void what_a_tenant_wraps_is_his(void **state)
 		enum attribution_by by;
 	} cases[] = {
 		{"ours, no VLAN shown", 1, 0, VLAN_UNTOLD, 9, FLOW_INNER, GREEN, BY_VNI},
+		{"ours, another's MAC in it", 1, 0, VLAN_UNTOLD, 1, FLOW_INNER, GREEN, BY_VNI},
 		{"ours, in a VLAN of nobody", 1, 999, 999, 9, FLOW_INNER, GREEN, BY_VNI},
 		{"a tenant's", 1, 100, 100, 9, FLOW_INNER, RED, BY_TAG},
 		{"a tenant's, his tag told alone", 1, 0, 101, 9, FLOW_INNER, BLUE, BY_TAG},

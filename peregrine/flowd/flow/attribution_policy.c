@@ -48,34 +48,6 @@ static bool by_edge_port(const struct attribution_index *index, const struct flo
 	return true;
 }
 
-/* The NIC's port says the network: the one of the frame's tag, else the untagged one. */
-static bool by_mac(const struct attribution_index *index, const struct flow_key *key, int64_t at_us,
-		   struct attribution *a)
-{
-	const struct index_nic *nic = index_nic_find(index, key->source_mac, at_us);
-	const struct index_port *port;
-	int64_t fabric = index->switches[a->switch_index].fabric;
-	uint16_t vlan = shown_vlan(key);
-
-	if (!nic || nic->port == INDEX_NONE)
-		return false;
-	port = &index->ports[nic->port];
-	for (uint32_t i = 0; i < port->binding_count; i++) {
-		const struct index_binding *binding = &index->bindings[port->bindings + i];
-
-		if (at_us < binding->from_us || at_us >= binding->to_us)
-			continue;
-		if (vlan != VLAN_UNTOLD
-			    ? index_tag_find(index, fabric, vlan, at_us) != binding->network
-			    : binding->tag != 0)
-			continue;
-		a->network = binding->network;
-		a->by = BY_MAC;
-		return true;
-	}
-	return false;
-}
-
 /* A tenant wraps frames, too (an overlay of containers has small VNIs): what is inside a frame with
  * his tag is his own, whatever network of ours has that VNI. */
 static bool is_wrapped_by_tenant(const struct attribution_index *index, const struct flow_key *key,
@@ -91,12 +63,50 @@ static bool is_wrapped_by_tenant(const struct attribution_index *index, const st
 	return outer != INDEX_NONE && index->networks[outer].tenant;
 }
 
+/* The network of our overlay that the frame was in; INDEX_NONE = none. */
+static uint32_t overlay_of(const struct attribution_index *index, const struct flow_key *key,
+			   int64_t at_us, const struct attribution *a)
+{
+	if (!key->vni || is_wrapped_by_tenant(index, key, at_us, a))
+		return INDEX_NONE;
+	return index_tag_find(index, 0, key->vni - 1, at_us);
+}
+
+/* The NIC's port says the network: the one of the frame's VNI or tag, else the untagged one. Inside
+ * an overlay anybody of it writes MACs: none says another network than its VNI. */
+static bool by_mac(const struct attribution_index *index, const struct flow_key *key, int64_t at_us,
+		   struct attribution *a)
+{
+	const struct index_nic *nic = index_nic_find(index, key->source_mac, at_us);
+	const struct index_port *port;
+	int64_t fabric = index->switches[a->switch_index].fabric;
+	uint32_t overlay = overlay_of(index, key, at_us, a);
+	uint16_t vlan = shown_vlan(key);
+
+	if (!nic || nic->port == INDEX_NONE)
+		return false;
+	port = &index->ports[nic->port];
+	for (uint32_t i = 0; i < port->binding_count; i++) {
+		const struct index_binding *binding = &index->bindings[port->bindings + i];
+
+		if (at_us < binding->from_us || at_us >= binding->to_us)
+			continue;
+		if (overlay != INDEX_NONE ? overlay != binding->network
+		    : vlan != VLAN_UNTOLD
+			    ? index_tag_find(index, fabric, vlan, at_us) != binding->network
+			    : binding->tag != 0)
+			continue;
+		a->network = binding->network;
+		a->by = BY_MAC;
+		return true;
+	}
+	return false;
+}
+
 static bool by_vni(const struct attribution_index *index, const struct flow_key *key, int64_t at_us,
 		   struct attribution *a)
 {
-	if (!key->vni || is_wrapped_by_tenant(index, key, at_us, a))
-		return false;
-	a->network = index_tag_find(index, 0, key->vni - 1, at_us);
+	a->network = overlay_of(index, key, at_us, a);
 	if (a->network == INDEX_NONE)
 		return false;
 	a->by = BY_VNI;

@@ -2,7 +2,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "common/base/pages.h"
 
 /* So many places behind the first are looked at. */
 enum { NEIGHBOURS = 8 };
@@ -14,22 +15,14 @@ static size_t size_of(const struct flow_routes *routes)
 
 int flow_routes_init(struct flow_routes *routes, unsigned bits)
 {
-	void *memory;
-
 	*routes = (struct flow_routes){.mask = (1U << bits) - 1, .age = 1};
-	memory = mmap(NULL, size_of(routes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		      -1, 0);
-	if (memory == MAP_FAILED)
-		return -ENOMEM;
-	(void)madvise(memory, size_of(routes), MADV_HUGEPAGE);
-	routes->slots = memory;
-	return 0;
+	routes->slots = pages_new(size_of(routes));
+	return routes->slots ? 0 : -ENOMEM;
 }
 
 void flow_routes_done(struct flow_routes *routes)
 {
-	if (routes->slots)
-		(void)munmap(routes->slots, size_of(routes));
+	pages_free(routes->slots, size_of(routes));
 	*routes = (struct flow_routes){0};
 }
 

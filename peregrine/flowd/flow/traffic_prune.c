@@ -135,6 +135,65 @@ int traffic_set_prune(struct traffic_set *set)
 	return traffic_set_prune_to(set, set->pair_table.limit, set->flow_table.limit);
 }
 
+static uint32_t drop_silent_shares(struct traffic_set *set, uint32_t *moved)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < set->share_table.count; i++) {
+		moved[i] = ROW_NONE;
+		if (traffic_is_silent(&set->shares[i].sums))
+			continue;
+		moved[i] = left;
+		if (left != i)
+			set->shares[left] = set->shares[i];
+		left++;
+	}
+	return left;
+}
+
+static uint32_t drop_silent_pairs(struct traffic_set *set, const uint32_t *shares, uint32_t *moved)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < set->pair_table.count; i++) {
+		moved[i] = ROW_NONE;
+		if (traffic_is_silent(&set->pairs[i].sums))
+			continue;
+		moved[i] = left;
+		if (left != i)
+			set->pairs[left] = set->pairs[i];
+		set->pairs[left].key.share = shares[set->pairs[left].key.share];
+		left++;
+	}
+	return left;
+}
+
+/* A silent row's children are silent, too. */
+void traffic_set_drop_silent(struct traffic_set *set)
+{
+	uint32_t *shares = malloc(((size_t)set->share_table.count + 1) * sizeof(*shares));
+	uint32_t *pairs = malloc(((size_t)set->pair_table.count + 1) * sizeof(*pairs));
+
+	if (shares && pairs) {
+		uint32_t share_count = drop_silent_shares(set, shares);
+		uint32_t pair_count = drop_silent_pairs(set, shares, pairs);
+
+		for (uint32_t i = 0; i < set->flow_table.count; i++) {
+			struct traffic_flow *flow = &set->flows[i];
+
+			flow->key.pair =
+				traffic_is_silent(&flow->sums) ? ROW_NONE : pairs[flow->key.pair];
+		}
+		drop_marked_flows(set);
+		set->share_table.count = share_count;
+		set->pair_table.count = pair_count;
+		set->keeps_silent = false;
+		traffic_set_index_again(set);
+	}
+	free(shares);
+	free(pairs);
+}
+
 /* To the half, so that the work is shared by as many rows as came since. Without memory for it new
  * children do not fit, which their parents' others tell. */
 void traffic_set_make_half_empty(struct traffic_set *set)

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "common/base/pages.h"
 
 #include "peregrine/flowd/flow/traffic_set_private.h"
 
@@ -12,13 +13,13 @@
 
 /* --- tables: open addressing over an array of rows in the order they came ---------- */
 
-static int table_init(struct traffic_table *table, uint32_t limit)
+static int table_init(struct traffic_table *table, uint32_t limit, uint64_t seed)
 {
 	uint32_t slots = 16;
 
 	while (slots / 2 < limit && slots < 1U << 30)
 		slots *= 2;
-	*table = (struct traffic_table){.mask = slots - 1, .limit = limit};
+	*table = (struct traffic_table){.mask = slots - 1, .limit = limit, .seed = seed};
 	table->slots = calloc(slots, sizeof(*table->slots));
 	return table->slots ? 0 : -ENOMEM;
 }
@@ -35,7 +36,7 @@ static void table_clear(struct traffic_table *table)
 static uint32_t *table_slot(const struct traffic_table *table, const void *rows, size_t row_size,
 			    const void *key, size_t key_size)
 {
-	uint32_t at = (uint32_t)XXH3_64bits(key, key_size) & table->mask;
+	uint32_t at = (uint32_t)XXH3_64bits_withSeed(key, key_size, table->seed) & table->mask;
 
 	for (; table->slots[at]; at = (at + 1) & table->mask) {
 		const char *row = (const char *)rows + (table->slots[at] - 1) * row_size;
@@ -57,27 +58,16 @@ static void index_again(struct traffic_table *table, const void *rows, size_t ro
 
 /* --- the three levels ---------------------------------------------------------------- */
 
-/* Rows at lines of the cache, in large pages where there are any; written before they are read. */
-static void *rows_new(uint32_t count, size_t row_size)
-{
-	size_t size = ((size_t)count * row_size + 63) / 64 * 64;
-	void *rows = aligned_alloc(64, size ? size : 64);
-
-	if (rows)
-		(void)madvise(rows, size, MADV_HUGEPAGE);
-	return rows;
-}
-
 int traffic_set_init(struct traffic_set *set, const struct traffic_limits *limits)
 {
 	*set = (struct traffic_set){.limits = *limits};
-	set->shares = rows_new(limits->shares, sizeof(*set->shares));
-	set->pairs = rows_new(limits->pairs, sizeof(*set->pairs));
-	set->flows = rows_new(limits->flows, sizeof(*set->flows));
+	set->shares = pages_new(limits->shares * sizeof(*set->shares));
+	set->pairs = pages_new(limits->pairs * sizeof(*set->pairs));
+	set->flows = pages_new(limits->flows * sizeof(*set->flows));
 	if (set->shares && set->pairs && set->flows &&
-	    !table_init(&set->share_table, limits->shares) &&
-	    !table_init(&set->pair_table, limits->pairs) &&
-	    !table_init(&set->flow_table, limits->flows))
+	    !table_init(&set->share_table, limits->shares, limits->hash_seed) &&
+	    !table_init(&set->pair_table, limits->pairs, limits->hash_seed) &&
+	    !table_init(&set->flow_table, limits->flows, limits->hash_seed))
 		return 0;
 	traffic_set_done(set);
 	return -ENOMEM;
@@ -102,9 +92,9 @@ int traffic_set_init_live(struct traffic_set *set, const struct traffic_limits *
 
 void traffic_set_done(struct traffic_set *set)
 {
-	free(set->shares);
-	free(set->pairs);
-	free(set->flows);
+	pages_free(set->shares, set->limits.shares * sizeof(*set->shares));
+	pages_free(set->pairs, set->limits.pairs * sizeof(*set->pairs));
+	pages_free(set->flows, set->limits.flows * sizeof(*set->flows));
 	free(set->share_table.slots);
 	free(set->pair_table.slots);
 	free(set->flow_table.slots);
@@ -129,13 +119,14 @@ void traffic_set_clear(struct traffic_set *set)
 	set->lost_bytes = 0;
 	set->prunes = 0;
 	set->thinned = 0;
+	set->keeps_silent = false;
 	set->layout++;
 	if (set->live)
 		traffic_set_next_second(set);
 }
 
-/* Worth keeping: less than a quarter of the rows was silent, and an eighth of the room is left for
- * new ones. */
+/* Worth keeping: no more than a quarter of the rows was silent, and an eighth of the room is left
+ * for new ones. */
 static bool is_worth(const struct traffic_table *table, uint32_t silent)
 {
 	return silent <= table->count / 4 && table->count <= table->limit - table->limit / 8;
@@ -165,6 +156,7 @@ void traffic_set_restart(struct traffic_set *set)
 	for (uint32_t i = 0; i < set->flow_table.count; i++)
 		set->flows[i] = (struct traffic_flow){.key = set->flows[i].key};
 	set->thinned = 0;
+	set->keeps_silent = true;
 	if (set->live)
 		traffic_set_next_second(set);
 }
@@ -176,12 +168,16 @@ static void touch(struct traffic_touched *touched, uint32_t row)
 
 void traffic_set_index_again(struct traffic_set *set)
 {
+	index_again(&set->share_table, set->shares, sizeof(*set->shares), sizeof(set->shares->key));
 	index_again(&set->pair_table, set->pairs, sizeof(*set->pairs), sizeof(set->pairs->key));
 	index_again(&set->flow_table, set->flows, sizeof(*set->flows), sizeof(set->flows->key));
 	set->layout++;
 	if (!set->live)
 		return;
-	set->pair_touched.count = set->flow_touched.count = 0;
+	set->share_touched.count = set->pair_touched.count = set->flow_touched.count = 0;
+	for (uint32_t i = 0; i < set->share_table.count; i++)
+		if (set->shares[i].now.second == set->second)
+			touch(&set->share_touched, i);
 	for (uint32_t i = 0; i < set->pair_table.count; i++)
 		if (set->pairs[i].now.second == set->second)
 			touch(&set->pair_touched, i);
@@ -239,11 +235,18 @@ uint32_t traffic_flow_row(struct traffic_set *set, const struct conversation_key
 	return table->count - 1;
 }
 
+static bool is_full(const struct traffic_table *table)
+{
+	return table->count == table->limit;
+}
+
 /* Room is made before it is needed, so that indexes hold while one flow is looked up. */
 static void make_room(struct traffic_set *set)
 {
-	if (set->pair_table.count == set->pair_table.limit ||
-	    set->flow_table.count == set->flow_table.limit)
+	if (set->keeps_silent &&
+	    (is_full(&set->share_table) || is_full(&set->pair_table) || is_full(&set->flow_table)))
+		traffic_set_drop_silent(set);
+	if (is_full(&set->pair_table) || is_full(&set->flow_table))
 		traffic_set_make_half_empty(set);
 }
 

@@ -54,11 +54,13 @@ struct traffic_limits {
 	uint32_t shares, pairs, flows; /* of the whole set */
 	uint32_t pairs_kept,
 		flows_kept; /* of each parent when a table is full, and when it is pruned */
+	uint64_t hash_seed; /* who sends traffic does not know it */
 };
 
 struct traffic_table {
 	uint32_t *slots; /* index plus one */
 	uint32_t mask, count, limit;
+	uint64_t seed;
 };
 
 /* Rows that have something of the second under way, in the order in which they got it. */
@@ -67,8 +69,8 @@ struct traffic_touched {
 	uint32_t count;
 };
 
-/* A row that was kept from before and has nothing of this stretch of time: as if it were not there.
- */
+/* A row that was kept from before and has nothing of this stretch of time is as if it were not
+ * there: who reads a set's rows passes it over. */
 static inline bool traffic_is_silent(const struct traffic_sums *sums)
 {
 	return !sums->samples;
@@ -84,7 +86,8 @@ struct traffic_set {
 	 * dropped. */
 	uint64_t lost_bytes;
 	uint32_t prunes;
-	unsigned thinned; /* the worst: one of so many samples was used; 0 = each */
+	unsigned thinned;  /* the worst: one of so many samples was used; 0 = each */
+	bool keeps_silent; /* rows of before, which go when room is needed */
 	/* Changes whenever rows move: spots that were found before mean nothing any more. */
 	uint32_t layout;
 
@@ -106,7 +109,7 @@ MUST_USE int traffic_set_init_live(struct traffic_set *set, const struct traffic
 void traffic_set_done(struct traffic_set *set);
 void traffic_set_clear(struct traffic_set *set);
 /* Begins anew with its rows: those stay where they are, without sums, and spots hold. When many of
- * them had nothing, or little room is left, the set is cleared. */
+ * them had nothing, little room is left or rows were dropped, the set is cleared. */
 void traffic_set_restart(struct traffic_set *set);
 
 /* One flow's sums at one place. `pair`'s share and `flow`'s pair are set by it. */

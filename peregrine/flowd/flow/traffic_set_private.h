@@ -16,6 +16,8 @@ bool traffic_has_pair(const struct traffic_set *set, const struct pair_key *key)
 
 /* After rows were moved: tables and what was touched anew. */
 void traffic_set_index_again(struct traffic_set *set);
+/* Drops rows that are silent: nothing is lost with them. Without memory they stay. */
+void traffic_set_drop_silent(struct traffic_set *set);
 /* Drops the smaller half of the children, and counts that. */
 void traffic_set_make_half_empty(struct traffic_set *set);
 

@@ -3,13 +3,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "common/base/pages.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 enum {
 	NEW_FLOW_SHARE = 4, /* a quarter of the slots is kept for folded flows */
+	NO_VNI_SHARE = 8,   /* and half of that for those without a VNI */
 	/* So far from its place a flow is looked for: a table three quarters full has no group so
 	 * long but by intent. */
 	REACH = 256,
@@ -17,17 +19,6 @@ enum {
 	BITS_LIMIT = 24, /* what a slot has for a number; the rest is of the hash */
 	ENTRY_MASK = (1 << BITS_LIMIT) - 1,
 };
-
-/* Zeros at the begin of a page, in large pages where there are any. */
-static void *map_zeros(size_t size)
-{
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (memory == MAP_FAILED)
-		return NULL;
-	(void)madvise(memory, size, MADV_HUGEPAGE);
-	return memory;
-}
 
 static size_t slot_count(const struct flow_table *table)
 {
@@ -42,8 +33,8 @@ int flow_table_init(struct flow_table *table, unsigned bits, uint64_t seed)
 		return -EINVAL;
 	*table = (struct flow_table){.mask = (uint32_t)slots - 1, .seed = seed};
 	table->limit = (uint32_t)(slots - slots / NEW_FLOW_SHARE);
-	table->entries = map_zeros(slots * sizeof(*table->entries));
-	table->slots = map_zeros(slots * sizeof(*table->slots));
+	table->entries = pages_new(slots * sizeof(*table->entries));
+	table->slots = pages_new(slots * sizeof(*table->slots));
 	if (!table->entries || !table->slots) {
 		flow_table_done(table);
 		return -ENOMEM;
@@ -53,10 +44,8 @@ int flow_table_init(struct flow_table *table, unsigned bits, uint64_t seed)
 
 void flow_table_done(struct flow_table *table)
 {
-	if (table->entries)
-		(void)munmap(table->entries, slot_count(table) * sizeof(*table->entries));
-	if (table->slots)
-		(void)munmap(table->slots, slot_count(table) * sizeof(*table->slots));
+	pages_free(table->entries, slot_count(table) * sizeof(*table->entries));
+	pages_free(table->slots, slot_count(table) * sizeof(*table->slots));
 	*table = (struct flow_table){0};
 }
 
@@ -124,14 +113,14 @@ static inline struct flow_entry *find(struct flow_table *table, const struct flo
 	return entry;
 }
 
-/* The last slot stays empty. */
-static struct flow_entry *find_folded(struct flow_table *table, const struct flow_key *key)
+static struct flow_entry *find_folded(struct flow_table *table, const struct flow_key *key,
+				      uint32_t limit)
 {
-	return find(table, key, hash_key(table, key), table->mask, REACH_FOLDED);
+	return find(table, key, hash_key(table, key), limit, REACH_FOLDED);
 }
 
-/* What a switch tells of the frame is left, and of what the frame says its outer tag and VNI while
- * there is room: who sends it chooses these. */
+/* What a switch tells of the frame and its outer tag are left, and its VNI while there is room: who
+ * sends the frame chooses that. The last slot stays empty. */
 static struct flow_entry *fold(struct flow_table *table, const struct flow_key *key,
 			       uint32_t samples)
 {
@@ -145,11 +134,12 @@ static struct flow_entry *fold(struct flow_table *table, const struct flow_key *
 		.flags = (uint8_t)((key->flags & (FLOW_EGRESS | FLOW_RECORD | FLOW_INNER)) |
 				   FLOW_FOLDED),
 	};
-	struct flow_entry *entry = find_folded(table, &folded);
+	struct flow_entry *entry =
+		find_folded(table, &folded, table->mask - table->mask / NO_VNI_SHARE);
 
-	if (!entry) {
-		folded.vni = folded.tag = 0;
-		entry = find_folded(table, &folded);
+	if (!entry && folded.vni) {
+		folded.vni = 0;
+		entry = find_folded(table, &folded, table->mask);
 	}
 	if (entry)
 		table->folded += samples;
