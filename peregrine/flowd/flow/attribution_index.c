@@ -34,6 +34,8 @@ uint32_t index_port_find(const struct attribution_index *index, uint32_t switch_
 	uint32_t low = owner->ports;
 	uint32_t high = owner->ports + owner->port_count;
 
+	if (if_index > INT32_MAX) /* no ifIndex: ports without one have a number there */
+		return INDEX_NONE;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 

@@ -400,7 +400,10 @@ bool port_counters_wait(struct port_counters *counters, uint32_t place,
 	struct port_state *state = place < counters->count ? &counters->ports[place] : NULL;
 	struct waiting waiting = {.seconds = rates->seconds};
 
+	/* Who is so far ahead of us would be waited for. */
 	if (!state || rates->at_us <= state->summed_us || is_own(state, rates->at_us) ||
+	    (counters->second_s &&
+	     rates->at_us > counters->second_s * SECOND_US + INTERVAL_MAX_US) ||
 	    isnan(rates->per_second[COUNTER_OUT_BYTES]))
 		return false;
 	waiting.span =

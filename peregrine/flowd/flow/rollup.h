@@ -35,7 +35,7 @@ struct rollup_options {
 };
 
 /* A bucket is over: begins at `at_s`, is `step` long; `partial` = we were not there all the time.
- * The set is borrowed for the call. */
+ * The set is borrowed for the call; rows of it may be silent (traffic_is_silent). */
 typedef void (*bucket_fn)(void *context, enum traffic_step step, int64_t at_s, bool partial,
 			  const struct traffic_set *set);
 

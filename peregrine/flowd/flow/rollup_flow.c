@@ -315,7 +315,7 @@ void rollup_take_flows(struct rollup *rollup, const struct harvest *harvest, con
 	for (size_t i = 0; more || waiting; i++) {
 		const struct flow_entry *due = ahead[i % AHEAD];
 		const struct flow_entry *second = ahead[(i + AHEAD / 3) % AHEAD];
-		const struct flow_entry *first = ahead[(i + AHEAD / 3 * 2) % AHEAD];
+		const struct flow_entry *first = ahead[(i + AHEAD - AHEAD / 3) % AHEAD];
 		const struct flow_entry *next = more ? flow_table_next(&harvest->flows, &at) : NULL;
 
 		if (due)
