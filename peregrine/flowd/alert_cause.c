@@ -20,7 +20,8 @@ enum {
 	FACTS_MAX = 128,
 };
 
-static const struct traffic_limits limits = {1024, 16384, 16384, 64, 64};
+static const struct traffic_limits limits = {
+	.shares = 1024, .pairs = 16384, .flows = 16384, .pairs_kept = 64, .flows_kept = 64};
 
 struct windows {
 	struct traffic_set now, before;

@@ -164,7 +164,7 @@ static int start_rollup(struct flowd *flowd)
 		.on_second = flowd_alerts_second,
 		.ring_seconds = (unsigned)conf->ring_seconds,
 		.ring_bytes = (size_t)conf->ring_bytes,
-		.kept = {shares, pairs / 32, flows / 32, pairs_kept, flows_kept},
+		.kept = {shares, pairs / 32, flows / 32, pairs_kept, flows_kept, 0},
 		.bucket = {shares, pairs, flows, pairs_kept, flows_kept, flowd->hash_seed},
 		.route_bits = route_bits(conf),
 	};
