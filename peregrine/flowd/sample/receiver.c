@@ -167,15 +167,48 @@ static void hand_over(struct receiver *receiver, bool last)
 	}
 }
 
-static void take(struct receiver *receiver, const struct mmsghdr *message, const uint8_t source[16])
+static bool is_oversized(struct receiver *receiver, const struct msghdr *head)
 {
-	const void *data = message->msg_hdr.msg_iov->iov_base;
+	bool oversized = head->msg_flags & MSG_TRUNC;
 
-	if (receiver->exporters)
-		ipfix_reader_take(&receiver->reader, receiver->exporters, data, message->msg_len,
-				  source);
-	else
-		sample_reader_take(&receiver->reader, data, message->msg_len, source);
+	receiver->reader.harvest->counts.oversized += oversized;
+	return oversized;
+}
+
+static void take_samples(struct receiver *receiver, const struct mmsghdr messages[], int count)
+{
+	struct sample_reader *reader = &receiver->reader;
+	struct opened_datagram opened[BATCH];
+	int known = 0;
+
+	for (int i = 0; i < count; i++) {
+		const struct msghdr *head = &messages[i].msg_hdr;
+		uint8_t source[16];
+
+		if (is_oversized(receiver, head))
+			continue;
+		source_of(head->msg_name, source);
+		known += sample_reader_open(reader, head->msg_iov->iov_base, messages[i].msg_len,
+					    source, &opened[known]);
+	}
+	for (int i = 0; i < known; i++)
+		sample_reader_approach(reader, &opened[i]);
+	for (int i = 0; i < known; i++)
+		sample_reader_read(reader, &opened[i]);
+}
+
+static void take_records(struct receiver *receiver, const struct mmsghdr messages[], int count)
+{
+	for (int i = 0; i < count; i++) {
+		const struct msghdr *head = &messages[i].msg_hdr;
+		uint8_t source[16];
+
+		if (is_oversized(receiver, head))
+			continue;
+		source_of(head->msg_name, source);
+		ipfix_reader_take(&receiver->reader, receiver->exporters, head->msg_iov->iov_base,
+				  messages[i].msg_len, source);
+	}
 }
 
 static void gather(void)
@@ -208,16 +241,10 @@ static void *receive(void *context)
 		for (size_t i = 0; i < BATCH; i++)
 			messages[i].msg_hdr.msg_namelen = sizeof(from[i]);
 		count = recvmmsg(receiver->fd, messages, BATCH, MSG_WAITFORONE, NULL);
-		for (int i = 0; i < count; i++) {
-			uint8_t source[16];
-
-			if (messages[i].msg_hdr.msg_flags & MSG_TRUNC) {
-				receiver->reader.harvest->counts.oversized++;
-				continue;
-			}
-			source_of(&from[i], source);
-			take(receiver, &messages[i], source);
-		}
+		if (receiver->exporters)
+			take_records(receiver, messages, count);
+		else
+			take_samples(receiver, messages, count);
 		if (count > 0 && count < BATCH)
 			gather();
 		now_ms = clock_monotonic_ms();

@@ -147,15 +147,11 @@ static void take_sample(struct sample_reader *reader, const struct sflow_datagra
 	}
 }
 
-void sample_reader_take(struct sample_reader *reader, const void *data, size_t size,
-			const uint8_t source[16])
+bool sample_reader_open(struct sample_reader *reader, const void *data, size_t size,
+			const uint8_t source[16], struct opened_datagram *ret)
 {
 	struct receive_counts *counts = &reader->harvest->counts;
-	struct sflow_datagram datagram;
-	struct sflow_sample sample;
-	struct wire_reader samples;
-	int rc = sflow_open(data, size, &datagram, &samples);
-	uint64_t datagrams;
+	int rc = sflow_open(data, size, &ret->head, &ret->samples);
 	int agent;
 
 	counts->datagrams++;
@@ -165,25 +161,49 @@ void sample_reader_take(struct sample_reader *reader, const void *data, size_t s
 			counts->other_version++;
 		else
 			counts->malformed++;
-		return;
+		return false;
 	}
-	agent = agent_directory_find(reader->directory, datagram.agent, source);
+	agent = agent_directory_find(reader->directory, ret->head.agent, source);
 	if (agent < 0) {
 		if (agent == AGENT_SPOOFED)
 			counts->spoofed++;
 		else
 			counts->unknown_agent++;
-		return;
+		return false;
 	}
-	datagrams = source_book_datagram(reader->book, (uint16_t)agent, datagram.sub_agent,
-					 datagram.sequence, datagram.uptime_ms);
-	for (uint32_t i = 0; i < datagram.samples; i++) {
-		rc = sflow_next(&samples, &sample);
+	ret->agent = (uint16_t)agent;
+	source_book_expect(reader->book, ret->agent);
+	return true;
+}
+
+void sample_reader_approach(const struct sample_reader *reader,
+			    const struct opened_datagram *opened)
+{
+	source_book_approach(reader->book, opened->agent);
+}
+
+void sample_reader_read(struct sample_reader *reader, struct opened_datagram *opened)
+{
+	const struct sflow_datagram *head = &opened->head;
+	uint64_t datagrams = source_book_datagram(reader->book, opened->agent, head->sub_agent,
+						  head->sequence, head->uptime_ms);
+	struct sflow_sample sample;
+
+	for (uint32_t i = 0; i < head->samples; i++) {
 		/* Broken, or fewer than it says. */
-		if (rc != 1) {
-			counts->malformed++;
+		if (sflow_next(&opened->samples, &sample) != 1) {
+			reader->harvest->counts.malformed++;
 			break;
 		}
-		take_sample(reader, &datagram, &sample, (uint16_t)agent, datagrams);
+		take_sample(reader, head, &sample, opened->agent, datagrams);
 	}
+}
+
+void sample_reader_take(struct sample_reader *reader, const void *data, size_t size,
+			const uint8_t source[16])
+{
+	struct opened_datagram opened;
+
+	if (sample_reader_open(reader, data, size, source, &opened))
+		sample_reader_read(reader, &opened);
 }

@@ -2,11 +2,15 @@
  * flows. No socket, no clock: the receiver, the tests and the fuzzer call it alike. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/net/wire.h"
+
 #include "peregrine/flowd/sample/agent_directory.h"
 #include "peregrine/flowd/sample/harvest.h"
+#include "peregrine/flowd/sample/sflow_wire.h"
 
 /* So many samples are read while the slot of one comes from memory. */
 enum { SAMPLES_AHEAD = 32 };
@@ -21,7 +25,22 @@ struct sample_reader {
 	uint64_t chance; /* what draws them */
 };
 
-/* `source`: where it came from, IPv4 mapped. */
+/* A datagram whose head was read and whose agent is known; its samples are still in `data`. */
+struct opened_datagram {
+	struct sflow_datagram head;
+	struct wire_reader samples;
+	uint16_t agent;
+};
+
+/* In three steps, so that what is known of the agents of a batch is fetched from memory while
+ * others are opened: open them, false = counted and refused; approach each; read each, in their
+ * order. `source`: where it came from, IPv4 mapped. */
+bool sample_reader_open(struct sample_reader *reader, const void *data, size_t size,
+			const uint8_t source[16], struct opened_datagram *ret);
+void sample_reader_approach(const struct sample_reader *reader,
+			    const struct opened_datagram *opened);
+void sample_reader_read(struct sample_reader *reader, struct opened_datagram *opened);
+/* All three. */
 void sample_reader_take(struct sample_reader *reader, const void *data, size_t size,
 			const uint8_t source[16]);
 /* Puts what waits into the table: before the harvest is looked at. */

@@ -126,6 +126,21 @@ static inline struct source_state *find(struct source_book *book, uint16_t agent
 	return *near ? &book->states[*near - 1] : NULL;
 }
 
+void source_book_expect(const struct source_book *book, uint16_t agent)
+{
+	__builtin_prefetch(&book->near[agent]);
+}
+
+void source_book_approach(const struct source_book *book, uint16_t agent)
+{
+	const struct source_near *near = &book->near[agent];
+
+	if (near->datagrams)
+		__builtin_prefetch(&book->states[near->datagrams - 1], 1);
+	if (near->samples)
+		__builtin_prefetch(&book->states[near->samples - 1], 1);
+}
+
 static struct source_sums *sums_of(struct source_book *book, struct source_state *state)
 {
 	if (!state->sums) {

@@ -33,6 +33,10 @@ struct source_book;
 MUST_USE int source_book_new(uint32_t limit, struct source_book **ret);
 void source_book_free(struct source_book *book);
 
+/* An agent will speak: has what leads to its sources fetched from memory; and then those. */
+void source_book_expect(const struct source_book *book, uint16_t agent);
+void source_book_approach(const struct source_book *book, uint16_t agent);
+
 struct source_said {
 	uint16_t agent;
 	uint32_t sub_agent, source, sequence, rate, pool, drops;
