@@ -126,7 +126,7 @@ const struct db_query store_drill_window = {
 	   lately the finest step has it, and a coarse one may not have it yet. */
 	"first as materialized (select greatest(e.at - e.length, coalesce(min(x.at), e.at)) as at from ends e "
 	"left join haas.traffic_retention r on true left join lateral (select b.at from haas.traffic_bucket b where b.step = r.step "
-	"and b.at >= e.at - e.length and b.at < e.at order by b.at limit 1) x on true group by e.at, e.length), "
+	"and b.at > e.at - e.length - make_interval(secs => r.step) and b.at < e.at order by b.at limit 1) x on true group by e.at, e.length), "
 	"step as materialized (select e.*, coalesce((select min(r.step) from haas.traffic_retention r where f.at >= now() - r.keep "
 	"and e.at - f.at <= make_interval(secs => 400 * r.step)), 3600) as fits from ends e, first f), "
 	"chosen as (select s.*, case when $5::boolean then 60 else fits end as step from step s), "
