@@ -219,8 +219,7 @@ static int drill(void *context, const struct command_input *input)
 }
 
 static const struct option_row drill_options[] = {
-	{"--at", 0, OPTION_VALUE, "TIME",
-	 "the end: 10:42[:30] (UTC) or RFC 3339; default now"},
+	{"--at", 0, OPTION_VALUE, "TIME", "the end: 10:42[:30] (UTC) or RFC 3339; default now"},
 	{"--window", 0, OPTION_VALUE, "TIME", "how long before it, 1s to 30d, default 5m"},
 	{"--limit", 0, OPTION_VALUE, "N", "the N largest, default 100; the rest is other"},
 	{"--ascii", 0, OPTION_FLAG, NULL, "on a terminal: nothing but ASCII"},
