@@ -9,7 +9,7 @@ returns table (at timestamptz, seconds double precision, link jsonb, ports jsonb
 $$;
 grant execute on function live_minutes(jsonb) to portald;
 
--- As in 080_traffic_bound, but of what is in memory it is known where intervals begin and end: what they have before the window (`head`), and what of the window they do not have. Of these the estimate alone speaks.
+-- As in 056_live_scale, but `covered` is of the window's own seconds. A stored reading's interval counts where it ended: up to one of them is of before the window, and up to one is missing at its end. Of what is in memory it is known where intervals begin and end: what they have before the window (`head`), and what of the window they do not have. Of these the estimate alone speaks.
 -- `shift`: by how much the seconds at its ends differ in bytes. Samples come up to a second after their frames, so a burst that begins or ends there may be on either side.
 drop function port_scale(integer, timestamptz, timestamptz, bigint, text, jsonb);
 create function port_scale(p_step integer, p_from timestamptz, p_to timestamptz, p_switch bigint, p_port text, p_live jsonb default null)
