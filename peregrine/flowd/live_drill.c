@@ -12,63 +12,8 @@
 #include "common/base/json_text.h"
 #include "common/net/mac.h"
 
+#include "peregrine/flowd/live_drill_private.h"
 #include "peregrine/flowd/traffic_text.h"
-
-enum {
-	ENDS_MAX = 8,    /* nodes that had one name */
-	ROWS_MAX = 4096, /* told of one minute */
-	EDGE_S = 2       /* seconds at the begin of some time, and at its end */
-};
-
-#define SECOND_US INT64_C(1000000)
-
-struct ends {
-	struct traffic_end at[ENDS_MAX];
-	size_t count;
-};
-
-/* What a row is, by the level; zero elsewhere, compared as bytes. */
-struct live_key {
-	uint32_t place, group;
-	struct traffic_end a, b;
-	uint16_t zero;
-	struct conversation_key flow;
-};
-
-_Static_assert(sizeof(struct live_key) == 88, "hashed as bytes: no padding");
-
-struct live_row {
-	struct live_key key;
-	struct traffic_sums sums;
-	int64_t missed;
-};
-
-struct live_drill {
-	struct live_question question;
-	const struct traffic_names *names;
-	const struct traffic_ring *ring;
-	const struct port_counters *counters;
-	struct ends a, b;
-
-	/* Of the minute under way. */
-	struct live_row *rows;
-	uint32_t *slots; /* index plus one */
-	uint32_t count, room, mask;
-	struct traffic_sums total, at_link;
-	int64_t total_missed, floor;
-	unsigned thinned;
-	bool failed;
-
-	/* Of all of them: by place what was told of it, plus one; then whose counters are. */
-	uint64_t *told;
-	uint32_t told_count;
-	uint32_t *ports;
-	size_t port_count;
-	/* Of each: the seconds around the begin of edges_from_s to edges_to_s, then those at its
-	 * end. */
-	struct ring_span *begins, *ends;
-	int64_t edges_from_s, edges_to_s;
-};
 
 /* --- the path as what the ring knows --------------------------------------------------- */
 
@@ -106,7 +51,7 @@ static bool is_one_of(const struct ends *ends, const struct traffic_end *end)
 	return false;
 }
 
-static bool is_link(const struct live_drill *drill, uint32_t at)
+bool live_drill_is_link(const struct live_drill *drill, uint32_t at)
 {
 	const struct drill_path *path = &drill->question.path;
 	const struct traffic_place *place = traffic_place_get(drill->names, at);
@@ -120,7 +65,7 @@ static bool place_fits(const struct live_drill *drill, const struct share_key *k
 
 	if (!path->at_link)
 		return key->direction == (path->level == DRILL_ALL ? TRAFFIC_OUT : TRAFFIC_IN);
-	return key->direction == TRAFFIC_OUT && is_link(drill, key->place);
+	return key->direction == TRAFFIC_OUT && live_drill_is_link(drill, key->place);
 }
 
 static bool owner_fits(const struct live_question *question, const struct traffic_group *group)
@@ -490,135 +435,6 @@ int live_drill_put(struct live_drill *drill, struct text *out)
 		return -ENOMEM;
 	put_minute(drill, out);
 	return drill->failed || out->failed ? -ENOMEM : 0;
-}
-
-static int more_told_first(const void *a, const void *b, void *context)
-{
-	const uint64_t *told = context;
-	uint32_t left = *(const uint32_t *)a;
-	uint32_t right = *(const uint32_t *)b;
-
-	if (told[left] != told[right])
-		return told[left] > told[right] ? -1 : 1;
-	return left < right ? -1 : 1;
-}
-
-static bool is_told(const struct live_drill *drill, uint32_t place)
-{
-	return place < drill->told_count && drill->told[place];
-}
-
-/* Those that are told, or the largest of them; then others that count, for stored minutes may tell
- * of these alone. */
-static void choose_of_all(struct live_drill *drill, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (is_told(drill, i))
-			drill->ports[drill->port_count++] = i;
-	if (drill->port_count > ROWS_MAX) {
-		qsort_r(drill->ports, drill->port_count, sizeof(*drill->ports), more_told_first,
-			drill->told);
-		drill->port_count = ROWS_MAX;
-	}
-	for (uint32_t i = 0; i < count && drill->port_count < ROWS_MAX; i++)
-		if (!is_told(drill, i) && port_counters_rates(drill->counters, i))
-			drill->ports[drill->port_count++] = i;
-}
-
-int live_drill_choose_ports(struct live_drill *drill, size_t *ret_count)
-{
-	uint32_t count = (uint32_t)traffic_place_count(drill->names);
-
-	drill->ports = calloc((size_t)count + 1, sizeof(*drill->ports));
-	if (!drill->ports)
-		return -ENOMEM;
-	if (drill->question.path.level == DRILL_ALL)
-		choose_of_all(drill, count);
-	for (uint32_t i = 0; drill->question.path.at_link && i < count; i++)
-		if (is_link(drill, i))
-			drill->ports[drill->port_count++] = i;
-	*ret_count = drill->port_count;
-	return 0;
-}
-
-static void look_at(const struct live_drill *drill, int64_t from_s, struct ring_span spans[])
-{
-	for (size_t i = 0; i < drill->port_count * EDGE_S; i++) {
-		int64_t at_s = from_s + (int64_t)(i % EDGE_S);
-
-		spans[i] = (struct ring_span){.place = drill->ports[i / EDGE_S],
-					      .from_us = at_s * SECOND_US,
-					      .to_us = (at_s + 1) * SECOND_US};
-	}
-	if (traffic_ring_left(drill->ring, spans, drill->port_count * EDGE_S,
-			      traffic_place_count(drill->names)))
-		for (size_t i = 0; i < drill->port_count * EDGE_S; i++)
-			spans[i].out_bytes = 0; /* without memory: as if it were steady */
-}
-
-/* For all ports at once: each second is looked at once. */
-static void look_at_edges(struct live_drill *drill, int64_t from_s, int64_t to_s)
-{
-	size_t count = drill->port_count * EDGE_S + 1;
-
-	if (drill->begins && drill->edges_from_s == from_s && drill->edges_to_s == to_s)
-		return;
-	free(drill->begins);
-	free(drill->ends);
-	drill->begins = calloc(count, sizeof(*drill->begins));
-	drill->ends = calloc(count, sizeof(*drill->ends));
-	drill->edges_from_s = from_s;
-	drill->edges_to_s = to_s;
-	if (!drill->begins || !drill->ends)
-		return;
-	look_at(drill, from_s - 1, drill->begins);
-	look_at(drill, to_s - EDGE_S, drill->ends);
-}
-
-static void put_edge(const struct live_drill *drill, const struct ring_span spans[],
-		     const char *low_key, const char *high_key, struct text *out)
-{
-	double low = 0;
-	double high = 0;
-	bool any = false;
-
-	for (size_t i = 0; spans && i < EDGE_S; i++) {
-		double bytes = spans[i].out_bytes;
-
-		if (!traffic_ring_get(drill->ring, spans[i].from_us / SECOND_US))
-			continue; /* before the first one */
-		low = any && low < bytes ? low : bytes;
-		high = any && high > bytes ? high : bytes;
-		any = true;
-	}
-	if (!any)
-		return;
-	json_int(out, low_key, (int64_t)low);
-	json_int(out, high_key, (int64_t)high);
-}
-
-void live_drill_put_port(struct live_drill *drill, size_t index, int64_t from_s, int64_t to_s,
-			 struct text *out)
-{
-	const struct traffic_place *place = traffic_place_get(drill->names, drill->ports[index]);
-	struct port_time time;
-
-	if (!port_counters_of(drill->counters, drill->ports[index], from_s, to_s, &time))
-		return;
-	json_begin_object(out, NULL);
-	json_int(out, "switch_id", place->switch_id);
-	json_string(out, "port", place->port);
-	json_double(out, "seconds", time.seconds);
-	json_int(out, "counted", (int64_t)time.out_bytes);
-	json_int(out, "sampled", (int64_t)time.out_sampled);
-	if (time.from_us < from_s * SECOND_US)
-		json_double(out, "head", (double)(from_s * SECOND_US - time.from_us) / SECOND_US);
-	look_at_edges(drill, from_s, to_s);
-	put_edge(drill, drill->begins ? drill->begins + index * EDGE_S : NULL, "begin_low",
-		 "begin_high", out);
-	put_edge(drill, drill->ends ? drill->ends + index * EDGE_S : NULL, "end_low", "end_high",
-		 out);
-	json_end_object(out);
 }
 
 int live_drill_new(const struct live_question *question, const struct live_source *source,
