@@ -18,6 +18,12 @@ add_compile_definitions(_GNU_SOURCE HAAS_VERSION="${PROJECT_VERSION}")
 include_directories(${PROJECT_SOURCE_DIR})
 add_link_options(-Wl,-z,relro,-z,now)
 
+# More than two hundred programs are linked: mold takes a third of the time of GNU ld.
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   add_compile_options(
     -Wformat-signedness -Warith-conversion -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wjump-misses-init

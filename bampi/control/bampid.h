@@ -10,7 +10,7 @@
 #include "common/io/conf.h"
 #include "common/io/loop.h"
 
-#include "bampi/control/bmc/refresh_policy.h"
+#include "bampi/bmc/refresh_policy.h"
 #include "bampi/control/deploy/words.h"
 
 struct bampid_conf {

@@ -5,10 +5,10 @@
 #include "common/db/db.h"
 #include "common/http/server.h"
 
+#include "bampi/bmc/bmc_queue.h"
+#include "bampi/bmc/sim_driver.h"
 #include "bampi/control/alloc/pdci_runner.h"
 #include "bampi/control/bampid.h"
-#include "bampi/control/bmc/bmc_queue.h"
-#include "bampi/control/bmc/sim_driver.h"
 #include "bampi/control/consoles.h"
 #include "bampi/control/deploy/action_runner.h"
 #include "bampi/control/deploy/certificate.h"

@@ -17,9 +17,9 @@
 #include "common/db/db.h"
 #include "common/io/log.h"
 
-#include "bampi/control/bmc/console.h"
-#include "bampi/control/bmc/console_log.h"
-#include "bampi/control/bmc/console_ring.h"
+#include "bampi/bmc/console.h"
+#include "bampi/bmc/console_log.h"
+#include "bampi/bmc/console_ring.h"
 
 LEAKS_LEFT_TO_SANITIZER
 

@@ -10,8 +10,8 @@
 #include "common/http/server.h"
 #include "common/io/loop.h"
 
-#include "bampi/control/bmc/bmc_driver.h"
-#include "bampi/control/bmc/console.h"
+#include "bampi/bmc/bmc_driver.h"
+#include "bampi/bmc/console.h"
 
 struct consoles;
 struct db;

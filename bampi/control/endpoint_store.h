@@ -8,7 +8,7 @@
 #include "common/db/db.h"
 #include "common/io/seal_key.h"
 
-#include "bampi/control/bmc/bmc_queue.h"
+#include "bampi/bmc/bmc_queue.h"
 
 MUST_USE int endpoint_store_read(struct db *db, db_result_fn fn, void *context);
 /* The password is opened with `secret`; end the endpoint with bmc_endpoint_wipe. E_DENIED: sealed

@@ -12,8 +12,8 @@
 #include "common/db/db.h"
 #include "common/io/loop.h"
 
-#include "bampi/control/bmc/bmc_queue.h"
-#include "bampi/control/bmc/refresh_policy.h"
+#include "bampi/bmc/bmc_queue.h"
+#include "bampi/bmc/refresh_policy.h"
 
 struct endpoints;
 

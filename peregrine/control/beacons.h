@@ -5,7 +5,7 @@
 #include "common/base/macros.h"
 #include "common/db/db.h"
 
-#include "peregrine/control/driver/switch_queue.h"
+#include "peregrine/switch/switch_queue.h"
 
 struct beacons;
 

@@ -13,8 +13,8 @@
 #include "common/io/log.h"
 #include "common/io/process.h"
 
-#include "peregrine/control/driver/snmp/snmp_client.h"
 #include "peregrine/control/peregrined_private.h"
+#include "peregrine/switch/snmp/snmp_client.h"
 
 #define SUBJECT          "peregrined"
 #define CALLS_QUEUED_MAX (1U << 14)

@@ -7,7 +7,6 @@
 #include "common/io/worker.h"
 
 #include "peregrine/control/beacons.h"
-#include "peregrine/control/driver/switch_queue.h"
 #include "peregrine/control/fabric/discovery.h"
 #include "peregrine/control/health/health.h"
 #include "peregrine/control/mirrors.h"
@@ -15,6 +14,7 @@
 #include "peregrine/control/reconcile/reconcile.h"
 #include "peregrine/control/sampling.h"
 #include "peregrine/control/switches.h"
+#include "peregrine/switch/switch_queue.h"
 
 struct snmp_client;
 struct waiting;

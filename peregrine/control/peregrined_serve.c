@@ -12,8 +12,8 @@
 #include "common/http/metrics.h"
 #include "common/io/log.h"
 
-#include "peregrine/control/driver/switch_family_table.h"
 #include "peregrine/control/peregrined_private.h"
+#include "peregrine/switch/switch_family_table.h"
 
 #define BODY_LIMIT  4096
 #define WAITING_MAX 256

@@ -8,7 +8,7 @@
 #include "common/db/db.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/switch_queue.h"
+#include "peregrine/switch/switch_queue.h"
 
 struct sampling;
 

@@ -9,7 +9,7 @@
 
 /* clang-format off */
 static const struct member_row create_members[] = {
-	{"plan",   MEMBER_WORD,   MEMBER_REQUIRED, 0, 0,    plan_words},
+	{"plan",   MEMBER_WORD,   MEMBER_REQUIRED, 0, 0,    plan_request_words},
 	{"nodes",  MEMBER_LIST,   MEMBER_REQUIRED, 1, 1000, NULL},
 	{"image",  MEMBER_IMAGE,  0,               0, 0,    NULL},
 	{"tenant", MEMBER_NAME,   0,               0, 0,    NULL},
@@ -109,7 +109,7 @@ static const struct query_row list_query[] = {
 	QUERY_PAGE_ID,
 	{"state", QUERY_WORD, 0, deployment_state_words, NULL, false, NULL},
 	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
-	{"plan", QUERY_WORD, 0, plan_words, NULL, false, NULL},
+	{"plan", QUERY_WORD, 0, plan_request_words, NULL, false, NULL},
 	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"job", QUERY_ID, 0, NULL, NULL, false, NULL},
 	{0},

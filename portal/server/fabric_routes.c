@@ -164,7 +164,7 @@ static int seal_secrets(json_t *body, const char *public_key, struct problem *pr
 	if (plain)
 		wipe_borrowed(plain, strlen(plain));
 	free(plain);
-	if (rc == 0 && (json_object_set_new(body, "secrets_sealed", json_of_text(sealed)) != 0 ||
+	if (rc == 0 && (json_object_set_new(body, "secrets_sealed", json_of_utf8(sealed)) != 0 ||
 			json_object_del(body, "secrets") != 0))
 		rc = -ENOMEM;
 	return rc ? problem_set(problem, rc, "the secrets could not be sealed: %s", error_text(rc))

@@ -321,7 +321,7 @@ void objects_check(const json_t *list, const struct member_row rows[], size_t co
 	}
 }
 
-json_t *json_of_text(const char *text)
+json_t *json_of_utf8(const char *text)
 {
 	return json_stringn(text, strlen(text));
 }

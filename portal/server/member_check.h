@@ -63,4 +63,4 @@ void packages_check(const json_t *packages, struct error_list *errors);
  * `room`). */
 const char *member_text_check(const struct member_row *row, const char *value, char room[128]);
 /* A JSON text of a C string; NULL when it is not UTF-8. */
-json_t *json_of_text(const char *text);
+json_t *json_of_utf8(const char *text);

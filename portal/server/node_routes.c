@@ -185,7 +185,7 @@ static const struct member_row action_param_members[] = {
 };
 static const struct member_row state_members[] = {
 	{"nodes",  MEMBER_LIST, MEMBER_REQUIRED, 1, 1000, NULL},
-	{"event",  MEMBER_WORD, MEMBER_REQUIRED, 0, 0,    node_event_words},
+	{"event",  MEMBER_WORD, MEMBER_REQUIRED, 0, 0,    node_event_request_words},
 	{"reason", MEMBER_TEXT, 0,               0, 255,  NULL},
 };
 /* clang-format on */

@@ -123,7 +123,7 @@ static const char *read_words(char *text, json_t **ret, char room[128])
 	for (char *at = strtok_r(text, " ", &rest); at && !allowed;
 	     at = strtok_r(NULL, " ", &rest)) {
 		allowed = member_text_check(&word, at, room);
-		(void)json_array_append_new(list, json_of_text(at));
+		(void)json_array_append_new(list, json_of_utf8(at));
 	}
 	if (allowed)
 		json_decref(list);
@@ -147,12 +147,12 @@ static const char *read_cell(const struct sheet_column *column, char *text, json
 	if (column->flags & COLUMN_MAC) {
 		if (mac_parse(text, &mac) != 0)
 			return "a MAC like 52:54:00:00:00:17";
-		*ret = json_of_text(mac_text(mac, canonical));
+		*ret = json_of_utf8(mac_text(mac, canonical));
 		return NULL;
 	}
 	allowed = member_text_check(&column->member, text, room);
 	if (!allowed)
-		*ret = json_of_text(text);
+		*ret = json_of_utf8(text);
 	if (!allowed && !*ret)
 		return "text in UTF-8";
 	return allowed;
@@ -224,7 +224,7 @@ static void finish_nic(struct sheet_state *state, json_t *spec, json_t *nic, siz
 
 	if (json_object_get(nic, "mac")) {
 		if (!json_object_get(nic, "name"))
-			(void)json_object_set_new(nic, "name", json_of_text(DEFAULT_NIC));
+			(void)json_object_set_new(nic, "name", json_of_utf8(DEFAULT_NIC));
 		(void)json_object_set_new(nic, "boot", json_true());
 		list = json_array();
 		(void)json_array_append(list, nic);

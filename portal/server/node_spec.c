@@ -137,7 +137,7 @@ static int seal_one(json_t *bmc, const char *public_key, struct problem *problem
 	if (rc != 0)
 		return problem_set(problem, rc, "a password could not be sealed: %s",
 				   error_text(rc));
-	if (json_object_set_new(bmc, "password_sealed", json_of_text(sealed)) != 0 ||
+	if (json_object_set_new(bmc, "password_sealed", json_of_utf8(sealed)) != 0 ||
 	    json_object_del(bmc, "password") != 0)
 		return problem_set(problem, -ENOMEM, "a password could not be sealed: %s",
 				   error_text(-ENOMEM));

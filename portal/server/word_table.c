@@ -2,7 +2,8 @@
 
 #include <stddef.h>
 
-const char *const node_event_words[] = {"accept", "hold", "unhold", "break", "repair", NULL};
+const char *const node_event_request_words[] = {"accept", "hold",   "unhold",
+						"break",  "repair", NULL};
 const char *const node_action_words[] = {
 	"power_on",     "power_off",   "power_cycle", "power_reset", "power_soft",
 	"power_status", "boot_device", "identify",    "sensors",     "sel",
@@ -18,7 +19,7 @@ const char *const deployment_action_words[] = {"cancel", "retry", "clear", NULL}
 const char *const label_action_words[] = {"add", "acknowledge", "silence", "clear", NULL};
 const char *const severity_words[] = {"info", "warning", "critical", NULL};
 const char *const effect_words[] = {"no_allocation", "no_automation", NULL};
-const char *const plan_words[] = {"inspect", "install", "reinstall", "release", NULL};
+const char *const plan_request_words[] = {"inspect", "install", "reinstall", "release", NULL};
 const char *const image_state_words[] = {"uploading", "ready", "retired", NULL};
 const char *const job_state_words[] = {"running", "done", "failed", NULL};
 const char *const order_words[] = {"newest", "oldest", NULL};

@@ -6,7 +6,7 @@
 
 #define NAME_SIZE 64 /* of nodes, tenants, subnets, images; with NUL */
 
-extern const char *const node_event_words[]; /* those that a person may fire */
+extern const char *const node_event_request_words[]; /* those that a person may fire */
 extern const char *const node_action_words[];
 extern const char *const bmc_driver_words[];
 extern const char *const bmc_tls_words[];
@@ -16,7 +16,7 @@ extern const char *const deployment_action_words[];
 extern const char *const label_action_words[];
 extern const char *const severity_words[];
 extern const char *const effect_words[];
-extern const char *const plan_words[];
+extern const char *const plan_request_words[];
 extern const char *const image_state_words[];
 extern const char *const job_state_words[];
 extern const char *const order_words[];

@@ -1,4 +1,4 @@
-// links: peregrine_driver common_io common_base
+// links: peregrine_switch common_io common_base
 /* Reads all parts of N switches at 10.66.0.1, 10.66.0.2 ... at once, as peregrined does, and prints
  * seconds, requests and rows: what tests/bench/discover times. */
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/snmp/snmp_client.h"
-#include "peregrine/control/driver/switch_driver.h"
-#include "peregrine/control/driver/switch_family_table.h"
+#include "peregrine/switch/snmp/snmp_client.h"
+#include "peregrine/switch/switch_driver.h"
+#include "peregrine/switch/switch_family_table.h"
 
 struct load {
 	struct loop *loop;

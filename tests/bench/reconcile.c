@@ -1,4 +1,4 @@
-// links: peregrine_reconcile peregrine_network peregrine_driver common_db common_io common_base
+// links: peregrine_reconcile peregrine_network peregrine_switch common_db common_io common_base
 /* reconcile CONNINFO PODS SECONDS: the reconcile engine beside PODS times 50 simulated switches of
  * 48 ports that are as they should be, and one port that is not. tests/bench/reconcile makes the
  * rows and says what it means. */

@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* What a switch shows of its mirror sessions: the first byte says by which family's rules it is
  * read. What is planned from it is lines that nothing could end early; sessions and ports are names
  * within their room. */
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "peregrine/control/driver/cli/cli_mirror_policy.h"
+#include "peregrine/switch/cli/cli_mirror_policy.h"
 #include "tests/support/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

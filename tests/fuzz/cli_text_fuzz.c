@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* Whatever a switch prints: the first line says which family it is, the rest is its terminal.
  * Cleaned text has no control characters and is clean already; a membership is one that a port can
  * have; what a plan sends is one line each, without anything that could end it; a verdict quotes a
@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "peregrine/control/driver/cli/cli_config_wire.h"
-#include "peregrine/control/driver/cli/cli_plan_policy.h"
-#include "peregrine/control/driver/cli/cli_port.h"
-#include "peregrine/control/driver/cli/cli_sampling_policy.h"
-#include "peregrine/control/driver/cli/cli_sampling_wire.h"
-#include "peregrine/control/driver/cli/cli_show_wire.h"
-#include "peregrine/control/driver/cli/cli_wire.h"
+#include "peregrine/switch/cli/cli_config_wire.h"
+#include "peregrine/switch/cli/cli_plan_policy.h"
+#include "peregrine/switch/cli/cli_port.h"
+#include "peregrine/switch/cli/cli_sampling_policy.h"
+#include "peregrine/switch/cli/cli_sampling_wire.h"
+#include "peregrine/switch/cli/cli_show_wire.h"
+#include "peregrine/switch/cli/cli_wire.h"
 #include "tests/support/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

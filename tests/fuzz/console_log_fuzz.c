@@ -1,10 +1,10 @@
-// links: control_bmc common_net common_base
+// links: bampi_bmc common_net common_base
 /* The log of a console as a crash, or a full disk, may have left it. Invariants: what is read is
  * bounded and, written again, is the same bytes; a record that breaks off moves nothing. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bampi/control/bmc/console_log_wire.h"
+#include "bampi/bmc/console_log_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/fleet_rmcp_wire.h"
+#include "tests/sim/fleet/fleet_rmcp_wire.h"
 
 static void must(bool holds)
 {

@@ -1,12 +1,12 @@
-// links: control_bmc common_net common_base
+// links: bampi_bmc common_net common_base
 /* IPMI answers and console bytes from a hostile BMC. Invariants: nothing is published on an error;
  * what is published is in range (device, privilege, user count, printable names, a tail of
  * printable lines and no more than asked). */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bampi/control/bmc/console_ring.h"
-#include "bampi/control/bmc/ipmi_wire.h"
+#include "bampi/bmc/console_ring.h"
+#include "bampi/bmc/ipmi_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* Whatever a switch sends by NETCONF. The first line names the data model, and the framing by its
  * second word; the rest is what comes. Messages do not depend on how their bytes are cut, and what
  * is framed comes out of the framing the same; a message that is taken is as deep as is allowed and
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "peregrine/control/driver/netconf/netconf_config_wire.h"
-#include "peregrine/control/driver/netconf/netconf_plan_policy.h"
-#include "peregrine/control/driver/netconf/netconf_wire.h"
-#include "peregrine/control/driver/netconf/netconf_xml_wire.h"
+#include "peregrine/switch/netconf/netconf_config_wire.h"
+#include "peregrine/switch/netconf/netconf_plan_policy.h"
+#include "peregrine/switch/netconf/netconf_wire.h"
+#include "peregrine/switch/netconf/netconf_xml_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* A stream gives the same messages however its bytes are cut, each of them an object within bounds.
  * What an answer to our selects says gives a reading whose texts print, whose ports are sorted and
  * whose VLANs are in range; a plan for a port of it writes no row that it does not hold first, and
@@ -12,9 +12,9 @@
 #include "common/base/error.h"
 #include "common/base/macros.h"
 
-#include "peregrine/control/driver/ovsdb/ovsdb_facts.h"
-#include "peregrine/control/driver/ovsdb/ovsdb_json.h"
-#include "peregrine/control/driver/ovsdb/ovsdb_plan_policy.h"
+#include "peregrine/switch/ovsdb/ovsdb_facts.h"
+#include "peregrine/switch/ovsdb/ovsdb_json.h"
+#include "peregrine/switch/ovsdb/ovsdb_plan_policy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

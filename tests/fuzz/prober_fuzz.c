@@ -6,8 +6,8 @@
 
 #include "common/base/error.h"
 
-#include "tests/sim/prober_members.h"
-#include "tests/sim/prober_wire.h"
+#include "tests/sim/prober/prober_members.h"
+#include "tests/sim/prober/prober_wire.h"
 #include "tests/support/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,4 +1,4 @@
-// links: control_bmc common_http common_base
+// links: bampi_bmc common_http common_base
 /* Any bytes as an answer of a BMC. Invariants: paths stay on the BMC and are fit for a request
  * line; texts are printable; rows stay within their bound; after filtering by its own mark a log
  * has nothing new. */
@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "bampi/control/bmc/redfish_json.h"
+#include "bampi/bmc/redfish_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,4 @@
-// links: control_bmc common_base lib::freeipmi lib::openssl
+// links: bampi_bmc common_base lib::freeipmi lib::openssl
 /* RMCP+ packets from a hostile BMC or from anybody who can write its address. Invariants: nothing
  * is published on an error; what needs a key is never believed without it; a session in any state
  * takes any packets and ends in time; sizes stay within bounds. The first byte chooses the state.
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bampi/control/bmc/rmcp_session.h"
+#include "bampi/bmc/rmcp_session.h"
 #include "tests/support/rmcp_bmc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* Facts of any columns, indexes and values give a reading whose texts are terminated and printable,
  * whose ports are sorted, whose FDB and VLANs are in range; a plan for a port of it is SETs within
  * bounds, after which the port is as it was wanted. */
@@ -10,9 +10,9 @@
 #include "common/base/macros.h"
 #include "common/net/wire.h"
 
-#include "peregrine/control/driver/snmp/snmp_plan.h"
-#include "peregrine/control/driver/snmp/snmp_reading.h"
-#include "peregrine/control/driver/snmp/snmp_wire.h"
+#include "peregrine/switch/snmp/snmp_plan.h"
+#include "peregrine/switch/snmp/snmp_reading.h"
+#include "peregrine/switch/snmp/snmp_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

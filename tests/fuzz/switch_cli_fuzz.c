@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/switch_cli.h"
+#include "tests/sim/command_line/switch_cli.h"
 #include "tests/support/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/switch_cli_shell_wire.h"
+#include "tests/sim/command_line/switch_cli_shell_wire.h"
 #include "tests/support/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-#include "tests/sim/switch_fdb_wire.h"
+#include "tests/sim/switch/switch_fdb_wire.h"
 
 #define ROOM 64
 

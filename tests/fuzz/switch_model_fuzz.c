@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/switch_fault_table.h"
-#include "tests/sim/switch_model.h"
+#include "tests/sim/switch/switch_fault_table.h"
+#include "tests/sim/switch/switch_model.h"
 #include "tests/support/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -9,7 +9,7 @@
 
 #include "common/net/dhcp_wire.h"
 
-#include "tests/sim/switch_relay_wire.h"
+#include "tests/sim/switch/switch_relay_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

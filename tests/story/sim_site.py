@@ -1,4 +1,4 @@
-"""A scratch site whose nodes live: the simulated rack of tests/sim/lab.sh with its PostgreSQL and a bampid, a portald, and haasctl."""
+"""A scratch site whose nodes live: the simulated rack of tests/sim/node/lab.sh with its PostgreSQL and a bampid, a portald, and haasctl."""
 import os
 import subprocess
 
@@ -8,7 +8,7 @@ from cli_site import CliSite
 # The lab stands in a shell of its own: it reads commands, a line each, and ends with its standard input.
 LAB = r"""
 set -euo pipefail
-. "$1/tests/sim/lab.sh"
+. "$1/tests/sim/node/lab.sh"
 lab_start "$2"
 bampid_start one
 wait_for 60 "select count(*) = 1 from daemon_key where daemon = 'bampid'" || fail bampid

@@ -5,7 +5,7 @@
 
 #include "common/base/clock.h"
 
-#include "bampi/control/bmc/bmc_queue.h"
+#include "bampi/bmc/bmc_queue.h"
 #include "tests/support/cmocka.h"
 
 struct answer {

@@ -10,7 +10,7 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "bampi/control/bmc/bmc_driver.h"
+#include "bampi/bmc/bmc_driver.h"
 #include "tests/support/cmocka.h"
 
 enum { LAB_BMC = 1 };

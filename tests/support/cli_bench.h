@@ -11,10 +11,10 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/cli/cli_dialect.h"
-#include "peregrine/control/driver/cli/cli_driver.h"
-#include "peregrine/control/driver/stream/switch_stream.h"
-#include "peregrine/control/driver/switch_family_table.h"
+#include "peregrine/switch/cli/cli_dialect.h"
+#include "peregrine/switch/cli/cli_driver.h"
+#include "peregrine/switch/stream/switch_stream.h"
+#include "peregrine/switch/switch_family_table.h"
 #include "tests/support/cli_script.h"
 #include "tests/support/cmocka.h"
 

@@ -7,7 +7,7 @@
 
 #include "common/base/text.h"
 
-#include "peregrine/control/driver/cli/cli_dialect.h"
+#include "peregrine/switch/cli/cli_dialect.h"
 #include "tests/support/cmocka.h"
 
 /* The sample without its first line; the dialect of its first word. */

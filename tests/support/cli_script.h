@@ -1,4 +1,4 @@
-/* A stream of peregrine/control/driver/cli that follows a script: what must be sent, and what is
+/* A stream of peregrine/switch/cli that follows a script: what must be sent, and what is
  * then said. `the_script` is the one that the next stream follows. */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/stream/switch_stream.h"
+#include "peregrine/switch/stream/switch_stream.h"
 #include "tests/support/cmocka.h"
 
 /* What must be sent, and what is then said. Without an echo the answer begins with '\1'. `ends`:

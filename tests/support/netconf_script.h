@@ -1,4 +1,4 @@
-/* A stream of peregrine/control/driver/stream that is a NETCONF server on a script: its hello, what
+/* A stream of peregrine/switch/stream that is a NETCONF server on a script: its hello, what
  * each message must hold, and what is then answered. `the_script` is the one that the next stream
  * follows. */
 #pragma once
@@ -11,7 +11,7 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/stream/switch_stream.h"
+#include "peregrine/switch/stream/switch_stream.h"
 #include "tests/support/cmocka.h"
 
 /* What the next message must hold, and the inside of <rpc-reply>. `ends`: instead, the session

@@ -7,8 +7,8 @@
 
 #include "common/base/error.h"
 
-#include "peregrine/control/driver/sim/sim_fabric.h"
 #include "peregrine/control/reconcile/reconcile.h"
+#include "peregrine/switch/sim/sim_fabric.h"
 
 struct sim_access;
 

@@ -7,7 +7,7 @@
 
 #include "common/base/macros.h"
 
-#include "peregrine/control/driver/snmp/snmp_facts.h"
+#include "peregrine/switch/snmp/snmp_facts.h"
 #include "tests/support/cmocka.h"
 
 /* The VLAN of a per-VLAN bridge is written before the id: "@100 1.3.6...". */

@@ -1,4 +1,4 @@
-// links: control_bmc common_io common_base
+// links: bampi_bmc common_io common_base
 /* Serial consoles: what the ring keeps and shows, and real SOL bytes both ways through an ipmi_sim.
  */
 #include <arpa/inet.h>
@@ -13,9 +13,9 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 
-#include "bampi/control/bmc/console.h"
-#include "bampi/control/bmc/console_policy.h"
-#include "bampi/control/bmc/console_ring.h"
+#include "bampi/bmc/console.h"
+#include "bampi/bmc/console_policy.h"
+#include "bampi/bmc/console_ring.h"
 #include "tests/support/bmc_lab.h"
 
 /* --- ring and tail --------------------------------------------------- */

@@ -1,4 +1,4 @@
-// links: control_bmc common_io common_base
+// links: bampi_bmc common_io common_base
 //: timeout 300
 /* The IPMI driver and the queue against a real ipmi_sim; every effect is checked by ipmitool or by
  * what the BMC's chassis program logged, never only by asking the code under test. */

@@ -1,4 +1,4 @@
-// links: control_bmc common_base
+// links: bampi_bmc common_base
 /* Decision tables of the breaker and of confirming effects: no clock, no BMC. */
 #include <errno.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "common/base/error.h"
 #include "common/base/macros.h"
 
-#include "bampi/control/bmc/confirm_policy.h"
-#include "bampi/control/bmc/refresh_policy.h"
+#include "bampi/bmc/confirm_policy.h"
+#include "bampi/bmc/refresh_policy.h"
 #include "tests/support/cmocka.h"
 
 /* --- breaker --------------------------------------------------------- */

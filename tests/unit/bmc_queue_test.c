@@ -1,4 +1,4 @@
-// links: control_bmc common_io common_base
+// links: bampi_bmc common_io common_base
 //: timeout 300
 /* The queue on simulated BMCs: order, merging, deadlines, breaker, cancel, hundreds at once. */
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-#include "bampi/control/bmc/sim_driver.h"
+#include "bampi/bmc/sim_driver.h"
 #include "tests/support/bmc_ask.h"
 
 struct lab {

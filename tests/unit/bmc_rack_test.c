@@ -1,4 +1,4 @@
-// links: control_bmc common_io common_base lib::openssl
+// links: bampi_bmc common_io common_base lib::openssl
 /* A thousand BMCs of which every fiftieth is dead: nobody waits for the dead, sessions are kept,
  * reused, and closed in the end. */
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-#include "bampi/control/bmc/bmc_driver.h"
+#include "bampi/bmc/bmc_driver.h"
 #include "tests/support/bmc_ask.h"
 #include "tests/support/bmc_rack.h"
 

@@ -1,4 +1,4 @@
-// links: control_deploy control_bmc control_image control_inventory common_model common_http
+// links: control_deploy bampi_bmc control_image control_inventory common_model common_http
 // common_io common_base
 /* Bodies, signatures and the chain; what a forger may try. */
 #include <sodium.h>

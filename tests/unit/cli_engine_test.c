@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* The engine of the command lines changes a switch: refusals in each place, what is seen when it is
  * read back. */
 #include "tests/support/cli_bench.h"

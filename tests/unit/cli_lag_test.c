@@ -1,11 +1,11 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* Aggregates as switches print them, and the lines that make and unmake them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
 
-#include "peregrine/control/driver/cli/cli_lag_policy.h"
+#include "peregrine/switch/cli/cli_lag_policy.h"
 #include "tests/support/cmocka.h"
 
 /* Members are "PORT:VLAN", the VLAN what it is in before. */

@@ -1,10 +1,10 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* Mirror sessions as switches print them, and the lines that make them what they shall be. */
 #include <string.h>
 
 #include "common/base/error.h"
 
-#include "peregrine/control/driver/cli/cli_mirror_policy.h"
+#include "peregrine/switch/cli/cli_mirror_policy.h"
 #include "tests/support/cmocka.h"
 
 static void plan(const struct cli_dialect *dialect, const char *text, const char *target,

@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* The engine of the command lines logs in, reads by pages, saves; sessions that end, are silent or
  * say too much. */
 #include "tests/support/cli_bench.h"

@@ -1,7 +1,7 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* The tables that switches show of addresses, neighbours and links. The samples are those of
  * tests/fuzz/corpus/cli_text. */
-#include "peregrine/control/driver/cli/cli_show_wire.h"
+#include "peregrine/switch/cli/cli_show_wire.h"
 #include "tests/support/cli_sample.h"
 #include "tests/support/cmocka.h"
 

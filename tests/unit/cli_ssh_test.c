@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* The SSH stream against a server of libssh in another process: ways to log in, another host key, a
  * switch that ends the session, one that prints without end, no file descriptor left behind. */
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/stream/switch_stream.h"
+#include "peregrine/switch/stream/switch_stream.h"
 #include "tests/support/cmocka.h"
 
 /* --- the server: one session, then it ends -------------------------------------------------- */

@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* Command lines of switches: what they print is read, and what is sent is what the family's
  * reference asks for. The samples are those of tests/fuzz/corpus/cli_text. */
 #include <stdio.h>
@@ -8,10 +8,10 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-#include "peregrine/control/driver/cli/cli_config_wire.h"
-#include "peregrine/control/driver/cli/cli_plan_policy.h"
-#include "peregrine/control/driver/cli/cli_port.h"
-#include "peregrine/control/driver/cli/cli_wire.h"
+#include "peregrine/switch/cli/cli_config_wire.h"
+#include "peregrine/switch/cli/cli_plan_policy.h"
+#include "peregrine/switch/cli/cli_port.h"
+#include "peregrine/switch/cli/cli_wire.h"
 #include "tests/support/cli_sample.h"
 #include "tests/support/cmocka.h"
 

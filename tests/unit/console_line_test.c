@@ -1,6 +1,6 @@
-// links: control_bmc common_io common_base
+// links: bampi_bmc common_io common_base
 /* Who gets a console session: seats, turns, people first. */
-#include "bampi/control/bmc/console_line.h"
+#include "bampi/bmc/console_line.h"
 #include "tests/support/cmocka.h"
 
 enum { COUNT = 8 };

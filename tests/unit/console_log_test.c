@@ -1,4 +1,4 @@
-// links: control_bmc common_io common_base
+// links: bampi_bmc common_io common_base
 /* The log of consoles on disk: bounded, in order, and readable after whatever a crash has left. */
 #include <errno.h>
 #include <fcntl.h>
@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bampi/control/bmc/console_log.h"
+#include "bampi/bmc/console_log.h"
 #include "tests/support/scratch.h"
 
 struct seen {

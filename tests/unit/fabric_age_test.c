@@ -1,4 +1,4 @@
-// links: peregrine_fabric peregrine_driver common_net common_base
+// links: peregrine_fabric peregrine_switch common_net common_base
 /* What a reading takes over from the one before: when a port lost its link, and which entries of
  * the FDB are from before that. */
 #include <stdlib.h>

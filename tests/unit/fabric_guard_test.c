@@ -1,4 +1,4 @@
-// links: peregrine_fabric peregrine_driver common_net common_base
+// links: peregrine_fabric peregrine_switch common_net common_base
 /* Ports of tenants whose cable was moved: what blocks them, what does not, and what ends it. */
 #include "peregrine/control/fabric/guard_policy.h"
 #include "tests/support/fabric_lab.h"

@@ -1,4 +1,4 @@
-// links: peregrine_fabric peregrine_driver common_net common_base
+// links: peregrine_fabric peregrine_switch common_net common_base
 /* Cables and kinds of ports, with what switches really say (other spellings, MACs as port ids,
  * clones, liars, hubs, aggregates). */
 #include "peregrine/control/fabric/match_policy.h"

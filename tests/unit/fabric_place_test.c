@@ -1,4 +1,4 @@
-// links: peregrine_fabric peregrine_driver common_net common_base
+// links: peregrine_fabric peregrine_switch common_net common_base
 /* Where MACs are plugged in: sources that agree, that differ, that are old. */
 #include "tests/support/fabric_lab.h"
 

@@ -1,4 +1,4 @@
-// links: peregrine_fabric peregrine_driver common_net common_base
+// links: peregrine_fabric peregrine_switch common_net common_base
 /* 1,000 switches of 48 ports, each with as many cables as it has ports: what a conclusion costs is
  * counted in looks at entries, which is the same on every machine. The count may grow with the
  * cables and not with their square. */

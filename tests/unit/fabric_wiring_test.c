@@ -1,4 +1,4 @@
-// links: peregrine_fabric peregrine_driver common_net common_base
+// links: peregrine_fabric peregrine_switch common_net common_base
 /* The plan of cables against what was found. */
 #include "peregrine/control/fabric/wiring_policy.h"
 #include "tests/support/fabric_lab.h"

@@ -1,4 +1,4 @@
-// links: control_bmc common_base
+// links: bampi_bmc common_base
 /* IPMI requests and answers byte by byte, against the tables of IPMI 2.0 rev 1.1. */
 #include <errno.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "common/base/error.h"
 #include "common/base/macros.h"
 
-#include "bampi/control/bmc/ipmi_wire.h"
+#include "bampi/bmc/ipmi_wire.h"
 #include "tests/support/cmocka.h"
 
 static void assert_frame(struct ipmi_frame frame, uint8_t netfn, const char *bytes, size_t size)

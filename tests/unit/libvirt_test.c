@@ -1,4 +1,4 @@
-// links: control_bmc common_io common_base
+// links: bampi_bmc common_io common_base
 /* The libvirt driver behind the queue against libvirt's own test driver (test:///, one domain
  * called "test" in memory, no hypervisor), and its change of a domain's XML as a table. */
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-#include "bampi/control/bmc/libvirt_library.h"
-#include "bampi/control/bmc/libvirt_xml.h"
+#include "bampi/bmc/libvirt_library.h"
+#include "bampi/bmc/libvirt_xml.h"
 #include "tests/support/bmc_ask.h"
 
 static const struct {

@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* The engine of NETCONF on a stream that follows a script: hellos, both framings, what a batch
  * sends with and without a candidate, every way in which it can go wrong, and what is then called
  * taken, refused or unknown. */
@@ -11,8 +11,8 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/netconf/netconf_driver.h"
-#include "peregrine/control/driver/switch_family_table.h"
+#include "peregrine/switch/netconf/netconf_driver.h"
+#include "peregrine/switch/switch_family_table.h"
 #include "tests/support/cmocka.h"
 #include "tests/support/netconf_script.h"
 

@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* An aggregate (LACP) by OVSDB: what is sent to make and to unmake it, and when nothing is. */
 #include <errno.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-#include "peregrine/control/driver/ovsdb/ovsdb_facts.h"
-#include "peregrine/control/driver/ovsdb/ovsdb_json.h"
-#include "peregrine/control/driver/ovsdb/ovsdb_lag_policy.h"
+#include "peregrine/switch/ovsdb/ovsdb_facts.h"
+#include "peregrine/switch/ovsdb/ovsdb_json.h"
+#include "peregrine/switch/ovsdb/ovsdb_lag_policy.h"
 #include "tests/support/cmocka.h"
 
 /* A bridge with the ports p1 to p9 as access ports of 4000, but p3 in `p3_tag`; and, where `lag` is

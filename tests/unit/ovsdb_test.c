@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* OVSDB without a server: what rows mean, what edits become, how answers are judged. */
 #include <errno.h>
 #include <stdint.h>
@@ -8,11 +8,11 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-#include "peregrine/control/driver/ovsdb/ovsdb_facts.h"
-#include "peregrine/control/driver/ovsdb/ovsdb_json.h"
-#include "peregrine/control/driver/ovsdb/ovsdb_mirror_policy.h"
-#include "peregrine/control/driver/ovsdb/ovsdb_plan_policy.h"
-#include "peregrine/control/driver/ovsdb/ovsdb_tls.h"
+#include "peregrine/switch/ovsdb/ovsdb_facts.h"
+#include "peregrine/switch/ovsdb/ovsdb_json.h"
+#include "peregrine/switch/ovsdb/ovsdb_mirror_policy.h"
+#include "peregrine/switch/ovsdb/ovsdb_plan_policy.h"
+#include "peregrine/switch/ovsdb/ovsdb_tls.h"
 #include "tests/support/cmocka.h"
 
 /* Ports p1 and p2 of bridge br0, p1 as given; VLANs 100 and 200 are in the table. */

@@ -1,4 +1,4 @@
-// links: control_deploy control_bmc control_image control_inventory common_http common_io
+// links: control_deploy bampi_bmc control_image control_inventory common_http common_io
 // common_base
 /* What surrounds the steps: beginning, deadlines, attempts, going back, the end; and the tables
  * themselves. */

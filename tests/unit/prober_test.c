@@ -5,8 +5,8 @@
 
 #include "common/base/error.h"
 
-#include "tests/sim/prober_members.h"
-#include "tests/sim/prober_wire.h"
+#include "tests/sim/prober/prober_members.h"
+#include "tests/sim/prober/prober_wire.h"
 #include "tests/support/cmocka.h"
 
 static void test_members(void **state)

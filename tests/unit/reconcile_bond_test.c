@@ -1,4 +1,4 @@
-// links: peregrine_reconcile peregrine_network peregrine_driver common_db common_io common_base
+// links: peregrine_reconcile peregrine_network peregrine_switch common_db common_io common_base
 //: timeout 240
 /* Aggregates that the reconcile engine makes for bonds of nodes: two ports of a simulated leaf
  * leave their networks, become one aggregate, get the network there, and are two ports again; while

@@ -1,4 +1,4 @@
-// links: peregrine_reconcile peregrine_network peregrine_driver common_db common_io common_base
+// links: peregrine_reconcile peregrine_network peregrine_switch common_db common_io common_base
 //: timeout 300
 /* Numbers that were given back rest until no switch would bring a port of their last owner's back.
  */

@@ -1,4 +1,4 @@
-// links: peregrine_reconcile peregrine_network peregrine_driver common_db common_io common_base
+// links: peregrine_reconcile peregrine_network peregrine_switch common_db common_io common_base
 //: timeout 300
 /* Batches side by side: a switch that takes long, or fails, holds up its own changes and nobody
  * else's; also across kill -9. */

@@ -1,4 +1,4 @@
-// links: peregrine_reconcile peregrine_network peregrine_driver common_db common_io common_base
+// links: peregrine_reconcile peregrine_network peregrine_switch common_db common_io common_base
 //: timeout 300
 /* What is told of and when it ends: saves that fail, ports that cannot be proven, foreign changes,
  * alerts of an earlier life. */

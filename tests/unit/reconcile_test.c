@@ -1,4 +1,4 @@
-// links: peregrine_reconcile peregrine_network peregrine_driver common_db common_io common_base
+// links: peregrine_reconcile peregrine_network peregrine_switch common_db common_io common_base
 /* The reconcile engine on a simulated fabric and a real PostgreSQL: attach, move, release; every
  * fault of a switch; kill between sending and reading back; a foreign change; PostgreSQL away. A
  * frame of every tenant is sent again and again while all this goes on, and none may leak. */

@@ -1,4 +1,4 @@
-// links: control_bmc sim_redfish common_fetch common_io common_base lib::event_extra
+// links: bampi_bmc sim_redfish common_fetch common_io common_base lib::event_extra
 /* The Redfish driver behind the queue, against the model of tests/sim over real HTTP: what works,
  * and each fault ends as a clear problem with no session left at the BMC. */
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-#include "tests/sim/redfish_bmc.h"
+#include "tests/sim/redfish/redfish_bmc.h"
 #include "tests/support/bmc_ask.h"
 
 enum { BMC = 1 };

@@ -1,4 +1,4 @@
-// links: control_bmc common_http common_base
+// links: bampi_bmc common_http common_base
 /* What a refusal means, per vendor: a table; and bodies and answers of redfish_json. */
 #include <errno.h>
 #include <limits.h>
@@ -6,7 +6,7 @@
 
 #include "common/base/error.h"
 
-#include "bampi/control/bmc/redfish_policy.h"
+#include "bampi/bmc/redfish_policy.h"
 #include "tests/support/cmocka.h"
 
 static const struct {

@@ -1,4 +1,4 @@
-// links: control_bmc common_base lib::openssl lib::sodium
+// links: bampi_bmc common_base lib::openssl lib::sodium
 /* The session machine against a BMC written from the specification: every refusal, loss, repetition
  * and forgery, with time as a number. */
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "common/base/macros.h"
 #include "common/base/text.h"
 
-#include "bampi/control/bmc/rmcp_session.h"
+#include "bampi/bmc/rmcp_session.h"
 #include "tests/support/cmocka.h"
 #include "tests/support/rmcp_bmc.h"
 

@@ -1,4 +1,4 @@
-// links: peregrine_driver peregrine_flowd
+// links: peregrine_switch peregrine_flowd
 /* What is wanted of a switch's sampling, how it stands (peregrined), and whether it does what it
  * was told (peregrine-flowd). */
 #include <errno.h>
@@ -6,8 +6,8 @@
 #include "common/base/error.h"
 #include "common/base/macros.h"
 
-#include "peregrine/control/driver/sampling_policy.h"
 #include "peregrine/flowd/backoff_policy.h"
+#include "peregrine/switch/sampling_policy.h"
 #include "tests/support/cmocka.h"
 
 static void rates_follow_the_speed(void **state)

@@ -1,4 +1,4 @@
-// links: peregrine_driver common_io common_base
+// links: peregrine_switch common_io common_base
 /* What needs no agent: bad endpoints, silence, forgetting, and ends from inside callbacks. Agents
  * are the story's (tests/story/switch_snmp). */
 #include <arpa/inet.h>
@@ -13,7 +13,7 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/snmp/snmp_client.h"
+#include "peregrine/switch/snmp/snmp_client.h"
 #include "tests/support/cmocka.h"
 
 struct world {

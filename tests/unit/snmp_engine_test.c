@@ -1,4 +1,4 @@
-// links: peregrine_driver common_io common_base
+// links: peregrine_switch common_io common_base
 /* SNMPv3 engines that are not as they should be, played by snmpd on the loopback: two switches with
  * one engine id (a copied configuration) and secrets, boots and times of their own; one that starts
  * again; one that lost its count of boots. Skipped where there is no snmpd. */
@@ -19,7 +19,7 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/snmp/snmp_client.h"
+#include "peregrine/switch/snmp/snmp_client.h"
 #include "tests/support/cmocka.h"
 
 #define SNMPD  "/usr/sbin/snmpd"

@@ -1,12 +1,12 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* What is SET for an edit, played to an agent of a few lines that takes it object by object. */
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/macros.h"
 
-#include "peregrine/control/driver/snmp/snmp_plan.h"
-#include "peregrine/control/driver/snmp/snmp_reading.h"
+#include "peregrine/switch/snmp/snmp_plan.h"
+#include "peregrine/switch/snmp/snmp_reading.h"
 #include "tests/support/cmocka.h"
 #include "tests/support/snmp_facts_make.h"
 

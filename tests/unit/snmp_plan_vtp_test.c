@@ -1,4 +1,4 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* What is SET for an edit of a Cisco switch: the edit buffer, vmVlan, a trunk's four bitmaps. */
 #include <errno.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "common/base/error.h"
 #include "common/base/macros.h"
 
-#include "peregrine/control/driver/snmp/snmp_plan.h"
-#include "peregrine/control/driver/snmp/snmp_reading.h"
+#include "peregrine/switch/snmp/snmp_plan.h"
+#include "peregrine/switch/snmp/snmp_reading.h"
 #include "tests/support/cmocka.h"
 #include "tests/support/snmp_facts_make.h"
 

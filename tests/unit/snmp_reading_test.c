@@ -1,11 +1,11 @@
-// links: peregrine_driver
+// links: peregrine_switch
 /* What is concluded from what agents say: one test per quirk that users of other tools reported. */
 #include <string.h>
 
 #include "common/base/macros.h"
 #include "common/base/text.h"
 
-#include "peregrine/control/driver/snmp/snmp_reading.h"
+#include "peregrine/switch/snmp/snmp_reading.h"
 #include "tests/support/cmocka.h"
 #include "tests/support/snmp_facts_make.h"
 

@@ -1,12 +1,12 @@
-// links: peregrine_driver
+// links: peregrine_switch
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/macros.h"
 
-#include "peregrine/control/driver/snmp/qbridge_wire.h"
-#include "peregrine/control/driver/snmp/snmp_oid.h"
-#include "peregrine/control/driver/snmp/snmp_wire.h"
+#include "peregrine/switch/snmp/qbridge_wire.h"
+#include "peregrine/switch/snmp/snmp_oid.h"
+#include "peregrine/switch/snmp/snmp_wire.h"
 #include "tests/support/cmocka.h"
 
 /* RFC 4363: the most significant bit of the first octet is port 1. */

@@ -1,4 +1,4 @@
-// links: control_deploy control_bmc control_image control_inventory common_http common_io
+// links: control_deploy bampi_bmc control_image control_inventory common_http common_io
 // common_base
 /* The steps about switches, case by case. */
 #include "common/base/error.h"

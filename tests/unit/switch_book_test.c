@@ -1,4 +1,4 @@
-// links: peregrine_reconcile peregrine_network peregrine_driver common_db common_io common_base
+// links: peregrine_reconcile peregrine_network peregrine_switch common_db common_io common_base
 /* What a switch would start with, as far as it is known: ports that have left, as themselves, as
  * members and as aggregates; savings that go well, fail, or began too early. */
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // links: sim_switch_cli
 #include <string.h>
 
-#include "tests/sim/switch_cli_parse.h"
+#include "tests/sim/command_line/switch_cli_parse.h"
 #include "tests/support/cmocka.h"
 
 static void run(struct cli_call *call)

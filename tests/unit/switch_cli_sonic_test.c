@@ -2,8 +2,8 @@
 /* JSON patches as RFC 6902 (appendix A) has them, and lines of a shell. */
 #include <string.h>
 
-#include "tests/sim/switch_cli_shell_wire.h"
-#include "tests/sim/switch_cli_sonic.h"
+#include "tests/sim/command_line/switch_cli_shell_wire.h"
+#include "tests/sim/command_line/switch_cli_sonic.h"
 #include "tests/support/cmocka.h"
 
 static void patches(void **state)

@@ -1,11 +1,11 @@
-// links: peregrine_driver
+// links: peregrine_switch
 #include <string.h>
 
 #include "common/base/macros.h"
 #include "common/net/vlan_set.h"
 
-#include "peregrine/control/driver/switch_driver.h"
-#include "peregrine/control/driver/switch_family_table.h"
+#include "peregrine/switch/switch_driver.h"
+#include "peregrine/switch/switch_family_table.h"
 #include "tests/support/cmocka.h"
 
 static void families_are_recognised(void **state)

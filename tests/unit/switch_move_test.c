@@ -1,4 +1,4 @@
-// links: peregrine_reconcile peregrine_network peregrine_driver sim_switch_cli
+// links: peregrine_reconcile peregrine_network peregrine_switch sim_switch_cli
 /* A node's port on its way from one membership to another, by every way of writing that there is:
  * looked at after each line, message or object, it is never in VLANs of two networks, nor in one
  * that it neither leaves nor enters. Plans are the reconciler's, lines and messages the drivers',
@@ -11,14 +11,14 @@
 
 #include "common/base/error.h"
 
-#include "peregrine/control/driver/cli/cli_plan_policy.h"
-#include "peregrine/control/driver/cli/cli_wire.h"
-#include "peregrine/control/driver/netconf/netconf_plan_policy.h"
-#include "peregrine/control/driver/netconf/netconf_xml_wire.h"
-#include "peregrine/control/driver/snmp/snmp_plan.h"
-#include "peregrine/control/driver/switch_family_table.h"
 #include "peregrine/control/reconcile/diff_policy.h"
-#include "tests/sim/switch_player.h"
+#include "peregrine/switch/cli/cli_plan_policy.h"
+#include "peregrine/switch/cli/cli_wire.h"
+#include "peregrine/switch/netconf/netconf_plan_policy.h"
+#include "peregrine/switch/netconf/netconf_xml_wire.h"
+#include "peregrine/switch/snmp/snmp_plan.h"
+#include "peregrine/switch/switch_family_table.h"
+#include "tests/sim/command_line/switch_player.h"
 #include "tests/support/cmocka.h"
 #include "tests/support/snmp_facts_make.h"
 

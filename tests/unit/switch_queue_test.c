@@ -1,4 +1,4 @@
-// links: peregrine_driver common_io common_base
+// links: peregrine_switch common_io common_base
 /* The queue on a scripted driver: order, one call at a time, giving way, deadlines, breakers,
  * cancel, change of endpoint, and that nothing of one switch waits for another. */
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "common/base/text.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/switch_queue.h"
+#include "peregrine/switch/switch_queue.h"
 #include "tests/support/cmocka.h"
 
 enum { SWITCHES = 60, LIMIT_MS = 8000, BREAKER_TRIES = 3 };

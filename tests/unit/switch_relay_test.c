@@ -6,7 +6,7 @@
 #include "common/net/circuit_rule.h"
 #include "common/net/frame_wire.h"
 
-#include "tests/sim/switch_relay_wire.h"
+#include "tests/sim/switch/switch_relay_wire.h"
 #include "tests/support/cmocka.h"
 
 static const struct switch_relay_place place = {

@@ -1,13 +1,13 @@
-// links: peregrine_driver sim_switch_cli
+// links: peregrine_switch sim_switch_cli
 /* Sampling by command line: the lines that a driver sends, typed at the emulators of the families,
  * until their running configuration says what is wanted. */
 #include <string.h>
 
 #include "common/base/text.h"
 
-#include "peregrine/control/driver/cli/cli_sampling_policy.h"
-#include "peregrine/control/driver/cli/cli_wire.h"
-#include "tests/sim/switch_player.h"
+#include "peregrine/switch/cli/cli_sampling_policy.h"
+#include "peregrine/switch/cli/cli_wire.h"
+#include "tests/sim/command_line/switch_player.h"
 #include "tests/support/cmocka.h"
 
 static const struct {

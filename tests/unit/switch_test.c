@@ -5,9 +5,9 @@
 
 #include "common/base/error.h"
 
-#include "tests/sim/switch_fault_table.h"
-#include "tests/sim/switch_fdb_wire.h"
-#include "tests/sim/switch_model.h"
+#include "tests/sim/switch/switch_fault_table.h"
+#include "tests/sim/switch/switch_fdb_wire.h"
+#include "tests/sim/switch/switch_model.h"
 #include "tests/support/cmocka.h"
 
 static struct switch_portlist list_of(const char *ports) /* "1 9" */

@@ -8,7 +8,7 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
-#include "bampi/control/bmc/bmc_driver.h"
+#include "bampi/bmc/bmc_driver.h"
 
 /* params: boot_device {"device":"pxe"|"disk"|"none","persistent":bool,"firmware":"bios"|"uefi"},
  * identify {"seconds":0..255}. `firmware` counts when the params name none. E_NOT_FOUND (action),

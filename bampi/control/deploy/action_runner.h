@@ -9,7 +9,7 @@
 #include "common/db/db.h"
 #include "common/io/loop.h"
 
-#include "bampi/control/bmc/bmc_queue.h"
+#include "bampi/bmc/bmc_queue.h"
 #include "bampi/control/deploy/notify.h"
 
 struct action_runner;

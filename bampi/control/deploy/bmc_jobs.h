@@ -9,7 +9,7 @@
 
 #include "common/base/macros.h"
 
-#include "bampi/control/bmc/bmc_queue.h"
+#include "bampi/bmc/bmc_queue.h"
 #include "bampi/control/deploy/deploy_store.h"
 #include "bampi/control/deploy/step.h"
 

@@ -12,7 +12,7 @@
 #include "common/db/db.h"
 #include "common/io/loop.h"
 
-#include "bampi/control/bmc/bmc_queue.h"
+#include "bampi/bmc/bmc_queue.h"
 #include "bampi/control/deploy/certificate.h"
 #include "bampi/control/deploy/notify.h"
 #include "bampi/control/deploy/step.h"

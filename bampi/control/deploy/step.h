@@ -12,7 +12,7 @@
 #include "common/base/hex.h"
 #include "common/base/problem.h"
 
-#include "bampi/control/bmc/bmc_driver.h"
+#include "bampi/bmc/bmc_driver.h"
 #include "bampi/control/deploy/memo.h"
 #include "bampi/control/deploy/words.h"
 

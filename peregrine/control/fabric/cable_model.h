@@ -9,8 +9,8 @@
 
 #include "common/net/mac.h"
 
-#include "peregrine/control/driver/switch_driver.h"
 #include "peregrine/control/fabric/key_map.h"
+#include "peregrine/switch/switch_driver.h"
 
 enum port_kind { PORT_UNKNOWN, PORT_EDGE, PORT_UPLINK, PORT_KIND_COUNT };
 extern const char *const port_kind_words[PORT_KIND_COUNT];

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "peregrine/control/driver/switch_health.h"
+#include "peregrine/switch/switch_health.h"
 
 /* Of the whole switch. */
 struct counter_look {

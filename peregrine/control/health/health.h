@@ -13,7 +13,7 @@
 #include "common/io/loop.h"
 #include "common/io/worker.h"
 
-#include "peregrine/control/driver/switch_queue.h"
+#include "peregrine/switch/switch_queue.h"
 
 struct health;
 

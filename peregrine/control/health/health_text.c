@@ -7,7 +7,7 @@
 
 #include "common/base/json_text.h"
 
-#include "peregrine/control/driver/cli/cli_port.h"
+#include "peregrine/switch/cli/cli_port.h"
 
 const char health_copy_statement[] =
 	"copy haas.traffic_60_counter (at, switch_id, port, seconds, in_bytes, out_bytes, in_packets, "

@@ -6,8 +6,8 @@
 
 #include "common/base/text.h"
 
-#include "peregrine/control/driver/switch_health.h"
 #include "peregrine/control/health/counter_policy.h"
+#include "peregrine/switch/switch_health.h"
 
 /* One row for COPY, in the order of health_copy_statement. */
 void health_counter_row(struct text *rows, int64_t at_us, int64_t switch_id,

@@ -11,7 +11,7 @@
 #include "common/base/macros.h"
 #include "common/net/vlan_set.h"
 
-#include "peregrine/control/driver/switch_driver.h"
+#include "peregrine/switch/switch_driver.h"
 
 #define MODEL_NONE UINT32_MAX /* no such port, switch or network */
 

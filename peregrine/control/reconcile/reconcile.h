@@ -17,7 +17,7 @@
 #include "common/db/db.h"
 #include "common/io/loop.h"
 
-#include "peregrine/control/driver/switch_driver.h"
+#include "peregrine/switch/switch_driver.h"
 
 struct reconcile;
 

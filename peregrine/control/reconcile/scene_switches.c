@@ -5,8 +5,8 @@
 
 #include "common/net/mac.h"
 
-#include "peregrine/control/driver/switch_family_table.h"
 #include "peregrine/control/reconcile/scene_private.h"
+#include "peregrine/switch/switch_family_table.h"
 
 LEAKS_LEFT_TO_SANITIZER
 

@@ -1,0 +1,63 @@
+#include "bampi/bmc/ipmi_failure_table.h"
+
+#include <errno.h>
+#include <freeipmi/freeipmi.h>
+
+#include "common/base/error.h"
+#include "common/base/macros.h"
+
+static const char password[] =
+	"check user name and password of the BMC; it is not asked again until they change, so that the "
+	"account is not locked";
+static const char privilege[] =
+	"give the user administrator privilege on the LAN channel: operator is enough for power, boot "
+	"device and sensors";
+static const char dead[] =
+	"check that the BMC has power and that its address answers: rmcpping ADDRESS";
+static const char suite[] = "set another cipher suite for this BMC; 3 and 17 are the usual ones";
+static const char version[] = "enable IPMI 2.0 (RMCP+) over LAN on the BMC";
+
+/* clang-format off */
+static const struct ipmi_failure failures[] = {
+	/* theirs                                     opening code              message                                   hint */
+	{IPMI_ERR_USERNAME_INVALID,                   false,  E_AUTHENTICATION, "refused the user name",                  password},
+	{IPMI_ERR_PASSWORD_INVALID,                   false,  E_AUTHENTICATION, "refused the password",                   password},
+	{IPMI_ERR_K_G_INVALID,                        false,  E_AUTHENTICATION, "refused the BMC key (K_g)",              password},
+	{IPMI_ERR_PASSWORD_VERIFICATION_TIMEOUT,      false,  E_AUTHENTICATION, "did not accept the password",            password},
+	{IPMI_ERR_PRIVILEGE_LEVEL_CANNOT_BE_OBTAINED, false,  E_AUTHENTICATION, "does not give the user the privilege"   , privilege},
+	{IPMI_ERR_AUTHENTICATION_TYPE_UNAVAILABLE,    false,  E_AUTHENTICATION, "offers no usable authentication",        privilege},
+	{IPMI_ERR_PRIVILEGE_LEVEL_INSUFFICIENT,       false,  E_DENIED,         "denied the command to this user",        privilege},
+	{IPMI_ERR_CONNECTION_TIMEOUT,                 false,  E_TIMEOUT,        "does not answer",                        dead},
+	{IPMI_ERR_SESSION_TIMEOUT,                    false,  E_TIMEOUT,        "stopped answering",                      dead},
+	{IPMI_ERR_MESSAGE_TIMEOUT,                    false,  E_TIMEOUT,        "did not answer in time",                 dead},
+	{IPMI_ERR_DRIVER_TIMEOUT,                     false,  E_TIMEOUT,        "did not answer in time",                 dead},
+	{IPMI_ERR_HOSTNAME_INVALID,                   false,  E_TIMEOUT,        "has an address that does not resolve",   dead},
+	{IPMI_ERR_CIPHER_SUITE_ID_UNAVAILABLE,        false,  E_UNSUPPORTED,    "does not support the cipher suite",      suite},
+	{IPMI_ERR_IPMI_2_0_UNAVAILABLE,               false,  E_UNSUPPORTED,    "does not speak IPMI 2.0",                version},
+	{IPMI_ERR_BAD_RMCPPLUS_STATUS_CODE,           true,   E_UNSUPPORTED,    "refused the cipher suite",               suite},
+	/* Refusals shorter than IPMI 13.18 has them, which FreeIPMI cannot parse: ipmi_sim and its relatives. */
+	{IPMI_ERR_IPMI_ERROR,                         true,   E_UNSUPPORTED,    "refused to open a session",              suite},
+	{IPMI_ERR_INTERNAL_ERROR,                     true,   E_UNSUPPORTED,    "refused to open a session",              suite},
+	{IPMI_ERR_PARAMETERS,                         true,   E_UNSUPPORTED,    "cannot be asked with these settings",    suite},
+	{IPMI_ERR_COMMAND_INVALID_OR_UNSUPPORTED,     false,  E_UNSUPPORTED,    "does not support the command",           NULL},
+	/* FreeIPMI fails without a reason when an answer of the session setup comes a second time, as from a slow BMC after a
+	 * retransmission. Nothing was executed; the next try has a new socket. */
+	{IPMI_ERR_SUCCESS,                            true,   -EBUSY,           "answered out of turn",                   NULL},
+	{IPMI_ERR_BMC_BUSY,                           false,  -EBUSY,           "is busy",                                NULL},
+	{IPMI_ERR_DRIVER_BUSY,                        false,  -EBUSY,           "is busy",                                NULL},
+	{IPMI_ERR_OUT_OF_MEMORY,                      false,  -ENOMEM,          "could not be asked: out of memory",      NULL},
+	{IPMI_ERR_NOT_FOUND,                          false,  E_NOT_FOUND,      "does not have it",                       NULL},
+};
+/* clang-format on */
+
+const struct ipmi_failure *ipmi_failure_find(int theirs, bool opening)
+{
+	static const struct ipmi_failure unknown = {
+		.code = E_PROTOCOL, .message = "answered what we do not understand"};
+
+	for (size_t i = 0; i < COUNT_OF(failures); i++) {
+		if (failures[i].theirs == theirs && (opening || !failures[i].opening))
+			return &failures[i];
+	}
+	return &unknown;
+}

@@ -1,0 +1,43 @@
+#include "bampi/bmc/refresh_policy.h"
+
+const struct refresh_row refresh_table[REFRESH_COUNT] = {
+	/*                  name       op               first_within_ms */
+	[REFRESH_POWER] = {"power", BMC_POWER_STATUS, 10000},
+	[REFRESH_SENSORS] = {"sensors", BMC_SENSORS, 120000},
+	[REFRESH_SEL] = {"sel", BMC_SEL_NEW, 60000},
+	[REFRESH_INFO] = {"info", BMC_INFO, 60000},
+	[REFRESH_FRU] = {"fru", BMC_FRU, 600000},
+};
+
+/* Multiplying by an odd constant with the bits of the golden ratio puts consecutive numbers far
+ * apart and fills the range evenly (Knuth, TAOCP 6.4). The classes of one BMC differ, too. */
+static int64_t phase_ms(int64_t bmc_id, enum refresh_class which, int64_t range_ms)
+{
+	uint64_t mixed = ((uint64_t)bmc_id * REFRESH_COUNT + which) * 0x9e3779b97f4a7c15ULL;
+
+	return (int64_t)((mixed >> 32) * (uint64_t)range_ms >> 32);
+}
+
+int64_t refresh_next_ms(int64_t bmc_id, enum refresh_class which, int64_t period_ms, int64_t now_ms)
+{
+	int64_t phase;
+
+	if (period_ms <= 0)
+		return INT64_MAX;
+	phase = phase_ms(bmc_id, which, period_ms);
+	if (now_ms < phase)
+		return phase;
+	return now_ms - (now_ms - phase) % period_ms + period_ms;
+}
+
+int64_t refresh_first_ms(int64_t bmc_id, enum refresh_class which, int64_t period_ms,
+			 int64_t now_ms)
+{
+	int64_t within_ms = refresh_table[which].first_within_ms;
+
+	if (period_ms <= 0)
+		return INT64_MAX;
+	if (within_ms > period_ms)
+		within_ms = period_ms;
+	return now_ms + 1 + phase_ms(bmc_id, which, within_ms);
+}

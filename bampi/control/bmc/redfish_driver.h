@@ -1,6 +1,0 @@
-/* The driver for Redfish over HTTP(S), on the loop: redfish_client.h behind bmc_driver.h. */
-#pragma once
-
-#include "bampi/control/bmc/bmc_driver.h"
-
-extern const struct bmc_driver redfish_driver;

@@ -1,6 +1,0 @@
-/* Switches by SNMP: reads every family, writes those whose dialect (snmp_dialect.h) can. */
-#pragma once
-
-#include "peregrine/control/driver/switch_driver.h"
-
-extern const struct switch_driver snmp_switch_driver;

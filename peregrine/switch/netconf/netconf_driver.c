@@ -1,0 +1,249 @@
+#include "peregrine/switch/netconf/netconf_driver.h"
+
+#include <errno.h>
+#include <libxml/parser.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/loop.h"
+
+#include "peregrine/switch/netconf/netconf_switch.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+/* Some think for long about a commit, or about the state of all their ports. */
+enum { SILENCE_MS = 30000 };
+
+static void call_forget(struct netconf_switch *one)
+{
+	netconf_change_free(one->change);
+	one->change = NULL;
+	netconf_read_free(one->read);
+	one->read = NULL;
+	netconf_config_free(one->config);
+	one->config = NULL;
+	loop_timer_disarm(one->timer);
+	one->fn = NULL;
+}
+
+void netconf_switch_end(struct netconf_switch *one, int rc, struct switch_reading *reading,
+			const struct problem *problem)
+{
+	switch_call_fn fn = one->fn;
+	void *context = one->context;
+	/* It may live in what is forgotten here. */
+	struct problem copy = problem ? *problem : (struct problem){0};
+
+	call_forget(one);
+	fn(context, rc, reading, rc ? &copy : NULL);
+}
+
+void netconf_switch_run(struct netconf_switch *one, const char *what, const char *operation,
+			enum netconf_expect expect, netconf_answer_fn fn, void *context)
+{
+	uint32_t silence_ms =
+		one->endpoint.timeout_ms ? one->endpoint.timeout_ms : one->family->timeout_ms;
+	const struct netconf_ask ask = {
+		.what = what,
+		.expect = expect,
+		.deadline_ms = one->deadline_ms,
+		.silence_ms = silence_ms < SILENCE_MS ? SILENCE_MS : silence_ms,
+	};
+
+	netconf_session_run(one->session, &ask, operation, fn, context);
+}
+
+void netconf_switch_get(struct netconf_switch *one, const char *what, const char *filter,
+			netconf_answer_fn fn, void *context)
+{
+	CLEANUP(text_done) struct text operation = {0};
+
+	text_addf(&operation, "<get><filter type=\"subtree\">%s</filter></get>", filter);
+	netconf_switch_run(one, what, text_get(&operation), NETCONF_EXPECT_DATA, fn, context);
+}
+
+bool netconf_switch_may_repeat(struct netconf_switch *one, const struct netconf_answer *answer)
+{
+	bool again = one->again && answer->rc == E_UNAVAILABLE;
+
+	one->again = false;
+	return again;
+}
+
+/* --- looking ---------------------------------------------------------------------------- */
+
+static void on_look(void *context, const struct netconf_answer *answer)
+{
+	struct netconf_switch *one = context;
+	struct problem problem;
+	int rc;
+
+	if (answer->rc && netconf_switch_may_repeat(one, answer)) {
+		netconf_switch_look(one, one->looked);
+		return;
+	}
+	one->again = false;
+	if (answer->rc) {
+		one->looked(one, answer->rc, answer->problem);
+		return;
+	}
+	netconf_config_free(one->config);
+	one->config = NULL;
+	rc = netconf_config_new(one->dialect, &one->config);
+	if (!rc)
+		rc = netconf_config_read(one->config, answer->data);
+	if (rc) {
+		problem_set(&problem, rc, "what switch %s says of its ports cannot be read",
+			    one->endpoint.name);
+		problem_detail(&problem, "%s",
+			       rc == E_PROTOCOL ? "no port and no VLAN in it" : error_text(rc));
+		problem_hint(&problem,
+			     "check its family; its software may have another data model");
+	}
+	one->looked(one, rc, rc ? &problem : NULL);
+}
+
+void netconf_switch_look(struct netconf_switch *one, netconf_config_fn looked)
+{
+	one->looked = looked;
+	netconf_switch_get(one, "reading VLANs and ports", one->dialect->look, on_look, one);
+}
+
+/* --- the driver's row ---------------------------------------------------------------------- */
+
+static void on_timer(void *context)
+{
+	struct netconf_switch *one = context;
+	struct problem problem = one->early;
+
+	netconf_switch_end(one, one->early_rc, NULL, &problem);
+}
+
+static void one_close(void *session)
+{
+	struct netconf_switch *one = session;
+
+	if (!one)
+		return;
+	if (one->timer)
+		call_forget(one);
+	netconf_session_free(one->session);
+	loop_timer_free(one->timer);
+	switch_endpoint_wipe(&one->endpoint);
+	free(one);
+}
+
+static int cannot_open(struct problem *problem, const struct switch_endpoint *endpoint,
+		       const char *why, const char *hint)
+{
+	problem_set(problem, -EINVAL, "switch %s %s", endpoint->name, why);
+	problem_hint(problem, "%s", hint);
+	return -EINVAL;
+}
+
+int netconf_switch_open_on(const struct switch_stream_row *stream,
+			   const struct switch_endpoint *endpoint,
+			   const struct switch_family *family, const struct switch_host *host,
+			   void **ret_session, struct problem *problem)
+{
+	struct netconf_switch *one;
+	int rc;
+
+	if (!family->netconf)
+		return cannot_open(problem, endpoint, "is of a family without NETCONF here", "");
+	if (!endpoint->ssh_user[0])
+		return cannot_open(problem, endpoint, "has no SSH user",
+				   "give it credentials for NETCONF");
+	one = calloc(1, sizeof(*one));
+	if (!one)
+		return problem_set(problem, -ENOMEM, "no memory for a switch");
+	one->endpoint = *endpoint;
+	one->family = family;
+	one->dialect = family->netconf;
+	xmlInitParser();
+	rc = loop_timer_new(host->loop, on_timer, one, &one->timer);
+	if (!rc)
+		rc = netconf_session_new(host->loop, stream, &one->endpoint, one->dialect->needs,
+					 &one->session);
+	if (rc) {
+		problem_set(problem, rc, "no timer for a switch");
+		one_close(one);
+		return rc;
+	}
+	*ret_session = one;
+	return 0;
+}
+
+static int one_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
+		    const struct switch_host *host, void **ret_session, struct problem *problem)
+{
+	return netconf_switch_open_on(&ssh_switch_stream, endpoint, family, host, ret_session,
+				      problem);
+}
+
+/* No model here has a port's locating light. */
+static int start_locate(struct netconf_switch *one)
+{
+	one->early_rc =
+		problem_set(&one->early, E_UNSUPPORTED,
+			    "switch %s cannot blink a port's LED by NETCONF", one->endpoint.name);
+	loop_timer_arm(one->timer, 0);
+	return 0;
+}
+
+static int start_sampling(struct netconf_switch *one)
+{
+	one->early_rc = problem_set(&one->early, E_UNSUPPORTED,
+				    "sampling of switch %s cannot be set up by NETCONF",
+				    one->endpoint.name);
+	problem_hint(&one->early, "set it up by hand, or give its family a driver that can");
+	loop_timer_arm(one->timer, 0);
+	return 0;
+}
+
+static int (*const starts[SWITCH_OP_COUNT])(struct netconf_switch *one) = {
+	[SWITCH_READ] = netconf_read_start, [SWITCH_CHANGE] = netconf_change_start,
+	[SWITCH_SAVE] = netconf_save_start, [SWITCH_LOCATE] = start_locate,
+	[SWITCH_SAMPLING] = start_sampling,
+};
+
+static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,
+		     switch_call_fn fn, void *context)
+{
+	struct netconf_switch *one = session;
+	int rc;
+
+	one->request = request;
+	one->fn = fn;
+	one->context = context;
+	one->deadline_ms = deadline_ms;
+	one->early_rc = 0;
+	one->requests_before = netconf_session_requests(one->session);
+	one->again = netconf_session_is_open(one->session);
+	rc = starts[request->op](one);
+	if (rc)
+		call_forget(one);
+	return rc;
+}
+
+static bool one_cancel(void *session)
+{
+	struct netconf_switch *one = session;
+
+	if (!one->fn)
+		return true;
+	call_forget(one);
+	/* Whatever it answers now is not for the next call; locks go with the session. */
+	netconf_session_break(one->session);
+	return true;
+}
+
+const struct switch_driver netconf_switch_driver = {
+	.name = "netconf",
+	.open = one_open,
+	.start = one_start,
+	.cancel = one_cancel,
+	.close = one_close,
+};

@@ -1,0 +1,210 @@
+/* SWITCH_READ: VLANs and ports in one answer, then one <get> for each other part. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+#include "peregrine/switch/netconf/netconf_switch.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+struct netconf_read {
+	struct netconf_switch *one;
+	size_t part; /* next of `parts` */
+	struct switch_reading reading;
+};
+
+void netconf_read_free(struct netconf_read *read)
+{
+	if (!read)
+		return;
+	switch_reading_done(&read->reading);
+	free(read);
+}
+
+/* --- parts ---------------------------------------------------------------------------- */
+
+static int take_neighbors(struct netconf_read *read, const xmlNode *data)
+{
+	return netconf_read_neighbors(read->one->config, data, &read->reading);
+}
+
+static int take_fdb(struct netconf_read *read, const xmlNode *data)
+{
+	return netconf_read_fdb(read->one->config, data, &read->reading);
+}
+
+static int take_identity(struct netconf_read *read, const xmlNode *data)
+{
+	netconf_read_identity(read->one->dialect, data, &read->reading.identity);
+	return 0;
+}
+
+static const char *filter_of(const struct netconf_dialect *dialect, enum switch_part part)
+{
+	switch ((int)part) {
+	case PART_IDENTITY: return dialect->identity_filter;
+	case PART_NEIGHBORS: return dialect->neighbors_filter;
+	case PART_FDB: return dialect->fdb_filter;
+	default: return NULL;
+	}
+}
+
+static const struct {
+	enum switch_part part;
+	const char *what;
+	int (*take)(struct netconf_read *read, const xmlNode *data);
+} parts[] = {
+	{PART_IDENTITY, "reading its name", take_identity},
+	{PART_NEIGHBORS, "reading neighbours", take_neighbors},
+	{PART_FDB, "reading the MAC table", take_fdb},
+};
+
+/* --- together --------------------------------------------------------------------------- */
+
+static bool is_asked(const struct netconf_switch *one, const struct netconf_port *port)
+{
+	const char *const *only = one->request->only_ports;
+
+	for (; only && *only; only++) {
+		if (netconf_config_port(one->config, *only) == port)
+			return true;
+	}
+	return !only || !one->request->only_ports[0];
+}
+
+static int by_index(const void *a, const void *b)
+{
+	const struct switch_port *left = a;
+	const struct switch_port *right = b;
+
+	return left->if_index < right->if_index ? -1 : left->if_index > right->if_index;
+}
+
+static bool take_ports(struct netconf_read *read)
+{
+	const struct netconf_config *config = read->one->config;
+	struct switch_reading *reading = &read->reading;
+
+	reading->ports = calloc(config->port_count + 1, sizeof(*reading->ports));
+	if (!reading->ports)
+		return false;
+	for (size_t i = 0; i < config->port_count; i++) {
+		struct switch_port *port = &reading->ports[reading->port_count];
+
+		if (!is_asked(read->one, &config->ports[i]))
+			continue;
+		*port = config->ports[i].is;
+		port->has_vlans = netconf_port_vlans(config, &config->ports[i], &port->vlans);
+		reading->port_count++;
+	}
+	qsort(reading->ports, reading->port_count, sizeof(*reading->ports), by_index);
+	return true;
+}
+
+static bool take_vlans(struct netconf_read *read)
+{
+	const struct netconf_config *config = read->one->config;
+	struct switch_reading *reading = &read->reading;
+
+	reading->vlans = calloc(vlan_set_count(&config->vlans) + 1, sizeof(*reading->vlans));
+	if (!reading->vlans)
+		return false;
+	for (unsigned v = vlan_set_next(&config->vlans, 1); v;
+	     v = vlan_set_next(&config->vlans, v + 1)) {
+		struct switch_vlan *vlan = &reading->vlans[reading->vlan_count++];
+
+		vlan->id = (uint16_t)v;
+		text_copy(vlan->name, sizeof(vlan->name), config->names[v]);
+	}
+	return true;
+}
+
+static void no_memory(struct netconf_read *read, int rc)
+{
+	struct problem problem;
+
+	problem_set(&problem, rc, "switch %s cannot be read", read->one->endpoint.name);
+	problem_detail(&problem, "%s", error_text(rc));
+	netconf_switch_end(read->one, rc, NULL, &problem);
+}
+
+static void finish(struct netconf_read *read)
+{
+	static const unsigned looked = PART_IDENTITY | PART_PORTS | PART_VLANS;
+	struct netconf_switch *one = read->one;
+	struct switch_reading reading;
+
+	if (((one->request->parts & (PART_PORTS | PART_VLANS)) && !take_ports(read)) ||
+	    ((one->request->parts & PART_VLANS) && !take_vlans(read))) {
+		no_memory(read, -ENOMEM);
+		return;
+	}
+	reading = read->reading;
+	read->reading = (struct switch_reading){0};
+	reading.parts |= one->request->parts & looked;
+	reading.requests = netconf_session_requests(one->session) - one->requests_before;
+	reading.odd = one->config->odd;
+	text_copy(reading.odd_text, sizeof(reading.odd_text), one->config->odd_text);
+	text_copy(reading.identity.family, sizeof(reading.identity.family), one->family->name);
+	netconf_switch_end(one, 0, &reading, NULL);
+}
+
+static void next_part(struct netconf_read *read);
+
+static void on_part(void *context, const struct netconf_answer *answer)
+{
+	struct netconf_read *read = context;
+	int rc = 0;
+
+	/* A part that it refuses is missing; the others stand. */
+	if (answer->rc && !answer->refused) {
+		netconf_switch_end(read->one, answer->rc, NULL, answer->problem);
+		return;
+	}
+	if (!answer->rc) {
+		rc = parts[read->part].take(read, answer->data);
+		read->reading.parts |= parts[read->part].part;
+	}
+	if (rc) {
+		no_memory(read, rc);
+		return;
+	}
+	read->part++;
+	next_part(read);
+}
+
+static void next_part(struct netconf_read *read)
+{
+	struct netconf_switch *one = read->one;
+
+	for (; read->part < COUNT_OF(parts); read->part++) {
+		const char *filter = filter_of(one->dialect, parts[read->part].part);
+
+		if ((one->request->parts & parts[read->part].part) && filter) {
+			netconf_switch_get(one, parts[read->part].what, filter, on_part, read);
+			return;
+		}
+	}
+	finish(read);
+}
+
+static void on_config(struct netconf_switch *one, int rc, const struct problem *problem)
+{
+	if (rc)
+		netconf_switch_end(one, rc, NULL, problem);
+	else
+		next_part(one->read);
+}
+
+int netconf_read_start(struct netconf_switch *one)
+{
+	one->read = calloc(1, sizeof(*one->read));
+	if (!one->read)
+		return -ENOMEM;
+	one->read->one = one;
+	netconf_switch_look(one, on_config);
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* SWITCH_LAG: what there is is read, one transaction makes or unmakes the aggregate, and the data
+ * plane says that it has it. */
+#include <errno.h>
+
+#include "common/base/text.h"
+
+#include "peregrine/switch/ovsdb/ovsdb_driver.h"
+#include "peregrine/switch/ovsdb/ovsdb_lag_policy.h"
+#include "peregrine/switch/ovsdb/ovsdb_switch.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+enum { NUMBER_MAX = 4096 };
+
+bool ovsdb_lag_name(const struct switch_family *family, unsigned number, char ret[64])
+{
+	(void)family;
+	(void)text_format(ret, 64, "haas-%u", number);
+	return number > 0 && number <= NUMBER_MAX;
+}
+
+static void on_facts(struct ovsdb_switch *one, int rc, const struct problem *problem)
+{
+	struct problem why = {0};
+
+	if (rc) {
+		ovsdb_switch_end(one, rc, NULL, problem);
+		return;
+	}
+	ovsdb_plan_done(&one->plan);
+	rc = ovsdb_lag_plan(&one->facts, one->request->lag, &one->plan, &why);
+	if (rc)
+		ovsdb_switch_fail(one, &why);
+	else if (!one->plan.params)
+		ovsdb_switch_end(one, 0, NULL, NULL);
+	else
+		ovsdb_switch_transact(one);
+}
+
+int ovsdb_lag_start(struct ovsdb_switch *one)
+{
+	return ovsdb_switch_look(one, FACTS_WHOLE, on_facts);
+}

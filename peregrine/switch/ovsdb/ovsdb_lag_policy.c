@@ -1,0 +1,214 @@
+#include "peregrine/switch/ovsdb/ovsdb_lag_policy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+/* A "wait" and an "insert" each, what is before and behind them. */
+enum { ROOM = 2 * SWITCH_LAG_MEMBERS + 2 + OVSDB_PLAN_ENDING };
+
+struct maker {
+	const struct ovsdb_facts *facts;
+	const struct switch_lag *lag;
+	struct ovsdb_plan plan;
+	json_t *gone, *come; /* members of Bridge.ports */
+};
+
+static int refuse(struct problem *problem, const char *message, const char *port)
+{
+	(void)problem_set(problem, E_CONFLICT, "%s", message);
+	problem_detail(problem, "%s", port);
+	return E_CONFLICT;
+}
+
+static int add(struct maker *maker, json_t *operation)
+{
+	struct ovsdb_plan *plan = &maker->plan;
+
+	if (!operation || plan->operation_count == ROOM ||
+	    json_array_append_new(plan->params, operation) != 0)
+		return -ENOMEM;
+	plan->edits[plan->operation_count++] = SIZE_MAX;
+	return 0;
+}
+
+static bool is_access(const struct ovsdb_port *port, uint16_t vlan)
+{
+	return !port->local && !port->tunnel && port->exact && !port->vlans.trunk &&
+	       port->vlans.native == vlan;
+}
+
+/* The interface of that name; NULL: it is not the port's. */
+static const json_t *interface_of(const struct ovsdb_port *port, const char *name)
+{
+	for (size_t i = 0; i < port->interface_count; i++) {
+		if (strcmp(ovsdb_string(port->interfaces[i], "name"), name) == 0)
+			return port->interfaces[i];
+	}
+	return NULL;
+}
+
+static bool has_members(const struct ovsdb_port *port, const struct switch_lag *lag)
+{
+	for (size_t i = 0; i < lag->member_count; i++) {
+		if (!interface_of(port, lag->members[i]))
+			return false;
+	}
+	return port->interface_count == lag->member_count;
+}
+
+/* The row is as it was read, or nothing happens; the port leaves the bridge. */
+static int take_out(struct maker *maker, const struct ovsdb_port *port)
+{
+	static const char *const columns[] = {"name", "tag", "trunks", "vlan_mode", "interfaces"};
+	json_t *row = json_object();
+	json_t *names = json_array();
+	int rc = row && names ? 0 : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < COUNT_OF(columns); i++) {
+		json_t *value = json_object_get(port->row, columns[i]);
+
+		if (value && (json_object_set(row, columns[i], value) != 0 ||
+			      json_array_append_new(names, json_pack("s", columns[i])) != 0))
+			rc = -ENOMEM;
+	}
+	if (rc == 0)
+		rc = json_array_append_new(maker->gone, json_pack("[s,s]", "uuid", port->uuid));
+	if (rc) {
+		json_decref(row);
+		json_decref(names);
+		return -ENOMEM;
+	}
+	return add(maker, json_pack("{s:s,s:i,s:s,s:[[s,s,[s,s]]],s:o,s:s,s:[o]}", "op", "wait",
+				    "timeout", 0, "table", "Port", "where", "_uuid", "==", "uuid",
+				    port->uuid, "columns", names, "until", "==", "rows", row));
+}
+
+/* `interfaces` is taken. */
+static int put_in(struct maker *maker, const char *name, json_t *interfaces, bool lacp)
+{
+	json_t *row = json_pack("{s:s,s:[s,o],s:s,s:i}", "name", name, "interfaces", "set",
+				interfaces, "vlan_mode", "access", "tag", maker->lag->vlan);
+	char handle[24];
+
+	(void)text_format(handle, sizeof(handle), "port%zu", json_array_size(maker->come));
+	if (!row || json_array_append_new(maker->come, json_pack("[s,s]", "named-uuid", handle))) {
+		json_decref(row);
+		return -ENOMEM;
+	}
+	/* One that does not speak LACP yet, as when it boots, has one of the links. */
+	if (lacp && (json_object_set_new(row, "lacp", json_pack("s", "active")) ||
+		     json_object_set_new(row, "bond_mode", json_pack("s", "balance-tcp")) ||
+		     json_object_set_new(row, "other_config",
+					 json_pack("[s,[[s,s],[s,s]]]", "map", "lacp-time", "fast",
+						   "lacp-fallback-ab", "true")))) {
+		json_decref(row);
+		return -ENOMEM;
+	}
+	return add(maker, json_pack("{s:s,s:s,s:s,s:o}", "op", "insert", "table", "Port",
+				    "uuid-name", handle, "row", row));
+}
+
+static json_t *uuid_of(const json_t *interface)
+{
+	return json_incref(json_object_get(interface, "_uuid"));
+}
+
+static int make_it(struct maker *maker, const struct ovsdb_port *there, struct problem *problem)
+{
+	const struct switch_lag *lag = maker->lag;
+	json_t *interfaces;
+	int rc = 0;
+
+	if (there)
+		return has_members(there, lag)
+			       ? 0
+			       : refuse(problem, "there is another port of that name", lag->name);
+	if (!vlan_set_has(&maker->facts->table, lag->vlan) &&
+	    !vlan_set_has(&maker->facts->used, lag->vlan))
+		return refuse(problem, "the VLAN of the aggregate is not on the switch", lag->name);
+	interfaces = json_array();
+	for (size_t i = 0; rc == 0 && i < lag->member_count; i++) {
+		const struct ovsdb_port *port = ovsdb_facts_port(maker->facts, lag->members[i]);
+
+		if (!port || port->interface_count != 1 || !interface_of(port, lag->members[i]))
+			rc = refuse(problem, "the switch has no such port of its own",
+				    lag->members[i]);
+		else if (!is_access(port, lag->member_vlans[i]))
+			rc = refuse(problem, "a port of the aggregate is not off every network",
+				    lag->members[i]);
+		else
+			rc = take_out(maker, port);
+		if (rc == 0 && json_array_append_new(interfaces, uuid_of(port->interfaces[0])))
+			rc = -ENOMEM;
+	}
+	if (rc) {
+		json_decref(interfaces);
+		return rc;
+	}
+	return put_in(maker, lag->name, interfaces, true);
+}
+
+static int unmake(struct maker *maker, const struct ovsdb_port *there, struct problem *problem)
+{
+	int rc;
+
+	if (!there)
+		return 0;
+	if (!has_members(there, maker->lag))
+		return refuse(problem, "the aggregate has other members", there->name);
+	if (!is_access(there, maker->lag->vlan))
+		return refuse(problem, "the aggregate is not off every network", there->name);
+	rc = take_out(maker, there);
+	for (size_t i = 0; rc == 0 && i < there->interface_count; i++) {
+		const json_t *interface = there->interfaces[i];
+
+		rc = put_in(maker, ovsdb_string(interface, "name"),
+			    json_pack("[o]", uuid_of(interface)), false);
+	}
+	return rc;
+}
+
+static int refer(struct maker *maker)
+{
+	int rc = add(maker, json_pack("{s:s,s:s,s:[[s,s,[s,s]]],s:[[s,s,[s,O]],[s,s,[s,O]]]}", "op",
+				      "mutate", "table", "Bridge", "where", "_uuid", "==", "uuid",
+				      maker->facts->bridge_uuid, "mutations", "ports", "delete",
+				      "set", maker->gone, "ports", "insert", "set", maker->come));
+
+	maker->plan.select = maker->plan.operation_count + 1;
+	for (unsigned i = 0; rc == 0 && i < OVSDB_PLAN_ENDING; i++)
+		rc = add(maker, ovsdb_plan_ending(i, "peregrined: an aggregate"));
+	return rc;
+}
+
+int ovsdb_lag_plan(const struct ovsdb_facts *facts, const struct switch_lag *lag,
+		   struct ovsdb_plan *ret, struct problem *problem)
+{
+	const struct ovsdb_port *there = ovsdb_facts_port(facts, lag->name);
+	struct maker maker = {.facts = facts, .lag = lag};
+	int rc = -ENOMEM;
+
+	maker.plan.params = json_pack("[s]", "Open_vSwitch");
+	maker.plan.edits = calloc(ROOM, sizeof(*maker.plan.edits));
+	maker.gone = json_array();
+	maker.come = json_array();
+	if (maker.plan.params && maker.plan.edits && maker.gone && maker.come)
+		rc = lag->make ? make_it(&maker, there, problem) : unmake(&maker, there, problem);
+	if (rc == 0 && maker.plan.operation_count > 0)
+		rc = refer(&maker);
+	if (rc == -ENOMEM)
+		(void)problem_set(problem, rc, "no memory for an aggregate");
+	json_decref(maker.gone);
+	json_decref(maker.come);
+	if (rc || maker.plan.operation_count == 0)
+		ovsdb_plan_done(&maker.plan);
+	if (rc == 0)
+		*ret = maker.plan;
+	return rc;
+}

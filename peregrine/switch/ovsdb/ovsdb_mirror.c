@@ -1,0 +1,68 @@
+/* SWITCH_MIRROR: what there is is read, one transaction makes it what is wanted, and the data plane
+ * says that it has it. Whoever asks, asks again when the connection ends in between: it states the
+ * whole, so once more does no harm. */
+
+#include "common/base/error.h"
+#include "common/io/loop.h"
+
+#include "peregrine/switch/ovsdb/ovsdb_mirror_policy.h"
+#include "peregrine/switch/ovsdb/ovsdb_switch.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+static void on_mirrors(void *context, int rc, json_t *result, const struct problem *problem)
+{
+	struct ovsdb_switch *one = context;
+	const struct switch_request *request = one->request;
+	struct problem why = {0};
+
+	if (rc == E_UNAVAILABLE && one->again) {
+		one->again = false;
+		if (ovsdb_switch_ask(one, ovsdb_mirror_ask(), on_mirrors) != 0)
+			ovsdb_switch_no_memory(one);
+		return;
+	}
+	if (rc) {
+		ovsdb_switch_end(one, rc, NULL, problem);
+		return;
+	}
+	ovsdb_plan_done(&one->plan);
+	rc = ovsdb_facts_make(result, FACTS_VLANS, &one->facts, &why);
+	if (rc == 0)
+		rc = ovsdb_mirror_plan(&one->facts, request->mirrors, request->mirror_count,
+				       &one->plan, request->results, &why);
+	if (rc)
+		ovsdb_switch_fail(one, &why);
+	else if (!one->plan.params)
+		ovsdb_switch_end(one, 0, NULL, NULL);
+	else
+		ovsdb_switch_transact(one);
+}
+
+/* A port of type erspan or gre is a port as any other, once it is there: whoever keeps the switch's
+ * addresses and routes makes it. None of ours is sent elsewhere, so ending them all ends nothing.
+ */
+static int refuse_tunnel(struct ovsdb_switch *one)
+{
+	if (one->request->mirror_count > 0) {
+		one->early_rc = problem_set(&one->early, E_UNSUPPORTED,
+					    "switch %s is not told by OVSDB to send what it copies",
+					    one->endpoint.name);
+		problem_hint(&one->early,
+			     "add a port of type erspan to its bridge, and name that: haasctl "
+			     "capture point %s --port PORT --kind erspan --interface INTERFACE",
+			     one->endpoint.name);
+	}
+	loop_timer_arm(one->timer, 0);
+	return 0;
+}
+
+int ovsdb_mirror_start(struct ovsdb_switch *one)
+{
+	if (one->request->tunnel.to[0])
+		return refuse_tunnel(one);
+	ovsdb_facts_done(&one->facts);
+	for (size_t i = 0; i < one->request->mirror_count; i++)
+		one->request->results[i] = EDIT_NOT_TRIED;
+	return ovsdb_switch_ask(one, ovsdb_mirror_ask(), on_mirrors);
+}

@@ -1,0 +1,504 @@
+#include "peregrine/switch/snmp/snmp_reading.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/macros.h"
+#include "common/base/text.h"
+
+#include "peregrine/switch/snmp/snmp_wire.h"
+
+LEAKS_LEFT_TO_SANITIZER
+
+/* ifType (IANAifType-MIB), ifAdminStatus, dot1dStpPortState, dot1dTpFdbStatus. */
+enum { IF_TYPE_ETHERNET = 6, IF_TYPE_FAST = 62, IF_TYPE_GIGABIT = 117, IF_TYPE_LAG = 161 };
+enum { IF_UP = 1 };
+enum { FDB_INVALID = 2, FDB_SELF = 4 };
+enum { ROW_ACTIVE = 1 };
+
+const char *fact_port_name(const struct fact_interface *interface)
+{
+	return interface->name[0] ? interface->name : interface->descr;
+}
+
+/* Bridge ports are few, and their order is not the interfaces'. */
+static const struct fact_bridge_port *bridge_port_of(const struct snmp_facts *facts,
+						     uint32_t if_index)
+{
+	for (uint32_t i = 0; i < fact_count(facts, FACT_BRIDGE_PORTS); i++) {
+		const struct fact_bridge_port *port = fact_at(facts, FACT_BRIDGE_PORTS, i);
+
+		if (port->if_index == if_index)
+			return port;
+	}
+	return NULL;
+}
+
+uint32_t fact_base_port(const struct snmp_facts *facts, uint32_t if_index)
+{
+	const struct fact_bridge_port *port = bridge_port_of(facts, if_index);
+
+	return port ? port->key[0] : 0;
+}
+
+/* --- ports ----------------------------------------------------------------- */
+
+static bool is_port(const struct snmp_facts *facts, const struct fact_interface *interface)
+{
+	switch (interface->type) {
+	case IF_TYPE_ETHERNET:
+	case IF_TYPE_FAST:
+	case IF_TYPE_GIGABIT:
+	case IF_TYPE_LAG: return true;
+	default: return bridge_port_of(facts, interface->key[0]) != NULL;
+	}
+}
+
+static bool is_wanted(const char *const *only_ports, const char *name)
+{
+	if (!only_ports)
+		return true;
+	for (; *only_ports; only_ports++) {
+		if (strcmp(*only_ports, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const enum port_stp stp_states[] = {
+	[1] = STP_DISABLED, [2] = STP_BLOCKING,   [3] = STP_LISTENING,
+	[4] = STP_LEARNING, [5] = STP_FORWARDING, [6] = STP_BLOCKING, /* broken */
+};
+
+/* A group of the dialect's, by the name of its aggregate. */
+static uint32_t lag_called(const struct snmp_facts *facts, uint32_t group)
+{
+	char name[32];
+
+	if (!group || !text_format(name, sizeof(name), "%s%u", facts->dialect->lag.name, group))
+		return 0;
+	for (uint32_t i = 0; i < fact_count(facts, FACT_INTERFACES); i++) {
+		const struct fact_interface *interface = fact_at(facts, FACT_INTERFACES, i);
+
+		if (strcmp(fact_port_name(interface), name) == 0)
+			return interface->key[0];
+	}
+	return 0;
+}
+
+static uint32_t lag_of(const struct snmp_facts *facts, const struct fact_interface *interface)
+{
+	const struct fact_interface *above;
+
+	/* IEEE8023-LAG-MIB: 0 = none; a port that aggregates alone names itself. */
+	if (interface->lag && interface->lag != interface->key[0]) {
+		above = fact_find(facts, FACT_INTERFACES, interface->lag, 0, 0);
+		return above ? interface->lag : 0;
+	}
+	/* 802.1AX 6.3.6.1.12: attached is who LACP, or a link, let in; selected is where the port
+	 * belongs while neither has. An aggregator that is no LAG is the port's own. */
+	if (!interface->lag && interface->lag_selected &&
+	    interface->lag_selected != interface->key[0]) {
+		above = fact_find(facts, FACT_INTERFACES, interface->lag_selected, 0, 0);
+		if (above && above->type == IF_TYPE_LAG)
+			return interface->lag_selected;
+	}
+	for (uint32_t i = 0; i < fact_count(facts, FACT_STACK); i++) {
+		const struct fact_pair *pair = fact_at(facts, FACT_STACK, i);
+
+		if (pair->key[1] != interface->key[0] || pair->key[0] == 0 ||
+		    pair->status != ROW_ACTIVE)
+			continue;
+		above = fact_find(facts, FACT_INTERFACES, pair->key[0], 0, 0);
+		if (above && above->type == IF_TYPE_LAG)
+			return pair->key[0];
+	}
+	return lag_called(facts, interface->lag_group);
+}
+
+static void fill_port(struct snmp_facts *facts, const struct fact_interface *interface,
+		      struct switch_port *ret)
+{
+	const struct fact_bridge_port *bridge = bridge_port_of(facts, interface->key[0]);
+
+	*ret = (struct switch_port){
+		.if_index = interface->key[0],
+		.admin_up = interface->admin == IF_UP,
+		.up = interface->oper == IF_UP,
+		.link_mark = facts->links ? (uint64_t)interface->last_change + 1 : 0,
+		.speed_bps = (uint64_t)interface->speed_mbps * 1000000U,
+		.lag = lag_of(facts, interface),
+		.is_lag = interface->type == IF_TYPE_LAG,
+	};
+	text_copy(ret->name, sizeof(ret->name), fact_port_name(interface));
+	text_copy(ret->alias, sizeof(ret->alias), interface->alias);
+	memcpy(ret->mac, interface->mac, sizeof(ret->mac));
+	if (bridge) {
+		ret->base_port = bridge->key[0];
+		ret->stp = bridge->stp < sizeof(stp_states) / sizeof(stp_states[0])
+				   ? stp_states[bridge->stp]
+				   : STP_UNKNOWN;
+	}
+}
+
+static int make_ports(struct snmp_facts *facts, const char *const *only_ports, unsigned parts,
+		      struct switch_reading *ret)
+{
+	uint32_t count = fact_count(facts, FACT_INTERFACES);
+
+	ret->ports = calloc(count ? count : 1, sizeof(*ret->ports));
+	if (!ret->ports)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct fact_interface *interface = fact_at(facts, FACT_INTERFACES, i);
+		struct switch_port *port = &ret->ports[ret->port_count];
+
+		if (!fact_port_name(interface)[0] || !is_port(facts, interface) ||
+		    !is_wanted(only_ports, fact_port_name(interface)))
+			continue;
+		fill_port(facts, interface, port);
+		/* An interface that was plugged in after its table was read has an index only. */
+		if (parts & PART_VLANS)
+			port->has_vlans = fact_port_vlans(facts, interface, &port->vlans);
+		port->unproven =
+			port->has_vlans && fact_port_unproven(facts, interface, &port->vlans);
+		ret->port_count++;
+	}
+	for (uint32_t i = 0; i < ret->port_count; i++) {
+		for (uint32_t j = 0; j < ret->port_count; j++)
+			ret->ports[j].is_lag |= ret->ports[i].lag == ret->ports[j].if_index;
+	}
+	return 0;
+}
+
+/* --- neighbours -------------------------------------------------------------- */
+
+/* One interface only, else none: aliases and descriptions are written by people. */
+static uint32_t interface_called(const struct snmp_facts *facts, const char *text,
+				 bool (*is)(const struct fact_interface *interface,
+					    const char *text))
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; text[0] && i < fact_count(facts, FACT_INTERFACES); i++) {
+		const struct fact_interface *interface = fact_at(facts, FACT_INTERFACES, i);
+
+		if (!is(interface, text))
+			continue;
+		if (found)
+			return 0;
+		found = interface->key[0];
+	}
+	return found;
+}
+
+static bool has_name(const struct fact_interface *interface, const char *text)
+{
+	return strcmp(interface->name, text) == 0;
+}
+
+static bool has_descr(const struct fact_interface *interface, const char *text)
+{
+	return strcmp(interface->descr, text) == 0;
+}
+
+static bool has_alias(const struct fact_interface *interface, const char *text)
+{
+	return strcmp(interface->alias, text) == 0;
+}
+
+static bool has_mac(const struct fact_interface *interface, const char *text)
+{
+	char mac[18];
+
+	return snmp_mac_text(interface->mac, sizeof(interface->mac), mac, sizeof(mac)) &&
+	       !snmp_mac_is_odd(interface->mac) && strcmp(mac, text) == 0;
+}
+
+static bool has_spelling(const struct fact_interface *interface, const char *text)
+{
+	return port_name_same(interface->name, text) || port_name_same(interface->descr, text);
+}
+
+/* In the order in which they are believed. */
+static bool (*const ways[])(const struct fact_interface *interface, const char *text) = {
+	has_name, has_descr, has_alias, has_mac, has_spelling};
+
+static uint32_t by_local_texts(const struct snmp_facts *facts, const struct fact_lldp *local)
+{
+	char id[64];
+
+	lldp_id_text(LLDP_PORT, local->port_subtype, local->port.bytes, local->port.size, id,
+		     sizeof(id));
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		uint32_t found = interface_called(facts, id, ways[i]);
+
+		if (!found)
+			found = interface_called(facts, local->text, ways[i]);
+		if (found)
+			return found;
+	}
+	return 0;
+}
+
+/* lldpRemLocalPortNum is lldpLocPortNum, which agents number by ifIndex, by base port, or as they
+ * like (Uninett/nav#319, netdisco#603): the texts of the local table decide where there is one. */
+static uint32_t interface_of_local_port(const struct snmp_facts *facts, uint32_t number)
+{
+	const struct fact_lldp *local = fact_find(facts, FACT_LLDP_LOCAL, number, 0, 0);
+	const struct fact_bridge_port *bridge = fact_find(facts, FACT_BRIDGE_PORTS, number, 0, 0);
+	uint32_t found = local ? by_local_texts(facts, local) : 0;
+
+	if (found)
+		return found;
+	if (bridge && bridge->if_index)
+		return bridge->if_index;
+	return fact_find(facts, FACT_INTERFACES, number, 0, 0) ? number : 0;
+}
+
+static int make_neighbors(struct snmp_facts *facts, struct switch_reading *ret)
+{
+	uint32_t count = fact_count(facts, FACT_LLDP_REMOTE);
+
+	ret->neighbors = calloc(count ? count : 1, sizeof(*ret->neighbors));
+	if (!ret->neighbors)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct fact_lldp *row = fact_at(facts, FACT_LLDP_REMOTE, i);
+		struct switch_neighbor *neighbor = &ret->neighbors[ret->neighbor_count];
+
+		if (!row->chassis.size || !row->port.size) {
+			snmp_facts_odd(facts, "LLDP neighbour at port %u without chassis or port",
+				       row->key[1]);
+			continue;
+		}
+		*neighbor = (struct switch_neighbor){
+			.local_port = row->key[1],
+			.if_index = interface_of_local_port(facts, row->key[1]),
+			.chassis_subtype = (uint8_t)row->chassis_subtype,
+			.port_subtype = (uint8_t)row->port_subtype,
+		};
+		lldp_id_text(LLDP_CHASSIS, row->chassis_subtype, row->chassis.bytes,
+			     row->chassis.size, neighbor->chassis, sizeof(neighbor->chassis));
+		lldp_id_text(LLDP_PORT, row->port_subtype, row->port.bytes, row->port.size,
+			     neighbor->port, sizeof(neighbor->port));
+		text_copy(neighbor->port_text, sizeof(neighbor->port_text), row->text);
+		text_copy(neighbor->system, sizeof(neighbor->system), row->system);
+		ret->neighbor_count++;
+	}
+	return 0;
+}
+
+/* --- FDB ------------------------------------------------------------------------ */
+
+bool fact_fdb_makes_sense(const struct snmp_facts *facts)
+{
+	for (uint32_t i = 0; i < fact_count(facts, FACT_FDB); i++) {
+		const struct fact_fdb *row = fact_at(facts, FACT_FDB, i);
+
+		if (row->port && fact_find(facts, FACT_BRIDGE_PORTS, row->port, 0, 0))
+			return true;
+	}
+	return false;
+}
+
+/* VID of an FdbId: 0 = several, or none is known. */
+struct fdb_vlans {
+	uint32_t fdb_id;
+	uint16_t vlan;
+	bool known;
+};
+
+static struct fdb_vlans vlan_of_fdb(const struct snmp_facts *facts, uint32_t fdb_id)
+{
+	struct fdb_vlans ret = {.fdb_id = fdb_id};
+	bool mapped = false;
+
+	for (uint32_t i = 0; i < fact_count(facts, FACT_CURRENT); i++) {
+		const struct fact_vlan *row = fact_at(facts, FACT_CURRENT, i);
+
+		mapped |= row->fdb_id != 0;
+		if (row->fdb_id != fdb_id || !fdb_id || row->key[1] == ret.vlan)
+			continue;
+		/* Shared learning: one FDB of several VLANs does not say which. */
+		ret.vlan = ret.known || row->key[1] > VLAN_LAST ? 0 : (uint16_t)row->key[1];
+		ret.known = true;
+	}
+	if (!mapped && fdb_id >= VLAN_FIRST && fdb_id <= VLAN_LAST) {
+		ret.vlan = (uint16_t)fdb_id;
+		ret.known = true;
+	}
+	return ret;
+}
+
+static void take_fdb(struct snmp_facts *facts, const struct fact_fdb *row, uint16_t vlan,
+		     struct switch_reading *ret)
+{
+	const struct fact_bridge_port *port;
+	struct switch_fdb_entry entry = {
+		.vlan = vlan,
+		.mac = {(uint8_t)(row->key[1] >> 8), (uint8_t)row->key[1],
+			(uint8_t)(row->key[2] >> 24), (uint8_t)(row->key[2] >> 16),
+			(uint8_t)(row->key[2] >> 8), (uint8_t)row->key[2]}};
+
+	if (row->status == FDB_INVALID || row->status == FDB_SELF || row->port == 0)
+		return;
+	if (snmp_mac_is_odd(entry.mac)) {
+		snmp_facts_odd(facts, "FDB: MAC %02x:%02x:%02x:%02x:%02x:%02x is nobody's",
+			       entry.mac[0], entry.mac[1], entry.mac[2], entry.mac[3], entry.mac[4],
+			       entry.mac[5]);
+		return;
+	}
+	port = fact_find(facts, FACT_BRIDGE_PORTS, row->port, 0, 0);
+	if (!port || !port->if_index) {
+		snmp_facts_odd(facts, "FDB: base port %u is no port", row->port);
+		return;
+	}
+	entry.if_index = port->if_index;
+	ret->fdb[ret->fdb_count++] = entry;
+}
+
+static int make_fdb(struct snmp_facts *facts, struct switch_reading *ret)
+{
+	enum fact_table table = fact_fdb_makes_sense(facts) ? FACT_FDB : FACT_BRIDGE_FDB;
+	uint32_t count = fact_count(facts, table);
+	struct fdb_vlans last = {.fdb_id = UINT32_MAX};
+
+	ret->fdb = calloc(count ? count : 1, sizeof(*ret->fdb));
+	if (!ret->fdb)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct fact_fdb *row = fact_at(facts, table, i);
+
+		/* Rows of one FDB come together. Of BRIDGE-MIB the key is the VLAN, or 0. */
+		if (table == FACT_FDB && row->key[0] != last.fdb_id)
+			last = vlan_of_fdb(facts, row->key[0]);
+		take_fdb(facts, row, table == FACT_FDB ? last.vlan : (uint16_t)row->key[0], ret);
+	}
+	return 0;
+}
+
+/* --- links -------------------------------------------------------------------------- */
+
+static uint64_t mix_octet(uint64_t digest, uint8_t octet)
+{
+	return (digest ^ octet) * 0x100000001b3U;
+}
+
+static uint64_t mix_word(uint64_t digest, uint32_t word)
+{
+	for (unsigned shift = 0; shift < 32; shift += 8)
+		digest = mix_octet(digest, (uint8_t)(word >> shift));
+	return digest;
+}
+
+/* FNV-1a of dot1qPvid and dot1qVlanStaticEgressPorts, of whatever else was read with them. */
+static uint64_t digest_of_members(const struct snmp_facts *facts)
+{
+	uint64_t digest = 0xcbf29ce484222325U;
+
+	for (uint32_t i = 0; i < fact_count(facts, FACT_BRIDGE_PORTS); i++) {
+		const struct fact_bridge_port *port = fact_at(facts, FACT_BRIDGE_PORTS, i);
+
+		if (port->pvid)
+			digest = mix_word(mix_word(digest, port->key[0]), port->pvid);
+	}
+	for (uint32_t i = 0; i < fact_count(facts, FACT_VLANS); i++) {
+		const struct fact_vlan *vlan = fact_at(facts, FACT_VLANS, i);
+		uint32_t size = vlan->egress.size;
+
+		/* An agent may write as many zeros as it likes. */
+		while (size > 0 && vlan->egress.bytes[size - 1] == 0)
+			size--;
+		digest = mix_word(digest, vlan->key[0]);
+		for (uint32_t k = 0; k < size; k++)
+			digest = mix_octet(digest, vlan->egress.bytes[k]);
+	}
+	return digest ? digest : 1;
+}
+
+/* FNV-1a of what a link's coming and going changes: ifOperStatus, and ifLastChange when it went and
+ * came between two looks. */
+static uint64_t digest_of_links(const struct snmp_facts *facts)
+{
+	uint64_t digest = 0xcbf29ce484222325U;
+
+	for (uint32_t i = 0; i < fact_count(facts, FACT_INTERFACES); i++) {
+		const struct fact_interface *interface = fact_at(facts, FACT_INTERFACES, i);
+		const uint32_t words[] = {interface->key[0], interface->oper,
+					  interface->last_change};
+
+		/* What is not in ifTable's column has no link. */
+		for (size_t k = 0; interface->oper && k < COUNT_OF(words); k++)
+			digest = (digest ^ words[k]) * 0x100000001b3U;
+	}
+	return digest ? digest : 1;
+}
+
+/* --- all of it ---------------------------------------------------------------------- */
+
+static int make_vlans(struct snmp_facts *facts, struct switch_reading *ret)
+{
+	bool vtp = facts->dialect->writer == SNMP_WRITER_VTP;
+	enum fact_table table = vtp                                 ? FACT_VTP_VLANS
+				: fact_count(facts, FACT_VLANS) > 0 ? FACT_VLANS
+								    : FACT_CURRENT;
+	struct vlan_set seen = {0};
+	const struct fact_vlan *rows[VLAN_LIMIT] = {0};
+
+	for (uint32_t i = 0; i < fact_count(facts, table); i++) {
+		const struct fact_vlan *row = fact_at(facts, table, i);
+		unsigned id = table == FACT_VLANS ? fact_vlan_id(facts->dialect, row) : row->key[1];
+
+		/* A row that is being made (notReady) is no VLAN; vtpVlanType 1 is Ethernet. */
+		if ((table == FACT_VLANS && row->status > ROW_ACTIVE) || (vtp && row->type > 1))
+			continue;
+		if (id < VLAN_FIRST || id > VLAN_LAST) {
+			snmp_facts_odd(facts, "VLAN table: %u is no VLAN", row->key[0]);
+			continue;
+		}
+		vlan_set_add(&seen, id);
+		rows[id] = row;
+	}
+	ret->vlans = calloc(vlan_set_count(&seen) + 1, sizeof(*ret->vlans));
+	if (!ret->vlans)
+		return -ENOMEM;
+	for (unsigned id = vlan_set_next(&seen, 1); id; id = vlan_set_next(&seen, id + 1)) {
+		struct switch_vlan *vlan = &ret->vlans[ret->vlan_count++];
+
+		vlan->id = (uint16_t)id;
+		text_copy(vlan->name, sizeof(vlan->name), rows[id]->name);
+	}
+	return 0;
+}
+
+int snmp_reading_make(struct snmp_facts *facts, unsigned parts, const char *const *only_ports,
+		      struct switch_reading *ret)
+{
+	struct switch_reading reading = {.identity = facts->identity};
+	int rc = 0;
+
+	if (facts->failed)
+		return -ENOMEM;
+	if (facts->links && fact_count(facts, FACT_INTERFACES) > 0)
+		reading.identity.link_changes = digest_of_links(facts);
+	if (facts->members && fact_count(facts, FACT_VLANS) > 0)
+		reading.identity.member_changes = digest_of_members(facts);
+	if (parts & (PART_PORTS | PART_VLANS))
+		rc = make_ports(facts, only_ports, parts, &reading);
+	if (!rc && (parts & PART_VLANS))
+		rc = make_vlans(facts, &reading);
+	if (!rc && (parts & PART_NEIGHBORS))
+		rc = make_neighbors(facts, &reading);
+	if (!rc && (parts & PART_FDB))
+		rc = make_fdb(facts, &reading);
+	if (rc) {
+		switch_reading_done(&reading);
+		return rc;
+	}
+	reading.odd = facts->odd;
+	text_copy(reading.odd_text, sizeof(reading.odd_text), facts->odd_text);
+	*ret = reading;
+	return 0;
+}

@@ -1,0 +1,91 @@
+/* The state kept for one switch that is spoken to by SNMP, shared by the parts of the driver. */
+#pragma once
+
+#include "common/base/problem.h"
+
+#include "peregrine/switch/snmp/snmp_client.h"
+#include "peregrine/switch/snmp/snmp_dialect.h"
+#include "peregrine/switch/snmp/snmp_facts.h"
+#include "peregrine/switch/snmp/snmp_reader.h"
+#include "peregrine/switch/switch_driver.h"
+#include "peregrine/switch/switch_family_table.h"
+
+struct loop_timer;
+struct snmp_change;
+struct snmp_saving;
+struct snmp_sampling;
+struct snmp_health;
+
+struct snmp_switch {
+	struct switch_endpoint endpoint;
+	const struct switch_family *family;
+	const struct snmp_dialect *dialect;
+	struct loop *loop;
+	struct snmp_peer *peer;
+	struct loop_timer *timer; /* the call's deadline, or an end that may not come at once */
+
+	/* The call under way; `fn` NULL: none. */
+	const struct switch_request *request;
+	switch_call_fn fn;
+	void *context;
+	int64_t deadline_ms;
+	int early_rc; /* to be told in the next turn */
+	struct problem early;
+	uint32_t requests_before;
+	struct snmp_facts facts;
+	struct snmp_reader *reader;
+	struct snmp_change *change;
+	struct snmp_saving *saving;
+	struct snmp_sampling *sampling;
+	struct snmp_health *health;
+
+	struct sampling_adjusted adjusted; /* learnt */
+
+	struct snmp_target_map map;
+	struct snmp_target targets[TARGET_LIMIT]; /* of the call: the only ports that are read */
+	size_t target_count;
+	bool whole; /* they were not where they were remembered: all is read */
+
+	uint32_t model; /* learnt: the arc of sysObjectID that the dialect wants; 0 = not yet */
+	/* Learnt: dot1qPortAcceptableFrameTypes and IngressFiltering are not writable here. */
+	bool fixed_frame_types;
+	bool create_and_wait; /* learnt: RowStatus createAndGo is refused */
+	bool vm_unsigned;     /* learnt: vmVlan is an Unsigned32 */
+	bool by_steps;        /* learnt: a port takes what is of another mode only in that mode */
+
+	/* ifIndex of ports that an edit took down and did not bring up again: the next one does. */
+	uint32_t downed[16];
+	size_t downed_count;
+};
+
+/* Empty facts with what was learnt of the switch. */
+void snmp_switch_facts(struct snmp_switch *one);
+/* Ends the call. `reading` may be NULL. */
+void snmp_switch_end(struct snmp_switch *one, int rc, struct switch_reading *reading,
+		     const struct problem *problem);
+/* Ends it with an rc of the client and a problem that says what it means. */
+void snmp_switch_fail(struct snmp_switch *one, int rc, const char *doing, const char *why);
+/* Fills a problem for an rc of the client. Returns rc. */
+int snmp_switch_problem(const struct snmp_switch *one, int rc, const char *doing, const char *why,
+			struct problem *ret);
+
+/* Turns a plan that reads whole tables of ports into one that reads the rows of those that the call
+ * is about, where these are known. */
+void snmp_switch_narrow(struct snmp_switch *one, struct snmp_reader_plan *plan);
+/* After reading: learns from whole tables. False: the ports are elsewhere now, and what was read is
+ * forgotten: start again, whole. */
+bool snmp_switch_placed(struct snmp_switch *one);
+
+/* snmp_change.c: SWITCH_CHANGE by the dialect's writer. */
+int snmp_change_start(struct snmp_switch *one);
+/* Forgets what is under way and frees. NULL is fine. */
+void snmp_change_cancel(struct snmp_change *change);
+/* snmp_save.c: SWITCH_SAVE. */
+int snmp_save_start(struct snmp_switch *one);
+void snmp_save_cancel(struct snmp_saving *saving);
+/* snmp_sampling.c: SWITCH_SAMPLING by SFLOW-MIB. */
+int snmp_sampling_start(struct snmp_switch *one);
+void snmp_sampling_cancel(struct snmp_sampling *sampling);
+/* snmp_health.c: SWITCH_HEALTH. */
+int snmp_health_start(struct snmp_switch *one);
+void snmp_health_cancel(struct snmp_health *state);

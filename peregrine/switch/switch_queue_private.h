@@ -1,0 +1,106 @@
+/* Inside the queue: one struct line per switch, one struct call per thing asked. */
+#pragma once
+
+/* The default HASH_JEN falls through its switch, which clang reports. */
+#define HASH_FUNCTION HASH_FNV
+#include <uthash.h>
+#include <utlist.h>
+
+#include "common/base/breaker_policy.h"
+#include "common/io/loop.h"
+
+#include "peregrine/switch/switch_queue.h"
+
+struct line;
+
+enum call_state { CALL_WAITING, CALL_FLYING, CALL_FINISHED };
+
+/* One thing asked. Its request is our own copy: a call that was given up may still be under way. */
+struct call {
+	struct switch_queue *queue;
+	struct line *line; /* NULL once finished */
+	uint64_t ticket;
+	enum call_state state;
+	enum switch_priority priority;
+	bool person;
+	bool unheard; /* nobody waits for it any more, but it cannot be recalled */
+	bool late;    /* under way at its deadline: the driver has a moment to say so itself */
+	unsigned preempted;
+	switch_done_fn done;
+	void *context;
+	struct loop_timer *deadline;
+	int64_t asked_ms, started_ms, ended_ms, deadline_ms;
+
+	struct switch_request request; /* points into the following */
+	struct switch_edit *edits;
+	struct switch_mirror *mirrors;
+	struct switch_lag lag;
+	enum edit_result *results;
+	char **only_ports;
+
+	int rc; /* when finished */
+	struct problem problem;
+	struct switch_reading reading;
+	struct call *prev, *next;
+	UT_hash_handle hh;
+};
+
+/* One way into a switch. */
+struct way {
+	const struct switch_driver *driver;
+	void *session; /* NULL until the first call */
+	struct breaker breaker;
+};
+
+/* WAY_HEALTH: by SNMP, of families that are read in another way. WAY_CLI: the command line of a
+ * switch whose changes go another way, that has no mirrors, or no aggregates. */
+enum way_kind { WAY_READ, WAY_WRITE, WAY_HEALTH, WAY_CLI, WAY_COUNT };
+
+struct line {
+	struct switch_queue *queue;
+	int64_t id;
+	struct switch_endpoint endpoint;
+	const struct switch_family *family;
+	struct way ways[WAY_COUNT]; /* only the first when one driver does both */
+	struct call *waiting[SWITCH_PRIORITY_COUNT];
+	unsigned passed; /* calls begun while one of lower priority waited */
+	struct call *flying;
+	struct way *flying_way;
+	bool flying_fails; /* counted as failing */
+	bool held;         /* has something to do, but too many others fail */
+	struct loop_timer *pump;
+	int64_t answered_ms;
+	struct problem problem;
+	UT_hash_handle hh;
+};
+
+struct switch_queue {
+	struct switch_queue_options options;
+	struct line *lines;    /* by id */
+	struct call *calls;    /* by ticket */
+	struct call *finished; /* to be answered in the next turn of the loop */
+	struct loop_timer *deliver;
+	unsigned failing; /* calls under way at switches that failed last */
+	uint64_t next_ticket;
+	struct switch_queue_stats stats;
+};
+
+/* switch_queue_run.c */
+/* The driver that makes aggregates there, or refuses to; NULL: there is none. */
+const struct switch_driver *line_lag_driver(const struct line *line);
+/* Looks what this switch should do now; a timer's function. */
+void line_pump(void *context);
+/* Takes the call out of its line; it is answered in the next turn. `problem` may be the call's own,
+ * and NULL with rc 0. */
+void call_finish(struct call *call, int rc, const struct problem *problem);
+/* What may have been sent is not known any more. */
+void call_forget_results(const struct call *call);
+void call_free(struct call *call);
+void call_expired(void *context);
+void finished_deliver(void *context); /* struct switch_queue */
+/* Ends the call under way for its driver: true when the driver has forgotten it. */
+bool line_recall(struct line *line);
+/* Out of the books: nothing is under way at this switch. */
+void line_landed(struct line *line);
+/* Closes both sessions. What is under way must have landed. */
+void line_close(struct line *line);
