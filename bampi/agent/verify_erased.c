@@ -18,7 +18,7 @@
 
 #define SUBJECT     "verify"
 #define SAMPLE_SIZE ((size_t)4096)
-#define SAMPLE_COUNT                                                                            \
+#define SAMPLE_COUNT \
 	1024 /* a drive of which one block in a hundred was left alone is found out but for one \
 		time in 29000 */
 #define END_SIZE ((size_t)1 << 20)

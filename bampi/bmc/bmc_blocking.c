@@ -41,7 +41,7 @@ int bmc_blocking_new(const struct bmc_host *host, const struct bmc_blocking_face
 	return 0;
 }
 
-/* --- the end --------------------------------------------------------- */
+/* --- the end --- */
 
 static void close_run(void *context)
 {
@@ -71,7 +71,7 @@ void bmc_blocking_free(struct bmc_blocking *blocking)
 		close_done(blocking);
 }
 
-/* --- a call ---------------------------------------------------------- */
+/* --- a call --- */
 
 static void job_free(struct job *job)
 {

@@ -11,7 +11,7 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
-/* --- who is asked ---------------------------------------------------- */
+/* --- who is asked --- */
 
 /* Deviations of real BMCs that the ipmi driver allows for. Bits; the words are FreeIPMI's (-W of
  * its tools), which people know. */
@@ -64,7 +64,7 @@ MUST_USE int bmc_workarounds_parse(const char *words, uint32_t *ret, struct prob
 /* The words of `bits`, comma-separated. Returns false when `room` is too small. */
 bool bmc_workarounds_text(uint32_t bits, char *ret, size_t room);
 
-/* --- what is asked --------------------------------------------------- */
+/* --- what is asked --- */
 
 enum bmc_op {
 	BMC_POWER_STATUS, /* -> power */
@@ -147,7 +147,7 @@ struct bmc_request {
 	};
 };
 
-/* --- what is answered ------------------------------------------------ */
+/* --- what is answered --- */
 
 struct bmc_sensor {
 	uint8_t number;
@@ -243,7 +243,7 @@ struct bmc_result {
 /* Frees rows; the result is zeroed. */
 void bmc_result_done(struct bmc_result *result);
 
-/* --- facts about operations ------------------------------------------ */
+/* --- facts about operations --- */
 
 struct bmc_op_row {
 	const char *name;     /* "power-on" */
@@ -257,7 +257,7 @@ bool bmc_op_is_power(enum bmc_op op);
 const char *bmc_boot_device_text(enum bmc_boot_device device);
 const char *bmc_confirm_text(enum bmc_confirm confirm);
 
-/* --- a driver -------------------------------------------------------- */
+/* --- a driver --- */
 
 struct fetcher;
 struct loop;
@@ -291,17 +291,16 @@ struct bmc_driver {
 	 * none is started at once, however many are under way. NULL = never. */
 	bool (*blocks)(void *session, const struct bmc_request *request);
 	/* Starts one call; never two at once for one session. Opens a session at the BMC when there
-	 * is none, keeps it open after. Calls `fn` once, by about `deadline_ms`
-	 * (clock_monotonic_ms), unless cancelled or closed. -ENOMEM, -EAGAIN: not started. Errors
-	 * given to `fn`, always with a problem:
-	 * E_AUTHENTICATION  wrong name, password or privilege: do not ask again before the endpoint
-	 *                   changed (lock-out)
-	 * E_TIMEOUT         no answer: dead, unreachable, or too slow. A command may or may not
-	 * have been executed E_UNSUPPORTED     the BMC does not know the command, or the cipher
-	 * suite -EBUSY            the BMC says node busy, or has no session free: ask later
+	 * is none, and keeps it open afterwards. Calls `fn` once, by about `deadline_ms`
+	 * (clock_monotonic_ms), unless cancelled or closed. -ENOMEM, -EAGAIN: the call was not
+	 * started. Errors given to `fn`, always with a problem:
+	 * E_AUTHENTICATION  wrong name, password or privilege: asking again could lock the user out
+	 * E_TIMEOUT         no answer; the BMC may or may not have executed the command
+	 * E_UNSUPPORTED     the BMC does not know the command, or the cipher suite
+	 * -EBUSY            the BMC says node busy, or has no session free: ask later
 	 * E_CONFLICT        the BMC refuses in its present state
 	 * E_DENIED          the user lacks the privilege for this command
-	 * E_PROTOCOL        anything else it answered */
+	 * E_PROTOCOL        any other answer */
 	int (*start)(void *session, const struct bmc_request *request, int64_t deadline_ms,
 		     bmc_call_fn fn, void *context);
 	/* Forgets the call under way: its `fn` will not be called, and the next call may start.

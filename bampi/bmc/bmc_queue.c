@@ -60,7 +60,7 @@ err_timer:
 	return rc;
 }
 
-/* --- BMCs ------------------------------------------------------------ */
+/* --- BMCs --- */
 
 static struct bmc *bmc_find(const struct bmc_queue *queue, int64_t id)
 {
@@ -215,7 +215,7 @@ void bmc_queue_free(struct bmc_queue *queue)
 	free(queue);
 }
 
-/* --- asking ---------------------------------------------------------- */
+/* --- asking --- */
 
 void ask_free(struct ask *ask)
 {
@@ -360,7 +360,7 @@ void bmc_queue_cancel(struct bmc_queue *queue, uint64_t ticket)
 		operation_drop(operation);
 }
 
-/* --- reading --------------------------------------------------------- */
+/* --- reading --- */
 
 bool bmc_observation(const struct bmc_queue *queue, int64_t bmc_id, struct bmc_observation *ret)
 {

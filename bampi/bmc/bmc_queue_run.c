@@ -10,7 +10,7 @@
 
 #include "bampi/bmc/bmc_queue_private.h"
 
-/* --- ends of operations ---------------------------------------------- */
+/* --- ends of operations --- */
 
 /* Nobody waits for the call under way. What only looks is not waited for either, so that a poll of
  * a slow BMC does not hold up the command behind it. */
@@ -93,7 +93,7 @@ void finished_deliver(void *context)
 	}
 }
 
-/* --- calls ----------------------------------------------------------- */
+/* --- calls --- */
 
 static void dispatch(struct bmc_queue *queue);
 
@@ -257,7 +257,7 @@ static void bmc_call(struct bmc *bmc, enum ready_list list)
 		bmc->observation.breaker = BMC_BREAKER_HALF_OPEN;
 }
 
-/* --- who is next ----------------------------------------------------- */
+/* --- who is next --- */
 
 /* May a BMC of this list have a thread now? Order: actions before polling, within one list the
  * longest waiting first, so that everyone gets a turn (a BMC goes to the end after each call). */

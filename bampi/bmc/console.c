@@ -103,7 +103,7 @@ void console_hub_observe(struct console_hub *hub, console_observer_fn fn, void *
 	hub->observer_context = context;
 }
 
-/* --- session --------------------------------------------------------- */
+/* --- session --- */
 
 static void session_end(struct console *console)
 {
@@ -257,7 +257,7 @@ static void session_start(void *context)
 		session_failed(console, IPMICONSOLE_ERR_SYSTEM_ERROR);
 }
 
-/* --- hub ------------------------------------------------------------- */
+/* --- hub --- */
 
 int console_hub_new(struct loop *loop, struct console_hub **ret)
 {
@@ -404,7 +404,7 @@ void console_forget(struct console_hub *hub, int64_t bmc_id)
 	console_free(console);
 }
 
-/* --- reading and writing --------------------------------------------- */
+/* --- reading and writing --- */
 
 bool console_status(const struct console_hub *hub, int64_t bmc_id, struct console_status *ret)
 {

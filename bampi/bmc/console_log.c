@@ -39,7 +39,7 @@ static int read_part(const char *folder, int64_t id, const char *suffix, char **
 	return rc == -ENOENT ? 0 : rc;
 }
 
-/* --- writing --------------------------------------------------------- */
+/* --- writing --- */
 
 /* The first time after a start: a record that was cut off would hide all that come after it. */
 static int make_whole(const char *folder, int64_t id, int fd)
@@ -196,7 +196,7 @@ void console_log_remove(const char *folder, int64_t id)
 			(void)unlink(path);
 }
 
-/* --- reading --------------------------------------------------------- */
+/* --- reading --- */
 
 static size_t output_size(const void *bytes, size_t size)
 {

@@ -75,7 +75,7 @@ size_t console_ring_copy(const struct console_ring *ring, uint64_t since, char *
 	return size;
 }
 
-/* --- tail ------------------------------------------------------------ */
+/* --- tail --- */
 
 /* Where we are in an escape sequence (ECMA-48). */
 enum escape { ESCAPE_NONE, ESCAPE_STARTED, ESCAPE_CONTROL, ESCAPE_STRING, ESCAPE_STRING_END };

@@ -24,7 +24,7 @@ static int malformed(const struct ipmi_session *session, const char *what, struc
 			   session->endpoint.node, what);
 }
 
-/* --- operations that are one or a few exchanges ---------------------- */
+/* --- operations that are one or a few exchanges --- */
 
 static int run_power_status(struct ipmi_session *session, const struct bmc_request *request,
 			    struct bmc_result *ret, struct problem *problem)
@@ -197,7 +197,7 @@ static int run_user_set(struct ipmi_session *session, const struct bmc_request *
 	return rc;
 }
 
-/* --- calls that block ------------------------------------------------ */
+/* --- calls that block --- */
 
 static int blocking_run(void *state, const struct bmc_request *request, int64_t deadline_ms,
 			struct bmc_result *ret, struct problem *problem)
@@ -250,7 +250,7 @@ static void blocking_close(void *state)
 static const struct bmc_blocking_face blocking_face = {.run = blocking_run,
 						       .close = blocking_close};
 
-/* --- the driver's row ------------------------------------------------ */
+/* --- the driver's row --- */
 
 /* One BMC: what is short goes through the loop (rmcp_call), the rest through a thread. */
 struct ipmi_bmc {

@@ -28,7 +28,7 @@ static int records_failed(struct ipmi_session *session, const char *what, const 
 	return E_PROTOCOL;
 }
 
-/* --- SDR cache ------------------------------------------------------- */
+/* --- SDR cache --- */
 
 static int sdr_read(struct ipmi_session *session, ipmi_sdr_ctx_t *ret, struct problem *problem)
 {
@@ -67,7 +67,7 @@ static int sdr_open(struct ipmi_session *session, ipmi_sdr_ctx_t *ret, struct pr
 	return rc ? ipmi_no_memory(problem) : 0;
 }
 
-/* --- sensors --------------------------------------------------------- */
+/* --- sensors --- */
 
 static bool is_threshold(const struct ipmi_sensor *sensor)
 {
@@ -209,7 +209,7 @@ int ipmi_sensors(struct ipmi_session *session, struct bmc_result *ret, struct pr
 	return rc;
 }
 
-/* --- event log ------------------------------------------------------- */
+/* --- event log --- */
 
 static void sel_freep(ipmi_sel_ctx_t *sel)
 {
@@ -312,7 +312,7 @@ int ipmi_sel_clear(struct ipmi_session *session, struct bmc_result *ret, struct 
 	return 0;
 }
 
-/* --- FRU ------------------------------------------------------------- */
+/* --- FRU --- */
 
 static void fru_freep(ipmi_fru_ctx_t *fru)
 {

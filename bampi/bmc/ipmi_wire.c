@@ -89,7 +89,7 @@ static struct ipmi_frame frame(uint8_t netfn, const void *bytes, size_t size)
 #define FRAME(netfn, ...) \
 	frame((netfn), (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
-/* --- chassis --------------------------------------------------------- */
+/* --- chassis --- */
 
 struct ipmi_frame ipmi_power_status_request(void)
 {
@@ -204,7 +204,7 @@ int ipmi_boot_get_answer(const void *data, size_t size, struct bmc_boot *ret, bo
 	return 0;
 }
 
-/* --- the BMC itself -------------------------------------------------- */
+/* --- the BMC itself --- */
 
 struct ipmi_frame ipmi_device_id_request(void)
 {
@@ -273,7 +273,7 @@ int ipmi_guid_answer(const void *data, size_t size, char ret[37])
 	return 0;
 }
 
-/* --- sensors and event log -------------------------------------------- */
+/* --- sensors and event log --- */
 
 struct ipmi_frame ipmi_sdr_info_request(void)
 {
@@ -368,7 +368,7 @@ int ipmi_sel_entry_answer(const void *data, size_t size, uint8_t ret[IPMI_SEL_RE
 	return 0;
 }
 
-/* --- users ----------------------------------------------------------- */
+/* --- users --- */
 
 struct ipmi_frame ipmi_user_access_request(uint8_t user)
 {
@@ -448,7 +448,7 @@ struct ipmi_frame ipmi_user_enable_request(uint8_t user, bool enabled)
 	return FRAME(IPMI_NETFN_APP, APP_SET_USER_PASSWORD, user & 0x3f, enabled ? 1 : 0);
 }
 
-/* --- LAN ------------------------------------------------------------- */
+/* --- LAN --- */
 
 struct ipmi_frame ipmi_lan_get_request(enum ipmi_lan_parameter parameter)
 {

@@ -24,7 +24,7 @@ struct domain {
 	enum bmc_boot_device before;
 };
 
-/* --- what libvirt says ----------------------------------------------- */
+/* --- what libvirt says --- */
 
 static int failed(struct domain *domain, const char *what, struct problem *problem)
 {
@@ -74,7 +74,7 @@ static int connect_to(struct domain *domain, struct problem *problem)
 	return 0;
 }
 
-/* --- operations ------------------------------------------------------ */
+/* --- operations --- */
 
 static int is_on(struct domain *domain, virDomainPtr found, bool *ret, struct problem *problem)
 {
@@ -237,7 +237,7 @@ static void domain_close(void *state)
 	free(domain);
 }
 
-/* --- the face -------------------------------------------------------- */
+/* --- the face --- */
 
 static const struct bmc_blocking_face face = {.run = domain_run, .close = domain_close};
 

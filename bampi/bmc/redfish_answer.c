@@ -23,7 +23,7 @@ static int lacks(const struct redfish_client *client, const char *what, struct p
 	return problem_set(problem, E_UNSUPPORTED, "%s has no %s", client->peer, what);
 }
 
-/* --- what each stage brings ------------------------------------------ */
+/* --- what each stage brings --- */
 
 static int take_root(struct redfish_client *client, const json_t *json)
 {
@@ -171,7 +171,7 @@ int redfish_answer(struct redfish_client *client, const json_t *json, const char
 	return rc ? odd(client, stage, E_PROTOCOL, "a member that we need is missing", problem) : 0;
 }
 
-/* --- what is known --------------------------------------------------- */
+/* --- what is known --- */
 
 bool redfish_is_known(const struct redfish_client *client, enum redfish_stage stage)
 {
@@ -247,7 +247,7 @@ const char *redfish_path(const struct redfish_client *client, enum redfish_stage
 	return "/";
 }
 
-/* --- what is sent ---------------------------------------------------- */
+/* --- what is sent --- */
 
 static int reset_body(struct redfish_client *client, struct text *ret, struct problem *problem)
 {
@@ -296,7 +296,7 @@ int redfish_body(struct redfish_client *client, enum redfish_stage stage, struct
 	return 0;
 }
 
-/* --- the result ------------------------------------------------------ */
+/* --- the result --- */
 
 static int power_result(struct redfish_client *client, struct problem *problem)
 {

@@ -15,7 +15,7 @@ enum { PORT_TLS = 443, PORT_PLAIN = 80, SMALL_ANSWER = 1 << 16 };
 
 static void advance(struct redfish_client *client);
 
-/* --- sessions at the BMC --------------------------------------------- */
+/* --- sessions at the BMC --- */
 
 /* What every request of this BMC has in common. */
 static struct fetch_request request_to(const struct redfish_client *client, const char *method,
@@ -66,7 +66,7 @@ static void on_idle(void *context)
 		sessions_end(client);
 }
 
-/* --- the end of a call ----------------------------------------------- */
+/* --- the end of a call --- */
 
 static void call_free(struct redfish_client *client)
 {
@@ -116,7 +116,7 @@ static void refuse(struct redfish_client *client, const struct redfish_decision 
 	finish(client, decision->rc, &problem);
 }
 
-/* --- answers --------------------------------------------------------- */
+/* --- answers --- */
 
 static void notice_full(struct redfish_client *client, const struct redfish_decision *decision)
 {
@@ -280,7 +280,7 @@ static void on_answer(void *context, int rc, const struct fetch_answer *answer,
 	}
 }
 
-/* --- logging in ------------------------------------------------------ */
+/* --- logging in --- */
 
 /* The session's own path; absolute URLs are cut to it. */
 static void session_path(const struct fetch_answer *answer, char ret[REDFISH_PATH_SIZE])
@@ -349,7 +349,7 @@ static void on_login(void *context, int rc, const struct fetch_answer *answer,
 	}
 }
 
-/* --- requests -------------------------------------------------------- */
+/* --- requests --- */
 
 static void fail(struct redfish_client *client, int rc, const char *text)
 {
@@ -464,7 +464,7 @@ static void on_timer(void *context)
 	}
 }
 
-/* --- the face -------------------------------------------------------- */
+/* --- the face --- */
 
 int redfish_client_start(struct redfish_client *client, const struct bmc_request *request,
 			 int64_t deadline_ms, bmc_call_fn fn, void *context)

@@ -35,7 +35,7 @@ int redfish_read(const char *data, size_t size, size_t limit, json_t **ret, stru
 	return 0;
 }
 
-/* --- members --------------------------------------------------------- */
+/* --- members --- */
 
 /* Printable ASCII; cut where there is no room. */
 static void copy_text(const json_t *object, const char *key, char *ret, size_t room)
@@ -80,7 +80,7 @@ static bool says(const json_t *object, const char *key, const char *word)
 	return value && strcmp(value, word) == 0;
 }
 
-/* --- root and collections -------------------------------------------- */
+/* --- root and collections --- */
 
 int redfish_root_read(const json_t *json, struct redfish_root *ret)
 {
@@ -124,7 +124,7 @@ int redfish_members_read(const json_t *json, struct redfish_members *ret)
 	return 0;
 }
 
-/* --- the system ------------------------------------------------------ */
+/* --- the system --- */
 
 static enum redfish_power power_read(const json_t *json)
 {
@@ -244,7 +244,7 @@ int redfish_system_read(const json_t *json, struct redfish_system *ret)
 	return 0;
 }
 
-/* --- chassis, manager, log ------------------------------------------- */
+/* --- chassis, manager, log --- */
 
 void redfish_chassis_read(const json_t *json, struct redfish_chassis *ret)
 {
@@ -288,7 +288,7 @@ void redfish_log_read(const json_t *json, struct redfish_log *ret)
 		  ret->clear);
 }
 
-/* --- why not --------------------------------------------------------- */
+/* --- why not --- */
 
 void redfish_error_read(const json_t *json, struct redfish_error *ret)
 {
@@ -306,7 +306,7 @@ void redfish_error_read(const json_t *json, struct redfish_error *ret)
 		copy_text(error, "message", ret->message, sizeof(ret->message));
 }
 
-/* --- what we send ---------------------------------------------------- */
+/* --- what we send --- */
 
 const char *redfish_reset_text(enum redfish_reset reset)
 {

@@ -64,7 +64,7 @@ const enum redfish_stage *redfish_plan(enum bmc_op op)
 	return (unsigned)op < BMC_OP_COUNT ? plans[op] : NULL;
 }
 
-/* --- refusals -------------------------------------------------------- */
+/* --- refusals --- */
 
 static struct redfish_decision fail(int rc, const char *text, const char *hint)
 {

@@ -39,7 +39,7 @@ static void *row_add(void **rows, size_t *count, size_t size, int *ret_rc)
 	return grown;
 }
 
-/* --- sensors --------------------------------------------------------- */
+/* --- sensors --- */
 
 static const char *state_of(const json_t *sensor)
 {
@@ -120,7 +120,7 @@ int redfish_sensors_add(const json_t *json, struct bmc_result *ret)
 	return rc;
 }
 
-/* --- log entries ----------------------------------------------------- */
+/* --- log entries --- */
 
 /* "2024-02-29T12:00:00+01:00" or "...Z" (ISO 8601) -> seconds since 1970; 0 = not understood. */
 static int64_t time_of(const char *text)
@@ -210,7 +210,7 @@ void redfish_entries_after(struct bmc_result *ret, const struct bmc_sel_mark *af
 	ret->sel.count = count - first;
 }
 
-/* --- firmware and FRU ------------------------------------------------ */
+/* --- firmware and FRU --- */
 
 int redfish_fru_add(struct bmc_result *ret, const char *area, const char *key, const char *value)
 {

@@ -7,7 +7,7 @@
 
 #include "bampi/bmc/rmcp_call_private.h"
 
-/* --- power ----------------------------------------------------------- */
+/* --- power --- */
 
 static int ask_status(const struct rmcp_call *call, struct ipmi_frame *ret)
 {
@@ -51,7 +51,7 @@ static int heard_nothing(struct rmcp_call *call, const uint8_t *data, size_t siz
 	return 0;
 }
 
-/* --- boot device ----------------------------------------------------- */
+/* --- boot device --- */
 
 static int ask_boot_get(const struct rmcp_call *call, struct ipmi_frame *ret)
 {
@@ -85,7 +85,7 @@ static bool boot_may_refuse(const struct rmcp_call *call)
 	return call->step != IPMI_BOOT_FLAGS;
 }
 
-/* --- the BMC itself -------------------------------------------------- */
+/* --- the BMC itself --- */
 
 enum { INFO_DEVICE, INFO_GUID };
 
@@ -110,7 +110,7 @@ static bool info_may_refuse(const struct rmcp_call *call)
 	return call->step == INFO_GUID;
 }
 
-/* --- the rows -------------------------------------------------------- */
+/* --- the rows --- */
 
 static const struct rmcp_call_row rmcp_call_rows[BMC_OP_COUNT] = {
 	[BMC_POWER_STATUS] = {RMCP_PRIVILEGE_USER, ask_status, heard_status, NULL},

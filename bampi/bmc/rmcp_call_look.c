@@ -8,7 +8,7 @@
 #include "bampi/bmc/ipmi_sel.h"
 #include "bampi/bmc/rmcp_call_private.h"
 
-/* --- sensors --------------------------------------------------------- */
+/* --- sensors --- */
 
 /* Step 0 asks whether the records have changed; then one step for each sensor that the BMC has. */
 static void next_sensor(struct rmcp_call *call)
@@ -69,7 +69,7 @@ static bool always(const struct rmcp_call *call)
 const struct rmcp_call_row rmcp_call_sensors = {RMCP_PRIVILEGE_USER, ask_sensors, heard_sensors,
 						always};
 
-/* --- what is new in the event log ------------------------------------ */
+/* --- what is new in the event log --- */
 
 enum { SEL_INFO, SEL_KNOWN, SEL_NEW };
 

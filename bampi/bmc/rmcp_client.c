@@ -76,7 +76,7 @@ struct rmcp_client {
 	uint8_t in[BATCH][RMCP_PACKET_MAX];
 };
 
-/* --- sockets --------------------------------------------------------- */
+/* --- sockets --- */
 
 static struct socket *socket_of(struct rmcp_client *client, int family)
 {
@@ -146,7 +146,7 @@ static struct rmcp_io peer_io(struct rmcp_peer *peer)
 				.context = peer};
 }
 
-/* --- peers ----------------------------------------------------------- */
+/* --- peers --- */
 
 static void add_stats(struct rmcp_client_stats *stats, const struct rmcp_session *session)
 {
@@ -320,7 +320,7 @@ static int socket_open(struct rmcp_client *client, int family)
 	return rc;
 }
 
-/* --- for users ------------------------------------------------------- */
+/* --- for users --- */
 
 static int address_parse(const char *text, unsigned port, struct sockaddr_storage *ret,
 			 socklen_t *ret_size)

@@ -55,7 +55,7 @@ void rmcp_session_done(struct rmcp_session *session)
 	sodium_memzero(session, sizeof(*session));
 }
 
-/* --- packets out ----------------------------------------------------- */
+/* --- packets out --- */
 
 static bool in_setup(const struct rmcp_session *session)
 {
@@ -206,7 +206,7 @@ static void open_begin(struct rmcp_session *session, const struct rmcp_io *io)
 	enter(session, io, RMCP_OPENING, RMCP_FOR_NOTHING);
 }
 
-/* --- ends ------------------------------------------------------------ */
+/* --- ends --- */
 
 static const char *stage_text(const struct rmcp_session *session)
 {
@@ -253,7 +253,7 @@ static void open_again(struct rmcp_session *session, const struct rmcp_io *io, c
 	drop(session, io);
 }
 
-/* --- what is next ---------------------------------------------------- */
+/* --- what is next --- */
 
 static void next(struct rmcp_session *session, const struct rmcp_io *io)
 {
@@ -305,7 +305,7 @@ void rmcp_session_end(struct rmcp_session *session, const struct rmcp_io *io)
 		leave(session, io);
 }
 
-/* --- packets in ------------------------------------------------------ */
+/* --- packets in --- */
 
 static void refused(struct rmcp_session *session, const struct rmcp_io *io, uint8_t status,
 		    struct rmcp_outcome *ret)
@@ -501,7 +501,7 @@ void rmcp_session_heard(struct rmcp_session *session, const struct rmcp_io *io, 
 		session->late++;
 }
 
-/* --- time ------------------------------------------------------------ */
+/* --- time --- */
 
 static int64_t give_up_ms(const struct rmcp_session *session)
 {

@@ -19,7 +19,7 @@ struct rmcp_wire {
 	fiid_obj_t open_request, rakp1, rakp3, open_answer, rakp2, rakp4;
 };
 
-/* --- objects --------------------------------------------------------- */
+/* --- objects --- */
 
 void rmcp_wire_free(struct rmcp_wire *wire)
 {
@@ -104,7 +104,7 @@ int rmcp_suite_find(unsigned id, struct rmcp_suite *ret)
 	return 0;
 }
 
-/* --- any packet ------------------------------------------------------ */
+/* --- any packet --- */
 
 enum { RMCP_VERSION = 6, RMCP_CLASS_IPMI = 7, RMCP_AUTHENTICATION_RMCPPLUS = 6 };
 enum { PAYLOAD_TYPE_AT = 5 }; /* its offset; bit 7 encrypted, bit 6 authenticated */
@@ -171,7 +171,7 @@ int rmcp_peek(const void *data, size_t size, enum rmcp_kind *ret_kind, uint32_t 
 	return 0;
 }
 
-/* --- set-up, out ----------------------------------------------------- */
+/* --- set-up, out --- */
 
 /* The intel20 workaround: those BMCs want the name padded, but not in RAKP 3 and 4. */
 static unsigned name_size(const struct rmcp_login *login, bool padded)
@@ -267,7 +267,7 @@ int rmcp_rakp3_encode(struct rmcp_wire *wire, const struct rmcp_login *login, ui
 	return setup_encode(wire, IPMI_PAYLOAD_TYPE_RAKP_MESSAGE_3, wire->rakp3, ret);
 }
 
-/* --- set-up, in ------------------------------------------------------ */
+/* --- set-up, in --- */
 
 static int setup_decode(struct rmcp_wire *wire, enum rmcp_kind wanted, fiid_obj_t body,
 			const void *data, size_t size)
@@ -449,7 +449,7 @@ int rmcp_keys_make(const struct rmcp_login *login, struct rmcp_exchange *exchang
 	return rc;
 }
 
-/* --- messages -------------------------------------------------------- */
+/* --- messages --- */
 
 static uint8_t authenticated_flag(const struct rmcp_login *login)
 {

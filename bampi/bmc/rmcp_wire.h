@@ -51,7 +51,7 @@ struct rmcp_exchange {
 	struct rmcp_keys keys; /* from rmcp_keys_make */
 };
 
-/* --- any packet ------------------------------------------------------ */
+/* --- any packet --- */
 
 enum rmcp_kind { RMCP_OPEN, RMCP_RAKP2, RMCP_RAKP4, RMCP_MESSAGE };
 
@@ -97,7 +97,7 @@ MUST_USE int rmcp_rakp4_decode(struct rmcp_wire *wire, const struct rmcp_login *
 /* exchange->keys. [13.31, 13.32] */
 MUST_USE int rmcp_keys_make(const struct rmcp_login *login, struct rmcp_exchange *exchange);
 
-/* --- messages within a session --------------------------------------- */
+/* --- messages within a session --- */
 
 struct rmcp_message {
 	uint32_t sequence; /* of the session */

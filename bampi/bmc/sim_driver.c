@@ -32,7 +32,7 @@ struct sim_rack {
 	uint32_t latency_ms, power_delay_ms;
 };
 
-/* --- rack ------------------------------------------------------------ */
+/* --- rack --- */
 
 static size_t memory_size(uint64_t capacity)
 {
@@ -183,7 +183,7 @@ struct sim_node *sim_rack_node(struct sim_rack *rack, const char *address, unsig
 	return node;
 }
 
-/* --- driver ---------------------------------------------------------- */
+/* --- driver --- */
 
 struct sim_session {
 	struct sim_rack *rack;

@@ -84,9 +84,7 @@ static void on_inventory(void *context, const char *channel)
 	endpoints_wake(bampid->endpoints);
 }
 
-/* --- start
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- start --- */
 
 static void settings_of(const struct bampid_conf *conf, struct step_settings *ret)
 {

@@ -79,9 +79,7 @@ const char *const console_watch_words[CONSOLE_WATCH_COUNT + 1] = {
 	[CONSOLE_WATCH_ALL] = "all",
 };
 
-/* --- the log
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- the log --- */
 
 static void keep(struct consoles *consoles, struct console_node *node, enum console_log_kind kind,
 		 const char *bytes, size_t size)
@@ -199,9 +197,7 @@ static const char *kept_tail(const struct consoles *consoles, struct console_nod
 	return node->kept_tail ? node->kept_tail : "";
 }
 
-/* --- whose consoles are listened to
- * --------------------------------------------------------------------------------------------
- */
+/* --- whose consoles are listened to --- */
 
 /* clang-format off */
 static const struct db_query wanted_query = {"consoles_wanted",
@@ -260,9 +256,7 @@ void consoles_db(struct consoles *consoles, struct db *db)
 	consoles->db = db;
 }
 
-/* --- viewers
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- viewers --- */
 
 static void viewer_free(struct viewer *viewer)
 {
@@ -421,9 +415,7 @@ size_t consoles_viewers(const struct consoles *consoles)
 	return consoles->viewer_count;
 }
 
-/* --- nodes
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- nodes --- */
 
 static void node_free(struct console_node *node)
 {

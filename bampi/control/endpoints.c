@@ -64,7 +64,7 @@ struct endpoints {
 	size_t seen_count, seen_room;
 };
 
-/* --- looking at BMCs -------------------------------------------------- */
+/* --- looking at BMCs --- */
 
 static void endpoint_arm(struct endpoint *endpoint)
 {
@@ -202,9 +202,7 @@ int endpoints_listen(struct endpoints *endpoints, const struct bmc_listener *lis
 	return 0;
 }
 
-/* --- reading
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 static void put(struct endpoints *endpoints, const struct bmc_endpoint *row)
 {
@@ -300,9 +298,7 @@ void endpoints_wake(struct endpoints *endpoints)
 		loop_timer_arm(endpoints->read_timer, wait_ms > 0 ? wait_ms : 0);
 }
 
-/* --- writing what was seen
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- writing what was seen --- */
 
 static void on_observed(void *context, int rc, const PGresult *result,
 			const struct problem *problem)
@@ -355,9 +351,7 @@ static void tick(void *context)
 	loop_timer_arm(endpoints->tick_timer, TICK_MS);
 }
 
-/* --- life
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 void endpoints_db_state(struct endpoints *endpoints, bool connected)
 {

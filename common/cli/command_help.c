@@ -84,8 +84,7 @@ void command_help_one(const struct command_set *set, const struct command *comma
 	write_options(stdout, set->globals, set->global_count);
 }
 
-/* --- completion: nouns, verbs, options, words with a list of choices, and those that the server
- * knows, which are asked for with a limit of time --- */
+/* --- completion: nouns, verbs, options, words with a list of choices, and those that the server knows, which are asked for with a limit of time --- */
 
 static void write_nouns(const struct command_set *set)
 {

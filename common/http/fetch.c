@@ -51,7 +51,7 @@ struct socket_watch {
 	struct loop_watch *watch;
 };
 
-/* --- ends of requests ------------------------------------------------ */
+/* --- ends of requests --- */
 
 static const struct {
 	CURLcode theirs;
@@ -158,7 +158,7 @@ static void hear_ends(struct fetcher *fetcher)
 	}
 }
 
-/* --- libcurl on the loop --------------------------------------------- */
+/* --- libcurl on the loop --- */
 
 static void on_ready(void *context, int events)
 {
@@ -234,7 +234,7 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
 	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* --- life of the fetcher --------------------------------------------- */
+/* --- life of the fetcher --- */
 
 int fetcher_new(struct loop *loop, const struct fetcher_options *options, struct fetcher **ret)
 {
@@ -319,7 +319,7 @@ unsigned fetcher_running(const struct fetcher *fetcher)
 	return fetcher->count;
 }
 
-/* --- requests -------------------------------------------------------- */
+/* --- requests --- */
 
 static size_t take_body(char *bytes, size_t size, size_t count, void *context)
 {

@@ -14,7 +14,7 @@
 #include "common/base/error.h"
 #include "common/net/ra_wire.h"
 
-#define PERIOD_MS                                                                                 \
+#define PERIOD_MS \
 	3000 /* RFC 4861 6.2.1: MaxRtrAdvInterval may be as low as 4 s; we stay below for clients \
 		that only listen */
 #define GAP_MS       200 /* between two answers on one link: a rack that powers on solicits together */

@@ -49,7 +49,7 @@ struct capture {
 	size_t line_count;
 };
 
-/* --- opening ---------------------------------------------------------------------------- */
+/* --- opening --- */
 
 static int open_failed(const struct capture *capture, int rc, struct problem *problem)
 {
@@ -156,7 +156,7 @@ void capture_free(struct capture *capture)
 	free(capture);
 }
 
-/* --- frames --------------------------------------------------------------------------------- */
+/* --- frames --- */
 
 /* Filters know nothing of the tunnel and the tags that a mirror may add. */
 static bool matches(const struct capture *capture, const uint8_t *frame, size_t size,
@@ -225,7 +225,7 @@ static void on_packet(u_char *context, const struct pcap_pkthdr *header, const u
 		take(capture, &inside, length, time_us);
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- telling --- */
 
 /* Nobody listens: the next look at `in` says so. */
 static void write_line(int out, struct text *line)
@@ -311,8 +311,7 @@ void capture_tell_failed(int out, const struct problem *problem)
 	write_line(out, &line);
 }
 
-/* --- the capture --------------------------------------------------------------------------------
- */
+/* --- the capture --- */
 
 static int compile(struct capture *capture, struct problem *problem)
 {

@@ -48,7 +48,7 @@ void conversations_free(struct conversations *conversations)
 	free(conversations);
 }
 
-/* --- the table ------------------------------------------------------------------------------ */
+/* --- the table --- */
 
 static uint32_t hash_bytes(uint32_t hash, const void *data, size_t size)
 {
@@ -151,7 +151,7 @@ static struct conversation *find(struct conversations *conversations,
 	return &conversations->rows[conversations->count++];
 }
 
-/* --- frames ----------------------------------------------------------------------------------- */
+/* --- frames --- */
 
 static void text_end(const struct conversation *row, int side, char *ret, size_t room)
 {
@@ -278,8 +278,7 @@ void conversations_take(struct conversations *conversations, const void *frame, 
 			 (size_t)(end - layout.network), time_us, row->application, &row->guessed);
 }
 
-/* --- what came of it -----------------------------------------------------------------------------
- */
+/* --- what came of it --- */
 
 static uint64_t bytes_of(const struct conversation *row)
 {

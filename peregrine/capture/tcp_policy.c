@@ -28,7 +28,7 @@ static void rtt_add(struct tcp_rtt *rtt, int64_t us)
 	rtt->count++;
 }
 
-/* --- holes: what its side has passed over ------------------------------------------------- */
+/* --- holes: what its side has passed over --- */
 
 static void hole_open(struct tcp_side *side, uint32_t from, uint32_t to, int64_t time_us)
 {
@@ -80,7 +80,7 @@ static void holes_acknowledged(struct tcp_side *side, uint32_t acknowledged)
 	}
 }
 
-/* --- one segment -------------------------------------------------------------------------- */
+/* --- one segment --- */
 
 static int64_t late_us(const struct tcp_pair *pair, const struct tcp_side *side)
 {
@@ -199,7 +199,7 @@ void tcp_seen(struct tcp_pair *pair, unsigned side, const struct tcp_segment *se
 	take_data(pair, own, segment, time_us);
 }
 
-/* --- bytes ---------------------------------------------------------------------------------- */
+/* --- bytes --- */
 
 static uint8_t read_scale(struct wire_reader options)
 {

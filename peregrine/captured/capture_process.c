@@ -29,7 +29,7 @@ struct capture_process {
 	bool stopping;
 };
 
-/* --- hearing ------------------------------------------------------------------------ */
+/* --- hearing --- */
 
 static void hear_line(struct capture_process *process, const char *text, size_t size)
 {
@@ -96,7 +96,7 @@ static void on_timer(void *context)
 	loop_timer_arm(process->timer, LOOK_MS);
 }
 
-/* --- starting ------------------------------------------------------------------------- */
+/* --- starting --- */
 
 static int spawn(struct capture_process *process, int in, int out)
 {

@@ -69,7 +69,7 @@ static void taken_free(struct taken *one)
 	free(one);
 }
 
-/* --- telling ---------------------------------------------------------------------------- */
+/* --- telling --- */
 
 static void on_told(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
@@ -138,7 +138,7 @@ static void tell_beat(struct taken *one)
 	one->beating = db_submit(one->captured->db, &told_query, params, on_beat_told, one) == 0;
 }
 
-/* --- what a process says ---------------------------------------------------------------- */
+/* --- what a process says --- */
 
 static void heard(void *context, json_t *line)
 {
@@ -168,7 +168,7 @@ static void over(void *context)
 	tell_end(one);
 }
 
-/* --- rows --------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 static size_t count_of(const struct captured *captured)
 {
@@ -377,8 +377,7 @@ static void on_db_state(void *context, bool connected)
 	captured->was_connected |= connected;
 }
 
-/* --- life ---------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 static int start_parts(struct captured *captured, struct problem *problem)
 {

@@ -31,7 +31,7 @@ static void refuse(struct http_request *request, int code, const char *message)
 	http_answer_problem(request, http_status_of(code), &problem);
 }
 
-/* --- packets ------------------------------------------------------------------------------ */
+/* --- packets --- */
 
 /* Bytes from `offset` on of the files in a row, the oldest first: one pcapng file. */
 static ssize_t read_piece(const char *folder, unsigned first, int64_t offset, char *ret)
@@ -82,7 +82,7 @@ static void get_file(void *context, struct http_request *request)
 		http_answer(request, 200, "application/octet-stream", piece, (size_t)got);
 }
 
-/* --- live ----------------------------------------------------------------------------------- */
+/* --- live --- */
 
 /* {"next": N, "lines": [...]}: those after the N-th of its life, as far as they are still here. */
 static void get_live(void *context, struct http_request *request)
@@ -119,7 +119,7 @@ static void get_health(void *context, struct http_request *request)
 		refuse(request, E_UNAVAILABLE, "PostgreSQL is away");
 }
 
-/* --- who may -------------------------------------------------------------------------------- */
+/* --- who may --- */
 
 /* Operators may reach the socket as well: their group is portald's. */
 static bool only_portald(void *context, struct http_request *request)

@@ -115,7 +115,7 @@ static void ids_text(const struct told *told, const enum edit_result *results, s
 	text_add(ret, "}");
 }
 
-/* --- what a switch said ------------------------------------------------------------------- */
+/* --- what a switch said --- */
 
 static void say_one(const struct told *told, size_t i, bool taken, const struct problem *problem)
 {
@@ -213,7 +213,7 @@ static void on_answer(void *context, const struct switch_answer *heard)
 	mirrors_wake(told->mirrors);
 }
 
-/* --- telling it ---------------------------------------------------------------------------- */
+/* --- telling it --- */
 
 static void ask(struct told *told)
 {
@@ -264,7 +264,7 @@ static void tell(struct told *told)
 		db_submit(told->mirrors->db, &may_have_query, params, on_may_have, told) == 0;
 }
 
-/* --- rows ------------------------------------------------------------------------------------ */
+/* --- rows --- */
 
 static struct told *find(struct mirrors *mirrors, int64_t switch_id)
 {
@@ -385,8 +385,7 @@ static void on_sessions(void *context, int rc, const PGresult *result,
 		row = take_switch(mirrors, result, row);
 }
 
-/* --- without a database ------------------------------------------------------------------------
- */
+/* --- without a database --- */
 
 /* Sessions whose time is over are taken back though nobody can be asked. Nobody knows of one that
  * was not written down before: it is not told, either. The rows hear of it when the database
@@ -437,7 +436,7 @@ static void on_timer(void *context)
 	mirrors->reading = db_submit(mirrors->db, &sessions_query, NULL, on_sessions, mirrors) == 0;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 void mirrors_db_state(struct mirrors *mirrors, bool connected)
 {

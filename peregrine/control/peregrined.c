@@ -113,7 +113,7 @@ static void on_switch(void *context, int64_t switch_id, const struct switch_row 
 		log_error(SUBJECT, "no memory to look at switch %s", row->name);
 }
 
-/* --- start ------------------------------------------------------------------ */
+/* --- start --- */
 
 static void name_of(const struct peregrined_conf *conf, char *ret, size_t room)
 {

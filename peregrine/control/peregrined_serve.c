@@ -33,7 +33,7 @@ struct waiting {
 	struct waiting *next;
 };
 
-/* --- numbers -------------------------------------------------------------------- */
+/* --- numbers --- */
 
 struct numbers {
 	struct switch_queue_stats queue;
@@ -107,7 +107,7 @@ static void get_health(void *context, struct http_request *request)
 	http_answer_problem(request, 503, &problem);
 }
 
-/* --- requests that wait ------------------------------------------------------------ */
+/* --- requests that wait --- */
 
 static void waiting_unlink(struct waiting *waiting)
 {
@@ -214,7 +214,7 @@ static void refuse(struct waiting *waiting, int rc, const char *what)
 	answer(waiting, rc, NULL, &problem);
 }
 
-/* --- POST /switches/{switch}/read ----------------------------------------------------- */
+/* --- POST /switches/{switch}/read --- */
 
 static void on_read(void *context, int rc, const struct switch_reading *reading,
 		    const struct problem *problem)
@@ -254,7 +254,7 @@ static void post_read(void *context, struct http_request *request)
 		refuse(waiting, rc, "it cannot be read");
 }
 
-/* --- POST /switches/{switch}/locate {"port","seconds"} ---------------------------------- */
+/* --- POST /switches/{switch}/locate {"port","seconds"} --- */
 
 /* What the switch's way of writing brings about; false: it will say so itself. */
 static bool located_of(const struct waiting *waiting, struct switch_located *ret)
@@ -389,7 +389,7 @@ static void post_locate(void *context, struct http_request *request)
 		refuse(waiting, rc, "nobody would remember to end it");
 }
 
-/* --- GET /switches/{switch} ---------------------------------------------------------------- */
+/* --- GET /switches/{switch} --- */
 
 static void get_switch(void *context, struct http_request *request)
 {
@@ -415,7 +415,7 @@ static void get_switch(void *context, struct http_request *request)
 	http_answer_json(request, 200, &json);
 }
 
-/* --- what differs, and its repair ---------------------------------------------------------- */
+/* --- what differs, and its repair --- */
 
 static void get_diff(void *context, struct http_request *request)
 {
@@ -450,8 +450,7 @@ static void post_reconcile(void *context, struct http_request *request)
 		http_answer_json(request, 202, &json);
 }
 
-/* --- life --------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 static const struct http_route routes[] = {
 	{HTTP_GET, "/healthz", get_health},

@@ -32,7 +32,7 @@ int switch_store_publish(struct db *db, const struct seal_key *key, db_result_fn
 	return db_submit(db, &publish_query, params, fn, context);
 }
 
-/* --- one row ------------------------------------------------------------ */
+/* --- one row --- */
 
 static void take_text(const json_t *object, const char *key, char *ret, size_t room)
 {

@@ -56,7 +56,7 @@ static int windows_take(const struct rollup *rollup, uint32_t place, int64_t beg
 	return 0;
 }
 
-/* --- where a row is, as a drill path ------------------------------------------------- */
+/* --- where a row is, as a drill path --- */
 
 static void path_of_share(const struct windows *w, const struct share_key *key,
 			  enum drill_level level, struct drill_path *ret)
@@ -101,7 +101,7 @@ static void path_of_flow(const struct windows *w, const struct traffic_set *set,
 	ret->flow.forward = key->forward;
 }
 
-/* --- rows ------------------------------------------------------------------------------ */
+/* --- rows --- */
 
 static struct cause_row *row_add(struct cause *cause, const struct windows *w,
 				 enum suspect_fact fact, uint64_t now, uint64_t before,
@@ -305,7 +305,7 @@ void cause_done(struct cause *cause)
 	text_done(&cause->nodes);
 }
 
-/* --- with the database's facts ---------------------------------------------------------- */
+/* --- with the database's facts --- */
 
 static double number_of(const json_t *row, const char *key)
 {

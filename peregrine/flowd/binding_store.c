@@ -65,7 +65,7 @@ void bindings_done(struct bindings *bindings)
 	*bindings = (struct bindings){0};
 }
 
-/* --- members of one row; what is missing or of another kind makes it odd ------------ */
+/* --- members of one row; what is missing or of another kind makes it odd --- */
 
 struct row {
 	const json_t *array;
@@ -306,7 +306,7 @@ int bindings_parse(const char *data, size_t size, struct bindings *ret, struct p
 	return 0;
 }
 
-/* --- asking ------------------------------------------------------------------------- */
+/* --- asking --- */
 
 struct asked {
 	union {

@@ -28,7 +28,7 @@ enum {
 	RECORD_BITS = 16, /* different flows of exporters in one second: 65536 */
 };
 
-/* --- bindings ------------------------------------------------------------------------- */
+/* --- bindings --- */
 
 static void use_bindings(struct flowd *flowd, const struct bindings *bindings)
 {
@@ -100,7 +100,7 @@ static void look(void *context)
 		flowd->reading = !binding_mark(flowd->db, on_mark, flowd);
 }
 
-/* --- time ------------------------------------------------------------------------------- */
+/* --- time --- */
 
 static void tick(void *context)
 {
@@ -137,7 +137,7 @@ static void on_db_state(void *context, bool connected)
 	loop_timer_arm(flowd->look, 0);
 }
 
-/* --- start -------------------------------------------------------------------------------- */
+/* --- start --- */
 
 /* As many as the receivers' tables together. */
 static unsigned route_bits(const struct flowd_conf *conf)

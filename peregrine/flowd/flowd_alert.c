@@ -43,7 +43,7 @@ struct flowd_alerts {
 	size_t agent_room;
 };
 
-/* --- telling ------------------------------------------------------------------------------ */
+/* --- telling --- */
 
 static void write_detail(const struct flowd_alerts *alerts, const struct alert_entry *entry,
 			 struct text *json)
@@ -106,7 +106,7 @@ static void put(struct flowd_alerts *alerts, const struct alert_entry *entry, co
 	put_row(alerts, &json);
 }
 
-/* --- suspects ------------------------------------------------------------------------------ */
+/* --- suspects --- */
 
 struct asked {
 	struct flowd_alerts *alerts;
@@ -215,8 +215,7 @@ static void on_alert(void *context, enum alert_event event, const struct alert_e
 	}
 }
 
-/* --- what is open in the database --------------------------------------------------------------
- */
+/* --- what is open in the database --- */
 
 static void on_open(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
@@ -268,7 +267,7 @@ static void look_again(struct flowd_alerts *alerts)
 	ask_open(alerts);
 }
 
-/* --- seconds ------------------------------------------------------------------------------- */
+/* --- seconds --- */
 
 /* Since when the alert about a switch's silence is open, in this life or since the one before; 0 =
  * none is. */
@@ -348,7 +347,7 @@ void flowd_alerts_second(void *context, int64_t at_s, double seconds, const stru
 	look_again(alerts);
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
+/* --- life --- */
 
 void flowd_alerts_connected(struct flowd_alerts *alerts)
 {

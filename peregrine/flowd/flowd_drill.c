@@ -82,7 +82,7 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* --- one request, as far as it is ------------------------------------------------------------- */
+/* --- one request, as far as it is --- */
 
 /* Put, but for its ports and its end: which ports are told is known after the last one. */
 struct put_minute {
@@ -293,8 +293,7 @@ static void drill_answer(struct flowd_drill *drill)
 	http_answer_json(drill->request, 200, &drill->body);
 }
 
-/* --- all of them, one after another -------------------------------------------------------------
- */
+/* --- all of them, one after another --- */
 
 static void take_out(struct flowd_drills *drills, struct flowd_drill *drill)
 {

@@ -15,7 +15,7 @@
 #include "peregrine/flowd/live_drill_private.h"
 #include "peregrine/flowd/traffic_text.h"
 
-/* --- the path as what the ring knows --------------------------------------------------- */
+/* --- the path as what the ring knows --- */
 
 static void add_end(struct ends *ends, enum traffic_end_kind kind, const void *bytes, size_t size)
 {
@@ -125,7 +125,7 @@ static bool flow_fits(const struct live_drill *drill, const struct conversation_
 	       !strcmp(traffic_address_text(flow->target, ip, text), path->flow.target);
 }
 
-/* --- rows ------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 static int grow(struct live_drill *drill)
 {
@@ -176,7 +176,7 @@ static void add_row(struct live_drill *drill, const struct live_key *key,
 	row->missed += missed;
 }
 
-/* --- one second --------------------------------------------------------------------------- */
+/* --- one second --- */
 
 static struct traffic_sums sums_of(uint64_t bytes, uint64_t packets, double square,
 				   uint32_t samples)
@@ -289,7 +289,7 @@ static void take_second(struct live_drill *drill, const struct ring_second *seco
 	free(pairs);
 }
 
-/* --- told ----------------------------------------------------------------------------------- */
+/* --- told --- */
 
 static int larger_first(const void *a, const void *b)
 {

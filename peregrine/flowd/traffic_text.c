@@ -114,7 +114,7 @@ static void add_sums(struct text *text, const struct traffic_sums *sums)
 	add_square(text, sums->square);
 }
 
-/* --- ends and addresses ------------------------------------------------------- */
+/* --- ends and addresses --- */
 
 static void ipv4_text(const uint8_t address[4], char ret[INET_ADDRSTRLEN])
 {
@@ -161,7 +161,7 @@ const char *traffic_end_text(const struct traffic_end *end, const struct traffic
 	return ret;
 }
 
-/* --- rows ------------------------------------------------------------------------ */
+/* --- rows --- */
 
 /* What a row begins with its children begin with, too: its key, and of a pair its ends. */
 struct prefix {

@@ -44,7 +44,7 @@ static bool is_failing(const struct traffic_writer *writer)
 	return problem_is_set(&writer->reason);
 }
 
-/* --- in the worker ------------------------------------------------------------------ */
+/* --- in the worker --- */
 
 static void work(void *context)
 {
@@ -56,7 +56,7 @@ static void work(void *context)
 	writer->rc = sink->write(sink->context, &writer->current->batch, &writer->problem);
 }
 
-/* --- in the loop ---------------------------------------------------------------------- */
+/* --- in the loop --- */
 
 static void start(struct traffic_writer *writer);
 

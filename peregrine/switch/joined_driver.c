@@ -42,7 +42,7 @@ static void end(struct joined *joined, int rc, struct switch_reading *reading,
 	fn(joined->context, rc, reading, problem);
 }
 
-/* --- readings --------------------------------------------------------------- */
+/* --- readings --- */
 
 static void fill_text(char *ret, size_t room, const char *other)
 {
@@ -132,7 +132,7 @@ static void on_first(void *context, int rc, struct switch_reading *reading,
 		finish(joined);
 }
 
-/* --- the driver's row ----------------------------------------------------------- */
+/* --- the driver's row --- */
 
 static void joined_close(void *session)
 {

@@ -20,7 +20,7 @@
 #include "peregrine/switch/sampling_policy.h"
 #include "peregrine/switch/switch_health.h"
 
-/* --- who is asked ---------------------------------------------------- */
+/* --- who is asked --- */
 
 enum snmp_auth { SNMP_AUTH_NONE, SNMP_AUTH_SHA, SNMP_AUTH_SHA256 };
 enum snmp_priv { SNMP_PRIV_NONE, SNMP_PRIV_AES };
@@ -60,7 +60,7 @@ struct switch_endpoint {
 
 void switch_endpoint_wipe(struct switch_endpoint *endpoint);
 
-/* --- what a switch says of itself ------------------------------------ */
+/* --- what a switch says of itself --- */
 
 /* Membership of a port. Access: native set, tagged empty, frames with a tag are dropped. Trunk: the
  * tagged VLANs pass with a tag; native (0 = none: untagged frames are dropped) passes without. */
@@ -178,7 +178,7 @@ const struct switch_port *switch_reading_port(const struct switch_reading *readi
 const struct switch_port *switch_reading_port_named(const struct switch_reading *reading,
 						    const char *name);
 
-/* --- what is changed -------------------------------------------------- */
+/* --- what is changed --- */
 
 enum switch_edit_kind { EDIT_VLAN_CREATE, EDIT_VLAN_DELETE, EDIT_PORT };
 
@@ -200,7 +200,7 @@ enum edit_result {
 	EDIT_UNKNOWN, /* no answer, or half of it: read before anything else */
 };
 
-/* --- the call ---------------------------------------------------------- */
+/* --- the call --- */
 
 enum switch_op {
 	SWITCH_READ,   /* parts -> reading. With `only_ports` the memberships of these alone, and
@@ -314,14 +314,15 @@ struct switch_driver {
 	int (*open)(const struct switch_endpoint *endpoint, const struct switch_family *family,
 		    const struct switch_host *host, void **ret_session, struct problem *problem);
 	/* Starts one call; never two at once for one session. Calls `fn` once, by about
-	 * `deadline_ms` (clock_monotonic_ms), unless cancelled or closed. -ENOMEM, -EAGAIN: not
-	 * started. Errors given to `fn`, always with a problem: E_AUTHENTICATION  wrong community,
-	 * user, key or password E_TIMEOUT         no answer in time. Edits under way are
-	 * EDIT_UNKNOWN E_DENIED          it answers, but may not be written to E_CONFLICT the
-	 * switch refuses in its present state (an edit is EDIT_REFUSED) E_UNSUPPORTED     this
-	 * family cannot do that over this transport -EBUSY            somebody else holds its
-	 * configuration, or no session is free: ask later E_PROTOCOL        an answer that makes no
-	 * sense; what is known is in the results */
+	 * `deadline_ms` (clock_monotonic_ms), unless cancelled or closed. -ENOMEM, -EAGAIN: the
+	 * call was not started. Errors given to `fn`, always with a problem:
+	 * E_AUTHENTICATION  wrong community, user, key or password
+	 * E_TIMEOUT         no answer in time; edits under way are EDIT_UNKNOWN
+	 * E_DENIED          the switch answers, but may not be written to
+	 * E_CONFLICT        the switch refuses in its present state; the edit is EDIT_REFUSED
+	 * E_UNSUPPORTED     this family cannot do that over this transport
+	 * -EBUSY            another user holds the configuration, or no session is free: ask later
+	 * E_PROTOCOL        the answer makes no sense; the results hold what is known */
 	int (*start)(void *session, const struct switch_request *request, int64_t deadline_ms,
 		     switch_call_fn fn, void *context);
 	/* Forgets the call under way: `fn` will not be called. Its edits are EDIT_UNKNOWN from

@@ -38,7 +38,7 @@ int switch_queue_new(const struct switch_queue_options *options, struct switch_q
 	return 0;
 }
 
-/* --- switches --------------------------------------------------------- */
+/* --- switches --- */
 
 static struct line *line_find(const struct switch_queue *queue, int64_t id)
 {
@@ -211,7 +211,7 @@ void switch_queue_free(struct switch_queue *queue)
 	free(queue);
 }
 
-/* --- asking ------------------------------------------------------------ */
+/* --- asking --- */
 
 static int copy_ports(struct call *call, const char *const *ports)
 {
@@ -379,7 +379,7 @@ void switch_queue_cancel(struct switch_queue *queue, uint64_t ticket)
 	call_free(call);
 }
 
-/* --- looking ------------------------------------------------------------ */
+/* --- looking --- */
 
 bool switch_queue_state(const struct switch_queue *queue, int64_t switch_id,
 			struct switch_state *ret)

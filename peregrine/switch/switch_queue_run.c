@@ -23,7 +23,7 @@ static int64_t now_of(const struct switch_queue *queue)
 	return loop_now_ms(queue->options.host.loop);
 }
 
-/* --- ends of calls ------------------------------------------------------ */
+/* --- ends of calls --- */
 
 void call_free(struct call *call)
 {
@@ -90,7 +90,7 @@ void finished_deliver(void *context)
 	}
 }
 
-/* --- what is under way -------------------------------------------------- */
+/* --- what is under way --- */
 
 static void release_held(struct switch_queue *queue)
 {
@@ -187,7 +187,7 @@ void call_expired(void *context)
 	}
 }
 
-/* --- what an answer changes --------------------------------------------- */
+/* --- what an answer changes --- */
 
 static void text_open(const struct line *line, const struct breaker *breaker, int64_t now_ms,
 		      struct problem *ret)
@@ -342,7 +342,7 @@ static void on_landed(void *context, int rc, struct switch_reading *reading,
 	loop_timer_arm(line->pump, 0);
 }
 
-/* --- who is next --------------------------------------------------------- */
+/* --- who is next --- */
 
 /* *ret_passes: one of lower priority waits behind it. */
 static struct call *line_next(const struct line *line, bool *ret_passes)

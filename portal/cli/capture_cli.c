@@ -65,7 +65,7 @@ static int tell_one(const struct command_input *input, struct haasctl_reply *rep
 	return status;
 }
 
-/* --- one, as it goes -------------------------------------------------------------------- */
+/* --- one, as it goes --- */
 
 static int64_t number_of(const json_t *row, const char *name)
 {
@@ -242,7 +242,7 @@ static int capture_watch(void *context, const struct command_input *input)
 	return status;
 }
 
-/* --- asking, agreeing, ending --------------------------------------------------------------- */
+/* --- asking, agreeing, ending --- */
 
 static int add_numbers(const struct command_input *input, struct text *body)
 {
@@ -335,8 +335,7 @@ static int capture_remove(void *context, const struct command_input *input)
 	return act(context, input, "remove");
 }
 
-/* --- consent, mirror ports -----------------------------------------------------------------------
- */
+/* --- consent, mirror ports --- */
 
 static const struct output_column grant_columns[] = {
 	NUMBER("id"),         COLUMN("tenant"),     COLUMN("node"),  COLUMN("granted_by"),

@@ -56,7 +56,7 @@ static const char *text_of(const struct exchange *exchange, const char *name)
 	return json_string_value(json_object_get(exchange->body, name));
 }
 
-/* --- asking for one --------------------------------------------------------------------- */
+/* --- asking for one --- */
 
 /* A pair of the drill-down, or one of its flows: then that is the filter. */
 static int take_path(json_t *spec, const char *text, struct problem *problem)
@@ -169,7 +169,7 @@ static void capture_act(struct exchange *exchange)
 	exchange_refuse(exchange, &errors);
 }
 
-/* --- packets, from its collector ------------------------------------------------------------ */
+/* --- packets, from its collector --- */
 
 static void hand_on_piece(struct exchange *exchange, const struct http_response *response)
 {
@@ -234,7 +234,7 @@ static void capture_live(struct exchange *exchange)
 	exchange_query(exchange, &store_capture_watch, params, on_may_watch);
 }
 
-/* --- consent, mirror ports ------------------------------------------------------------------- */
+/* --- consent, mirror ports --- */
 
 static void grant_create(struct exchange *exchange)
 {

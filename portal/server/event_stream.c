@@ -17,7 +17,7 @@
 #define COMMENT_MS 15000
 /* http_stream_send cuts off who has 256 KiB waiting; a burst comes in pieces that sockets can take:
  * at most 5000 rows a second. */
-#define REPLAY_WAITING                                                            \
+#define REPLAY_WAITING \
 	((size_t)64 << 10) /* a replay goes on when the client has taken the rest \
 			    */
 #define BATCH       50

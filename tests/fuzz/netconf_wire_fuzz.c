@@ -29,7 +29,7 @@ static const struct netconf_dialect *dialect_of(const char *line, size_t size)
 	return netconf_dialects[size % netconf_dialect_count];
 }
 
-/* --- a message ------------------------------------------------------------------------- */
+/* --- a message --- */
 
 static void check_tree(const xmlNode *root)
 {
@@ -152,7 +152,7 @@ static void take_message(const struct netconf_dialect *dialect, const struct tex
 	netconf_message_done(&message);
 }
 
-/* --- bytes ------------------------------------------------------------------------------- */
+/* --- bytes --- */
 
 /* All messages of a stream that comes in pieces, with a byte between them. */
 static int unframe(enum netconf_framing framing, const char *bytes, size_t size, size_t piece,

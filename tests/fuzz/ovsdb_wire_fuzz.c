@@ -27,7 +27,7 @@ static void check_text(const char *text, size_t room)
 		assert(text[i] >= ' ' && text[i] <= '~');
 }
 
-/* --- framing --------------------------------------------------------- */
+/* --- framing --- */
 
 /* How it ended, and all messages as one text. */
 static int run_stream(const char *bytes, size_t size, size_t piece, struct text *ret)
@@ -70,7 +70,7 @@ static void check_stream(const char *bytes, size_t size)
 	}
 }
 
-/* --- answers ---------------------------------------------------------- */
+/* --- answers --- */
 
 static void check_reading(const struct switch_reading *reading)
 {

@@ -18,7 +18,7 @@
 #include "tests/support/cli_script.h"
 #include "tests/support/cmocka.h"
 
-/* --- one call ------------------------------------------------------------------------------- */
+/* --- one call --- */
 
 struct ended {
 	int rc;
@@ -102,8 +102,7 @@ static inline void expect_end_of_script(const struct bench *bench)
 		fail_msg("\"%s\" was not sent", bench->script.turns[bench->script.at].expect);
 }
 
-/* --- an IOS switch -----------------------------------------------------------------------------
- */
+/* --- an IOS switch --- */
 
 #define P  "leaf1#"
 #define PC "leaf1(config)#"

@@ -18,7 +18,7 @@
 #include "bampi/bmc/console_ring.h"
 #include "tests/support/bmc_lab.h"
 
-/* --- ring and tail --------------------------------------------------- */
+/* --- ring and tail --- */
 
 static void ring_keeps_the_latest(void **state)
 {
@@ -142,7 +142,7 @@ static void retries_know_why(void **state)
 	assert_int_equal(problem.code, E_PROTOCOL);
 }
 
-/* --- real SOL -------------------------------------------------------- */
+/* --- real SOL --- */
 
 struct lab {
 	struct bmc_lab sim;

@@ -82,7 +82,7 @@ static struct answer asked(struct lab *lab, enum bmc_op op)
 	return answer;
 }
 
-/* --- power ----------------------------------------------------------- */
+/* --- power --- */
 
 static void power_goes_on_and_off(void **state)
 {
@@ -194,7 +194,7 @@ static void power_that_never_comes_is_said(void **state)
 	assert_int_equal(lab_chassis_count(&lab->sim, "set power 1"), 1);
 }
 
-/* --- boot device ----------------------------------------------------- */
+/* --- boot device --- */
 
 static void boot_device_is_read_back(void **state)
 {
@@ -231,7 +231,7 @@ static void boot_device_is_read_back(void **state)
 	assert_int_equal(answer.result.boot.flags.device, BMC_BOOT_DISK);
 }
 
-/* --- what a BMC tells ------------------------------------------------ */
+/* --- what a BMC tells --- */
 
 static void look_sensors(const struct bmc_result *result)
 {
@@ -456,7 +456,7 @@ static void identify(void **state)
 	assert_true(lab_chassis_count(&lab->sim, "set identify") >= 1);
 }
 
-/* --- faults ---------------------------------------------------------- */
+/* --- faults --- */
 
 static void wrong_password_is_tried_once(void **state)
 {
@@ -563,7 +563,7 @@ static void dead_bmc_disturbs_nobody(void **state)
 	assert_true(seen.retry_at_us > seen.problem_at_us && problem_is_set(&seen.problem));
 }
 
-/* --- a bad line ------------------------------------------------------ */
+/* --- a bad line --- */
 
 /* A relay in its own process between us and the BMC. Each answer within a session comes twice, and
  * the first one before a session does, too (not all of those: FreeIPMI can only give up and try

@@ -11,7 +11,7 @@
 #include "bampi/bmc/refresh_policy.h"
 #include "tests/support/cmocka.h"
 
-/* --- breaker --------------------------------------------------------- */
+/* --- breaker --- */
 
 static void breaker_opens_grows_and_closes(void **state)
 {
@@ -111,7 +111,7 @@ static void breakers_of_a_rack_spread(void **state)
 	assert_in_range(late.retry_ms, BREAKER_OPEN_MS * 119 / 100, BREAKER_OPEN_MS * 120 / 100);
 }
 
-/* --- retries --------------------------------------------------------- */
+/* --- retries --- */
 
 static void only_safe_things_are_tried_again(void **state)
 {
@@ -137,7 +137,7 @@ static void only_safe_things_are_tried_again(void **state)
 			cases[i].want_ms);
 }
 
-/* --- confirming: scripts of (expected call, what the BMC says) --------- */
+/* --- confirming: scripts of (expected call, what the BMC says) --- */
 
 struct line {
 	enum bmc_op call; /* BMC_OP_COUNT: the script ends here */
@@ -372,7 +372,7 @@ static void workaround_words(void **state)
 	assert_non_null(strstr(problem.hint, "supermicro20"));
 }
 
-/* --- regular looks --------------------------------------------------- */
+/* --- regular looks --- */
 
 /* 10,000 BMCs, a minute: every second of it has its share, and nobody is left out or asked twice.
  */

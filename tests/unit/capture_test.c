@@ -36,7 +36,7 @@ static size_t bytes_of(const char *hex, uint8_t *ret, size_t room)
 	return size;
 }
 
-/* --- what a mirror wraps around ------------------------------------------------------------ */
+/* --- what a mirror wraps around --- */
 
 static void tunnels_are_unwrapped(void **state)
 {
@@ -163,7 +163,7 @@ static void tags_are_passed_over(void **state)
 	}
 }
 
-/* --- whose frames ---------------------------------------------------------------------------- */
+/* --- whose frames --- */
 
 static void only_frames_of_the_scope(void **state)
 {
@@ -199,8 +199,7 @@ static void only_frames_of_the_scope(void **state)
 	}
 }
 
-/* --- TCP ---------------------------------------------------------------------------------------
- */
+/* --- TCP --- */
 
 struct step {
 	unsigned side;
@@ -416,8 +415,7 @@ static void tcp_headers_are_read(void **state)
 	}
 }
 
-/* --- the table of conversations ------------------------------------------------------------------
- */
+/* --- the table of conversations --- */
 
 static void the_table_is_bounded(void **state)
 {
@@ -503,8 +501,7 @@ static void a_guess_is_no_fact(void **state)
 	}
 }
 
-/* --- files
- * ------------------------------------------------------------------------------------------ */
+/* --- files --- */
 
 static size_t slurp(const char *folder, const char *name, uint8_t **ret)
 {

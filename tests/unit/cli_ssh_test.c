@@ -19,7 +19,7 @@
 #include "peregrine/switch/stream/switch_stream.h"
 #include "tests/support/cmocka.h"
 
-/* --- the server: one session, then it ends -------------------------------------------------- */
+/* --- the server: one session, then it ends --- */
 
 enum manner { PASSWORD, INTERACTIVE, NOTHING_ASKED, HANGS_UP, ENDLESS, REFUSES };
 
@@ -181,7 +181,7 @@ static void server_end(const struct server *server)
 	waitpid(server->pid, NULL, 0);
 }
 
-/* --- one stream ------------------------------------------------------------------------------- */
+/* --- one stream --- */
 
 struct heard {
 	void *stream;

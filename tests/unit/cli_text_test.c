@@ -27,7 +27,7 @@ static struct cli_config *config_of(const char *name)
 	return config;
 }
 
-/* --- rows of the dialects ----------------------------------------------------------------- */
+/* --- rows of the dialects --- */
 
 /* A family without patterns would take each refusal for success. */
 static void test_dialects_are_whole(void **state)
@@ -78,8 +78,7 @@ static void test_every_list_is_taken_out_of(void **state)
 	}
 }
 
-/* --- terminal ----------------------------------------------------------------------------------
- */
+/* --- terminal --- */
 
 static void test_clean(void **state)
 {
@@ -197,8 +196,7 @@ static void test_judge(void **state)
 	}
 }
 
-/* --- names of ports
- * -------------------------------------------------------------------------------- */
+/* --- names of ports --- */
 
 static void test_port_names(void **state)
 {
@@ -270,8 +268,7 @@ static void test_port_lists(void **state)
 	}
 }
 
-/* --- configurations
- * --------------------------------------------------------------------------------- */
+/* --- configurations --- */
 
 static void test_configs(void **state)
 {
@@ -375,8 +372,7 @@ static void test_vlans(void **state)
 	}
 }
 
-/* --- plans
- * ---------------------------------------------------------------------------------------------- */
+/* --- plans --- */
 
 static struct vlan_set set_of(const char *text)
 {

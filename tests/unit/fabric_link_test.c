@@ -4,7 +4,7 @@
 #include "peregrine/control/fabric/match_policy.h"
 #include "tests/support/fabric_lab.h"
 
-/* --- one cable between s0:1 and s1:2, told in many ways ------------------------------ */
+/* --- one cable between s0:1 and s1:2, told in many ways --- */
 
 static void both_ends_agree(void **state)
 {

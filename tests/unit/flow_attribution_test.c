@@ -10,7 +10,7 @@
 #define ALWAYS .from_us = 0, .to_us = BINDING_ENDLESS
 #define SECOND 1000000LL
 
-/* --- a small fabric --------------------------------------------------------------- */
+/* --- a small fabric --- */
 
 /* leaf1 (agent 1): port 4 is n1's (red), 5 unbound, 6 a trunk of blue (native) and red (tagged
  * 100), 7 and 8 the members of lag1, green; 2 an uplink. leaf2 (agent 2), in another fabric: VLAN

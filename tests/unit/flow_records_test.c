@@ -158,7 +158,7 @@ static struct flow_entry *only_flow(struct bench *bench)
 	return entry;
 }
 
-/* --- what records say ---------------------------------------------------------------------- */
+/* --- what records say --- */
 
 #define FIELDS "10:2 14:4 8:4 12:4 4:1 7:2 11:2 1:4 2:4 56:6 80:6 58:2"
 #define RECORD                            \
@@ -246,8 +246,7 @@ static void what_cannot_be_is_counted(void **state)
 	bench_end(&bench);
 }
 
-/* --- sampling ----------------------------------------------------------------------------------
- */
+/* --- sampling --- */
 
 static void a_rate_scales(void **state)
 {
@@ -304,8 +303,7 @@ static void a_rate_scales(void **state)
 	}
 }
 
-/* --- templates -----------------------------------------------------------------------------------
- */
+/* --- templates --- */
 
 static void records_before_their_template_are_counted(void **state)
 {
@@ -400,8 +398,7 @@ static void an_exporter_costs_only_itself(void **state)
 	bench_end(&bench);
 }
 
-/* --- what is missing
- * -------------------------------------------------------------------------------- */
+/* --- what is missing --- */
 
 static void gaps_are_counted(void **state)
 {

@@ -14,7 +14,7 @@
 
 #define MACS "020000000001020000000002"
 
-/* --- what a frame says ------------------------------------------------------------ */
+/* --- what a frame says --- */
 
 static struct flow_key key_of(const char *hex)
 {
@@ -137,7 +137,7 @@ static void frames_are_told_apart(void **state)
 	}
 }
 
-/* --- one second's harvest ----------------------------------------------------------- */
+/* --- one second's harvest --- */
 
 struct bench {
 	struct harvest harvest;
@@ -499,7 +499,7 @@ static void a_full_table_folds(void **state)
 	flow_table_done(&table);
 }
 
-/* --- what sources say of themselves ---------------------------------------------------- */
+/* --- what sources say of themselves --- */
 
 static void loss_and_new_beginnings_are_seen(void **state)
 {

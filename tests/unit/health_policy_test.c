@@ -12,7 +12,7 @@
 #define DAY    (24 * HOUR)
 #define T0     INT64_C(1700000000000)
 
-/* --- the table ------------------------------------------------------- */
+/* --- the table --- */
 
 static void rules_keep_their_promises(void **state)
 {
@@ -78,7 +78,7 @@ static void words_find_their_rule(void **state)
 	}
 }
 
-/* --- over time: one step after the other, the verdict's memory goes into the next ------------- */
+/* --- over time: one step after the other, the verdict's memory goes into the next --- */
 
 struct step {
 	int64_t at_ms; /* after T0 */
@@ -196,7 +196,7 @@ static void silent_bmc(void **state)
 	play(steps, COUNT_OF(steps));
 }
 
-/* --- the event log --------------------------------------------------- */
+/* --- the event log --- */
 
 static struct health_verdict decide_events(const struct health_event events[], size_t count,
 					   int64_t cleared_ms, int64_t now_ms)

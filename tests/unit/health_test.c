@@ -29,7 +29,7 @@ struct site {
 
 static struct site *site_now; /* drivers know their host only */
 
-/* --- switches: one port each ------------------------------------------------ */
+/* --- switches: one port each --- */
 
 struct session {
 	int64_t switch_id;
@@ -120,7 +120,7 @@ static const struct switch_family *detect_family(const char *object_id, const ch
 	return &plain;
 }
 
-/* --- the site ---------------------------------------------------------------- */
+/* --- the site --- */
 
 static bool holds(const struct site *site, const char *condition)
 {

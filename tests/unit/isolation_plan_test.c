@@ -4,7 +4,7 @@
  * and what a plan ends with reaches whom it should. */
 #include "tests/unit/isolation_case.h"
 
-/* --- every prefix of a plan ---------------------------------------------- */
+/* --- every prefix of a plan --- */
 
 /* What a driver may have done of an edit when it died: nothing, the removing half, or all. */
 static struct port_vlans half_done(const struct port_vlans *before, const struct port_vlans *after)
@@ -195,7 +195,7 @@ static void repairing_makes_nothing_worse(void **unused)
 	assert_true(repaired > SEEDS / 4);
 }
 
-/* --- trees ---------------------------------------------------------------- */
+/* --- trees --- */
 
 /* Ports of one network reach one another wherever cables allow it, over no circle. */
 static void networks_reach_all_their_ports(void **unused)

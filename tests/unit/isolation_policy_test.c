@@ -5,7 +5,7 @@
 
 #include "tests/unit/isolation_case.h"
 
-/* --- each fault by hand ------------------------------------------------ */
+/* --- each fault by hand --- */
 
 struct small {
 	struct random_fabric f;
@@ -209,7 +209,7 @@ static void what_was_before_is_allowed_but_no_mixture(void **unused)
 	assert_int_equal(report.count, 1);
 }
 
-/* --- more findings than are listed -------------------------------------- */
+/* --- more findings than are listed --- */
 
 enum { MANY = ISOLATION_FINDINGS + 9 };
 
@@ -309,7 +309,7 @@ static void a_vlan_is_found_among_many(void **unused)
 	assert_string_equal(finding.path, "s:p0 carries VLAN 10");
 }
 
-/* --- against flooding --------------------------------------------------- */
+/* --- against flooding --- */
 
 /* Never "proven" where a frame gets through; and a path that is named is one that frames take. */
 static void the_proof_agrees_with_flooding(void **unused)
@@ -401,7 +401,7 @@ static void a_node_on_a_links_end_gets_no_tags(void **state)
 	wanted_done(&wanted);
 }
 
-/* --- where states live --------------------------------------------------- */
+/* --- where states live --- */
 
 static void an_untagged_vlan_is_one_state_for_all(void **state)
 {

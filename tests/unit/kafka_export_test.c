@@ -22,7 +22,7 @@
 
 enum { PRODUCE = 0 /* the request's number in the protocol */, WAIT_MS = 60000, BATCHES_MAX = 64 };
 
-/* --- what a message holds ------------------------------------------------------------------- */
+/* --- what a message holds --- */
 
 /* `shares` and `flows` rows of two switches, 10 and 11. */
 static void make_batch(struct traffic_batch *ret, unsigned shares, unsigned flows)
@@ -103,7 +103,7 @@ static void test_names(void **state)
 	assert_string_equal(key, WRITER ":18446744073709551615:bucket:4294967295");
 }
 
-/* --- what is refused ------------------------------------------------------------------------ */
+/* --- what is refused --- */
 
 static void test_conf(void **state)
 {
@@ -191,7 +191,7 @@ static void test_secrets(void **state)
 	scratch_remove(folder);
 }
 
-/* --- with a broker -------------------------------------------------------------------------- */
+/* --- with a broker --- */
 
 struct fixture {
 	struct loop *loop;

@@ -40,7 +40,7 @@ struct role {
 	void (*ops[OPS_MAX])(struct actor *actor);
 };
 
-/* --- chance --------------------------------------------------------- */
+/* --- chance --- */
 
 static inline unsigned roll(struct actor *actor, unsigned sides)
 {
@@ -95,7 +95,7 @@ static inline void rows_of(struct actor *actor, const char *const members[2], st
 	text_add(ret, "]");
 }
 
-/* --- answers -------------------------------------------------------- */
+/* --- answers --- */
 
 static inline void failed(struct actor *actor, const struct problem *problem)
 {

@@ -27,7 +27,7 @@
 
 #define RUN_MS 6000
 
-/* --- bampid --------------------------------------------------------- */
+/* --- bampid --- */
 
 static json_t *some_drives(struct actor *actor)
 {
@@ -183,7 +183,7 @@ static void expire(struct actor *actor)
 	assert_int_equal(health_store_expire(actor->db, on_answer, actor), 0);
 }
 
-/* --- bampi-bootd ---------------------------------------------------- */
+/* --- bampi-bootd --- */
 
 static void see(struct actor *actor)
 {
@@ -277,7 +277,7 @@ static void progress(struct actor *actor)
 		text_done(&columns[i]);
 }
 
-/* --- portald -------------------------------------------------------- */
+/* --- portald --- */
 
 /* As exchange_write does it: the scope, a first statement, one that answers. */
 static void write_all(struct actor *actor, const struct db_query *first,
@@ -431,7 +431,7 @@ static void sweep(struct actor *actor)
 	write_all(actor, &fill, NULL, &store_key_sweep, NULL);
 }
 
-/* --- the stage ------------------------------------------------------ */
+/* --- the stage --- */
 
 static const struct role bampid = {
 	"bampid",

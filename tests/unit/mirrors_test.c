@@ -44,7 +44,7 @@ struct site {
 
 static struct site *site_now; /* drivers know their host only */
 
-/* --- the switch ----------------------------------------------------------- */
+/* --- the switch --- */
 
 struct session {
 	int64_t switch_id;
@@ -153,7 +153,7 @@ static const struct switch_family *detect_family(const char *object_id, const ch
 	return &plain;
 }
 
-/* --- the site ------------------------------------------------------------- */
+/* --- the site --- */
 
 static void sql(const struct site *site, const char *text)
 {
@@ -389,7 +389,7 @@ static void look(struct site *site)
 	wait_in_flight(site, false);
 }
 
-/* --- cases ---------------------------------------------------------------- */
+/* --- cases --- */
 
 static void a_session_ends_at_its_time_though_the_database_is_mute(void **state)
 {

@@ -16,7 +16,7 @@
 #include "tests/support/cmocka.h"
 #include "tests/support/netconf_script.h"
 
-/* --- one call ------------------------------------------------------------------------------- */
+/* --- one call --- */
 
 struct ended {
 	int rc;
@@ -101,7 +101,7 @@ static struct ended call(struct bench *bench, const struct switch_request *reque
 	return call_within(bench, request, 20000);
 }
 
-/* --- words --------------------------------------------------------------------------------- */
+/* --- words --- */
 
 #define CAPABILITY(name) "<capability>urn:ietf:params:netconf:" name "</capability>"
 #define HELLO(more)                                                                           \
@@ -149,7 +149,7 @@ static struct switch_edit port_edit(const char *port, uint16_t vlan)
 	return edit;
 }
 
-/* --- tests ----------------------------------------------------------------------------------- */
+/* --- tests --- */
 
 /* However the bytes are cut, in both framings. */
 static void test_change(void **state)

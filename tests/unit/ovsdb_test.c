@@ -60,7 +60,7 @@ static void check_set(const struct vlan_set *set, const char *wanted)
 
 #define NONE "[\"set\",[]]"
 
-/* --- rows ----------------------------------------------------------------- */
+/* --- rows --- */
 
 static void rows_are_memberships(void **state)
 {
@@ -190,7 +190,7 @@ static void digests_tell_memberships_apart(void **state)
 		    digest_of("7", "100", "\"native-untagged\""));
 }
 
-/* --- edits ------------------------------------------------------------------ */
+/* --- edits --- */
 
 static struct switch_edit port_edit(const char *port, bool trunk, uint16_t native,
 				    const char *tagged)
@@ -455,7 +455,7 @@ static void batches_and_controllers(void **state)
 	ovsdb_facts_done(&facts);
 }
 
-/* --- answers -------------------------------------------------------------------- */
+/* --- answers --- */
 
 static void answers_are_judged(void **state)
 {
@@ -543,7 +543,7 @@ static void addresses_are_forgotten(void **state)
 	}
 }
 
-/* --- the stream -------------------------------------------------------------------- */
+/* --- the stream --- */
 
 static void streams_are_bounded(void **state)
 {

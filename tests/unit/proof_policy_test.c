@@ -101,7 +101,7 @@ static void world_make(struct world *world, uint64_t seed)
 	}
 }
 
-/* --- what switches do --------------------------------------------------------- */
+/* --- what switches do --- */
 
 static void set_port(struct world *world, uint32_t port, const struct port_vlans *vlans)
 {
@@ -263,7 +263,7 @@ static void go_on(struct world *world, size_t b)
 		world->open[b] = world->open[--world->open_count];
 }
 
-/* --- one pass ------------------------------------------------------------------ */
+/* --- one pass --- */
 
 struct ground {
 	struct port_vlans room[RF_PORTS];
@@ -367,7 +367,7 @@ static uint32_t pass(struct world *world)
 	return parts;
 }
 
-/* --- what is wanted ------------------------------------------------------------ */
+/* --- what is wanted --- */
 
 /* Until a port has got there, it may have what it was meant for before. */
 static void want_anew(struct world *world, uint32_t p)

@@ -167,7 +167,7 @@ static inline void rf_settle(struct random_fabric *f, const port_state state[])
 		f->state[p] = &f->room[p];
 }
 
-/* --- flooding, frame by frame ----------------------------------------- */
+/* --- flooding, frame by frame --- */
 
 struct rf_frame {
 	uint32_t port; /* it arrives at */

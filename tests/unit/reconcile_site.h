@@ -35,7 +35,7 @@ struct site {
 	uint32_t patience; /* times as long as usual until a call or a claim is given up; 0 = 1 */
 };
 
-/* --- the site ------------------------------------------------------------- */
+/* --- the site --- */
 
 static inline int sql(const struct site *site, const char *text)
 {
@@ -234,7 +234,7 @@ static inline int site_stop(void **state)
 	return 0;
 }
 
-/* --- frames ------------------------------------------------------------------ */
+/* --- frames --- */
 
 static inline void on_arrived(void *context, uint32_t at, uint32_t port, unsigned tag)
 {
@@ -302,7 +302,7 @@ static inline bool reaches(struct site *site, uint32_t a, uint32_t a_port, uint3
 	return target.hit;
 }
 
-/* --- what is asked for --------------------------------------------------------- */
+/* --- what is asked for --- */
 
 static inline void want(struct site *site, uint32_t at, uint32_t port, unsigned network)
 {

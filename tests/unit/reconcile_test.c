@@ -4,7 +4,7 @@
  * frame of every tenant is sent again and again while all this goes on, and none may leak. */
 #include "tests/unit/reconcile_site.h"
 
-/* --- the tests ---------------------------------------------------------------------- */
+/* --- the tests --- */
 
 static void ports_are_parked_attached_moved_and_released(void **state)
 {

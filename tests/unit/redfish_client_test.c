@@ -26,7 +26,7 @@ struct lab {
 	unsigned paused; /* answers that never come */
 };
 
-/* --- the BMC --------------------------------------------------------- */
+/* --- the BMC --- */
 
 static const char *method_of(const struct evhttp_request *request)
 {
@@ -174,7 +174,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* --- what works ------------------------------------------------------ */
+/* --- what works --- */
 
 static void test_power(void **state)
 {
@@ -310,7 +310,7 @@ static void test_reading(void **state)
 	assert_int_equal(seen(lab).sessions_made, 1);
 }
 
-/* --- what passes by itself ------------------------------------------- */
+/* --- what passes by itself --- */
 
 static void test_lazy(void **state)
 {
@@ -376,7 +376,7 @@ static void test_session_full(void **state)
 	assert_non_null(strstr(observation.problem.message, "no session free"));
 }
 
-/* --- what ends as a problem ------------------------------------------ */
+/* --- what ends as a problem --- */
 
 static const struct {
 	uint32_t fault;

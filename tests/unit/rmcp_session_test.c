@@ -206,7 +206,7 @@ static void assert_failed(struct lab *lab, int code)
 	assert_null(strstr(lab->outcome.problem.detail, "secret"));
 }
 
-/* --- the good way ---------------------------------------------------- */
+/* --- the good way --- */
 
 static void every_suite_opens_asks_and_closes(void **state)
 {
@@ -274,7 +274,7 @@ static void idle_session_is_kept_and_then_closed(void **state)
 	assert_int_equal(lab->bmc.closes, 2);
 }
 
-/* --- refusals -------------------------------------------------------- */
+/* --- refusals --- */
 
 static void every_status_has_its_error(void **state)
 {
@@ -375,7 +375,7 @@ static void all_sessions_taken(void **state)
 	assert_answered(lab, &status);
 }
 
-/* --- loss ------------------------------------------------------------ */
+/* --- loss --- */
 
 static unsigned lost_answer;
 
@@ -487,7 +487,7 @@ static void once_means_once(void **state)
 	assert_int_equal(lab->bmc.controls, 4); /* executed, and not again */
 }
 
-/* --- what does not belong -------------------------------------------- */
+/* --- what does not belong --- */
 
 static struct packet kept[32];
 static size_t kept_count;

@@ -54,7 +54,7 @@ static const struct way ways[] = {
 	{"dell-n", NULL, NULL, NULL, false},
 };
 
-/* --- what is seen on the way -------------------------------------------------------- */
+/* --- what is seen on the way --- */
 
 struct watch {
 	struct vlan_set lost, gained, may;
@@ -109,7 +109,7 @@ static void watch_begin(struct watch *watch, const struct port_vlans *before,
 	watch->gained = vlan_set_minus(&watch->gained, &free);
 }
 
-/* --- a switch ------------------------------------------------------------------------- */
+/* --- a switch --- */
 
 struct site {
 	const struct way *way;
@@ -153,7 +153,7 @@ static void see(struct site *site, const char *after)
 	look(site->watch, &all, after);
 }
 
-/* --- command lines */
+/* --- command lines --- */
 
 static void say(struct site *site, const char *line, bool optional)
 {
@@ -214,7 +214,7 @@ static void edit_cli(struct site *site, const struct switch_edit *edit)
 		fail_msg("%s: it does not get there", dialect->name);
 }
 
-/* --- NETCONF */
+/* --- NETCONF --- */
 
 static void ask(struct site *site, const char *inside, struct netconf_message *ret)
 {
@@ -282,7 +282,7 @@ static void edit_netconf(struct site *site, const struct switch_edit *edit)
 	netconf_config_free(config);
 }
 
-/* --- SNMP */
+/* --- SNMP --- */
 
 static const unsigned table[] = {1, 110, 120, 130, BYSTANDER, PARKING};
 
@@ -413,8 +413,7 @@ static void do_edit(struct site *site, const struct switch_edit *edit)
 		edit_snmp(site, edit);
 }
 
-/* --- from one to another
- * ------------------------------------------------------------------ */
+/* --- from one to another --- */
 
 static void site_open(struct site *site, const struct way *way)
 {
@@ -567,7 +566,7 @@ static void they_would_be(void **state)
 	}
 }
 
-/* --- bonds by NETCONF ------------------------------------------------------------------------ */
+/* --- bonds by NETCONF --- */
 
 /* Two ports are members of an aggregate by LACP: they are read as such, and VLANs are the
  * aggregate's. */

@@ -52,7 +52,7 @@ struct lab {
 
 static struct lab *lab_now; /* drivers know their host only */
 
-/* --- the driver --------------------------------------------------------- */
+/* --- the driver --- */
 
 static int scripted_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
 			 const struct switch_host *host, void **ret_session,
@@ -159,7 +159,7 @@ static int scripted_open(const struct switch_endpoint *endpoint, const struct sw
 	return 0;
 }
 
-/* --- families ------------------------------------------------------------ */
+/* --- families --- */
 
 static const struct switch_family plain = {.name = "plain",
 					   .read_driver = "scripted",
@@ -188,7 +188,7 @@ static const struct switch_family *detect_family(const char *object_id, const ch
 	return strcmp(object_id, ".1.2.3") == 0 ? &vendor : &plain;
 }
 
-/* --- the lab -------------------------------------------------------------- */
+/* --- the lab --- */
 
 static void put(struct lab *lab, int64_t id, const char *family, const char *address)
 {
@@ -298,7 +298,7 @@ static void run_for(struct lab *lab, int64_t ms)
 	loop_timer_free(timer);
 }
 
-/* --- tests ------------------------------------------------------------------ */
+/* --- tests --- */
 
 static void readings_come(void **state)
 {

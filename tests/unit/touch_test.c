@@ -33,7 +33,7 @@ static struct stage {
 	struct claimed work; /* id 0 = nothing was claimed */
 } stage;
 
-/* --- the others ----------------------------------------------------- */
+/* --- the others --- */
 
 static void run(PGconn *connection, const char *sql)
 {
@@ -75,7 +75,7 @@ static void turn_until(const bool *what, const char *condition)
 	}
 }
 
-/* --- bampid --------------------------------------------------------- */
+/* --- bampid --- */
 
 static void on_state(void *context, bool connected)
 {
@@ -134,7 +134,7 @@ static void save(void)
 	assert_int_equal(deploy_store_save(stage.db, &options, &row, 1, on_saved, NULL), 0);
 }
 
-/* --- the stage ------------------------------------------------------ */
+/* --- the stage --- */
 
 static int set_up(void **state)
 {
@@ -210,7 +210,7 @@ static int end(void **state)
 
 #define DUE "select due_at <= clock_timestamp() from deployment"
 
-/* --- cases ---------------------------------------------------------- */
+/* --- cases --- */
 
 static void untouched_waits(void **state)
 {

@@ -15,7 +15,7 @@
 #include "bampi/bootd/dhcp/lease_store_private.h"
 
 #define TRIES_MAX 5 /* of a batch, when it met another server's the wrong way round */
-#define PAUSE_MS                                                                        \
+#define PAUSE_MS \
 	1000 /* after a transaction that failed for a reason of its own, as a full disk \
 	      */
 #define SUBJECT "lease"

@@ -200,8 +200,8 @@ static void order_groups(struct pool *pool, const struct alloc_request *request,
 	}
 }
 
-/* --- exchanging
- * -----------------------------------------------------------------------------------------------------------------
+/* --- exchanging --- */
+/*
  * A group that falls short may still be filled when another gives it a node and takes one instead:
  * an augmenting path of a bipartite matching, over groups since they are few. So an answer is
  * infeasible only when no choice whatever would do (Hall's theorem), which the test holds it to.

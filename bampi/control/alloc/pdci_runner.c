@@ -75,9 +75,7 @@ static void put_off(struct pdci_runner *runner, int rc, const struct problem *pr
 	save(runner);
 }
 
-/* --- choosing nodes
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- choosing nodes --- */
 
 int pdci_choose(const struct alloc_node nodes[], size_t count, const struct pdci_request *request,
 		bool names, struct alloc_answer *ret_answer, struct problem *ret_problem)
@@ -204,9 +202,7 @@ static void allocate(struct pdci_runner *runner)
 		give_up(runner, rc, NULL);
 }
 
-/* --- one node for another
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- one node for another --- */
 
 static void on_taken(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
@@ -334,9 +330,7 @@ static bool replace_by_itself(struct pdci_runner *runner)
 	return true;
 }
 
-/* --- releasing
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- releasing --- */
 
 static void on_released(void *context, int rc, const PGresult *result,
 			const struct problem *problem)
@@ -363,9 +357,7 @@ static void on_released(void *context, int rc, const PGresult *result,
 	save(runner);
 }
 
-/* --- following
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- following --- */
 
 static void tell_what_next(const struct pdci_claim *claim, struct problem *problem)
 {
@@ -465,9 +457,7 @@ static void work(void *context)
 		loop_timer_arm(runner->timer, RETRY_MS);
 }
 
-/* --- life
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 void pdci_runner_wake(struct pdci_runner *runner)
 {

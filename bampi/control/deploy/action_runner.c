@@ -52,9 +52,7 @@ static void action_free(struct action *action)
 	free(action);
 }
 
-/* --- saving
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- saving --- */
 
 static void on_saved(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
@@ -133,9 +131,7 @@ static void end(struct action *action, json_t *result, const struct problem *pro
 	loop_timer_arm(runner->save_timer, 0);
 }
 
-/* --- doing
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- doing --- */
 
 static void on_answer(void *context, int rc, const struct bmc_result *result,
 		      const struct problem *problem)
@@ -222,9 +218,7 @@ static void claim(void *context)
 		loop_timer_arm(runner->claim_timer, RETRY_MS);
 }
 
-/* --- claims
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- claims --- */
 
 static void on_extended(void *context, int rc, const PGresult *result,
 			const struct problem *problem)
@@ -267,9 +261,7 @@ static void extend(void *context)
 		runner->extending = true;
 }
 
-/* --- life
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 void action_runner_wake(struct action_runner *runner)
 {

@@ -262,9 +262,7 @@ static void unknown_step(const struct facts *facts, struct advance *ret)
 	advance_end(facts, &problem, ret);
 }
 
-/* --- several steps in one look
- * --------------------------------------------------------------------------------------------------
- */
+/* --- several steps in one look --- */
 
 /* The step that just ended wishes for nothing that the next one would have to see done, and the
  * next one was never begun: then these facts are all that is to be known of it. */

@@ -220,9 +220,7 @@ int deploy_store_head(struct db *db, db_result_fn fn, void *context)
 	return db_submit(db, &head_query, NULL, fn, context);
 }
 
-/* --- reading
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 static int read_json(const PGresult *result, int row, int column, json_t **ret)
 {

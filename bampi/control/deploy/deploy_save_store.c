@@ -170,9 +170,7 @@ static void on_deployments(void *context, int rc, const PGresult *result,
 	on_part(context, rc, result, problem);
 }
 
-/* --- rows
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* --- rows --- */
 
 struct batch {
 	json_t *parts[PART_COUNT]; /* arrays, NULL = no row */
@@ -365,9 +363,7 @@ static void add_events(struct batch *batch, const struct save_row *row)
 	}
 }
 
-/* --- the transaction
- * -----------------------------------------------------------------------------------------------------------
- */
+/* --- the transaction --- */
 
 static int submit(struct db *db, const struct save_options *options, const struct batch *batch,
 		  struct save *save)

@@ -72,9 +72,7 @@ static void on_job(void *context)
 	runner_wake(context);
 }
 
-/* --- the end of a cycle
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- the end of a cycle --- */
 
 static void release_works(struct runner *runner)
 {
@@ -116,9 +114,7 @@ static void finish(struct runner *runner)
 		wake_in(runner, wait_ms);
 }
 
-/* --- after the commit: log, act
- * ------------------------------------------------------------------------------------------------
- */
+/* --- after the commit: log, act --- */
 
 static void log_events(const struct work *work)
 {
@@ -199,9 +195,7 @@ static void lose(struct runner *runner, const struct work *work)
 			deployment->step);
 }
 
-/* --- saving
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- saving --- */
 
 static void next_slice(struct runner *runner)
 {
@@ -352,9 +346,7 @@ static void save_slice(struct runner *runner)
 	finish(runner);
 }
 
-/* --- claiming
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* --- claiming --- */
 
 /* As haas-packages.service says it (bampi/agent/package_files.c). */
 static void hear_packages(const struct runner_options *options, struct facts *facts)
@@ -479,8 +471,7 @@ static void cycle(void *context)
 	finish(runner);
 }
 
-/* --- claims that are held for the BMC
- * ------------------------------------------------------------------------------------------ */
+/* --- claims that are held for the BMC --- */
 
 /* Rows are the claims that are not ours any more: somebody cancelled, or took over. */
 static void on_extended(void *context, int rc, const PGresult *result,
@@ -515,9 +506,7 @@ static void extend(void *context)
 		runner->extending = true;
 }
 
-/* --- life
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 void runner_db_state(struct runner *runner, bool connected)
 {

@@ -18,9 +18,7 @@
 
 struct image_trust;
 
-/* --- the world
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- the world --- */
 
 struct deployment_facts {
 	int64_t id;
@@ -175,9 +173,7 @@ struct facts {
 	const struct step_settings *settings;
 };
 
-/* --- what a step wishes
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- what a step wishes --- */
 
 enum verdict {
 	STEP_WAITING, /* look again at until_ms, or when something happens */
@@ -238,8 +234,7 @@ struct step_row {
 	const char *waits_for; /* "the node's agent" */
 };
 
-/* --- readings of the facts that several steps share
- * ---------------------------------------------------------------------------- */
+/* --- readings of the facts that several steps share --- */
 
 /* This deployment's intent is in place with this target. */
 bool facts_intent_is(const struct facts *facts, enum intent_target target);

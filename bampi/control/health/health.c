@@ -62,7 +62,7 @@ static void changed(struct health *health, int64_t count)
 		health->options.changed(health->options.context);
 }
 
-/* --- collecting ------------------------------------------------------ */
+/* --- collecting --- */
 
 static bool batch_has_room(struct batch *batch)
 {
@@ -180,7 +180,7 @@ bool health_log_mark(const struct health *health, int64_t node_id, struct health
 	return ret->known;
 }
 
-/* --- writing --------------------------------------------------------- */
+/* --- writing --- */
 
 /* What may not have arrived is sent again, before what came after it. */
 static void batch_back(struct batch *batch)
@@ -239,7 +239,7 @@ static void batch_send(struct batch *batch)
 		batch_back(batch);
 }
 
-/* --- deciding -------------------------------------------------------- */
+/* --- deciding --- */
 
 static void on_saved(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
@@ -317,7 +317,7 @@ static void tick(void *context)
 		health->deciding = true;
 }
 
-/* --- life ------------------------------------------------------------ */
+/* --- life --- */
 
 static void on_marks(void *context, int rc, const PGresult *result, const struct problem *problem)
 {

@@ -36,7 +36,7 @@ void health_free(struct health *health);
 void health_db_state(struct health *health, bool connected);
 const struct health_stats *health_stats(const struct health *health);
 
-/* --- what was seen; texts are copied ---------------------------------- */
+/* --- what was seen; texts are copied --- */
 
 struct health_reading {
 	unsigned number;

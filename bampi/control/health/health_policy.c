@@ -97,7 +97,7 @@ static void found(struct findings *findings, const struct health_rule *rule, int
 	finding->bad = true;
 }
 
-/* --- causes ---------------------------------------------------------- */
+/* --- causes --- */
 
 static void look_at_sensors(const struct health_facts *facts, int64_t now_ms,
 			    struct findings *findings)
@@ -209,7 +209,7 @@ static void look_at_rest(const struct health_facts *facts, int64_t now_ms,
 	}
 }
 
-/* --- from findings to labels ----------------------------------------- */
+/* --- from findings to labels --- */
 
 static void keep(struct health_verdict *verdict, const struct health_memory *memory)
 {

@@ -82,7 +82,7 @@ int64_t health_store_count(const PGresult *result)
 	return PQntuples(result) > 0 ? db_int(result, 0, 0, 0) : 0;
 }
 
-/* --- facts ----------------------------------------------------------- */
+/* --- facts --- */
 
 static int read_json(const PGresult *result, int row, int column, json_t **ret)
 {
@@ -259,7 +259,7 @@ void health_row_done(struct health_row *row)
 	*row = (struct health_row){0};
 }
 
-/* --- verdicts -------------------------------------------------------- */
+/* --- verdicts --- */
 
 static void write_label(struct text *rows, const struct health_label *label)
 {

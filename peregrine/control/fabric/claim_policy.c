@@ -44,7 +44,7 @@ const struct port_match *claim_names_port(const struct claim *claim, uint32_t po
 	return NULL;
 }
 
-/* --- both ends -------------------------------------------------------------- */
+/* --- both ends --- */
 
 /* How sure two claims are about each other; 0 = they are not about one cable. The port of each is
  * certain at its own end, so what the other calls it need only fit. */

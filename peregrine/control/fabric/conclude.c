@@ -23,7 +23,7 @@ LEAKS_LEFT_TO_SANITIZER
 #define FACTS_OLD_MS 10000 /* option 82 and inventories come without a word */
 #define BLOCK_OLD_MS 1000  /* nothing is taken from a tenant by older facts */
 
-/* --- one conclusion ---------------------------------------------------------------------- */
+/* --- one conclusion --- */
 
 static void keep_kinds(struct work *work)
 {

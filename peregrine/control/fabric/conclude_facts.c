@@ -16,7 +16,7 @@ LEAKS_LEFT_TO_SANITIZER
 #define SUBJECT   "fabric"
 #define MEMORY_US ((int64_t)86400 * 1000000)
 
-/* --- rows -------------------------------------------------------------------- */
+/* --- rows --- */
 
 static void facts_one(struct discovery *discovery, int rc, const struct problem *problem);
 
@@ -89,7 +89,7 @@ static void on_wiring(void *context, int rc, const PGresult *result, const struc
 	facts_one(discovery, rc, problem);
 }
 
-/* --- where MACs were --------------------------------------------------------------- */
+/* --- where MACs were --- */
 
 static struct memory *memory_find(const struct discovery *discovery, struct mac mac)
 {
@@ -292,7 +292,7 @@ void memory_done(struct discovery *discovery)
 	}
 }
 
-/* --- what the policies get -------------------------------------------------------- */
+/* --- what the policies get --- */
 
 static int compare_priors(const void *left, const void *right)
 {

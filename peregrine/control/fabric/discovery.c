@@ -23,7 +23,7 @@ LEAKS_LEFT_TO_SANITIZER
 #define UNSEEN_MS      2000 /* a port whose link came: whoever is there may speak soon */
 #define REST_SHARE     3    /* between readings for links: so many times what the last one took */
 
-/* --- what a look brought ---------------------------------------------------- */
+/* --- what a look brought --- */
 
 static bool is_different(const struct switch_identity *before, const struct switch_identity *now)
 {
@@ -173,7 +173,7 @@ void sight_doubt(struct sight *sight, bool doubtful)
 		loop_timer_arm(sight->timer, sight->doubt_ms + 1);
 }
 
-/* --- looking ----------------------------------------------------------------- */
+/* --- looking --- */
 
 /* A switch that is silent gets the small request only, until it answers. */
 static enum look what_to_ask(const struct sight *sight, int64_t now_ms)
@@ -366,7 +366,7 @@ void discovery_remove(struct discovery *discovery, int64_t switch_id)
 	conclude_wake(discovery);
 }
 
-/* --- for others ----------------------------------------------------------------- */
+/* --- for others --- */
 
 void discovery_listen(struct discovery *discovery, discovery_note_fn fn, discovery_busy_fn busy,
 		      void *context)
@@ -449,7 +449,7 @@ const struct discovery_stats *discovery_stats(struct discovery *discovery)
 	return &discovery->stats;
 }
 
-/* --- life ------------------------------------------------------------------------- */
+/* --- life --- */
 
 void discovery_db_state(struct discovery *discovery, bool connected)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* --- keys ------------------------------------------------------------------ */
+/* --- keys --- */
 
 struct port_spelling port_spell(const char *name)
 {
@@ -50,7 +50,7 @@ uint64_t index_system_key(const char *name)
 	return key_of_text(seed_of(WORD_SYSTEM, 0), name, strcspn(name, "."));
 }
 
-/* --- making ----------------------------------------------------------------- */
+/* --- making --- */
 
 static uint64_t mac_of(const struct switch_port *port)
 {
@@ -125,7 +125,7 @@ uint64_t fabric_index_compared(const struct fabric_index *index)
 	return index->ids.compared + index->words.compared + index->ports.compared;
 }
 
-/* --- looking up ----------------------------------------------------------------- */
+/* --- looking up --- */
 
 uint32_t fabric_source_find(const struct fabric_facts *facts, int64_t switch_id)
 {

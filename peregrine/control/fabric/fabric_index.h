@@ -36,7 +36,7 @@ uint32_t fabric_source_find(const struct fabric_facts *facts, int64_t switch_id)
 bool fabric_port_find(const struct fabric_facts *facts, int64_t switch_id, const char *port,
 		      struct port_ref *ret);
 
-/* --- for match_policy ---------------------------------------------------- */
+/* --- for match_policy --- */
 
 uint64_t index_system_key(const char *name);
 uint64_t index_text_key(enum index_word word, uint32_t source, const char *text);

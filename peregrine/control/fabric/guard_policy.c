@@ -21,7 +21,7 @@ struct work {
 	struct key_map seen;  /* port -> place of a NIC of ours that is seen there now */
 };
 
-/* --- looking up ---------------------------------------------------------------- */
+/* --- looking up --- */
 
 static int compare_port(const void *key, const void *item)
 {
@@ -70,7 +70,7 @@ static bool is_stray(const struct work *work, struct mac mac, int64_t switch_id,
 	return false;
 }
 
-/* --- blocks ------------------------------------------------------------------------ */
+/* --- blocks --- */
 
 static void say_moved(const struct work *work, struct guard_block *block,
 		      const struct fabric_nic *nic, const char *networks)
@@ -146,7 +146,7 @@ static int block(struct work *work, const struct guard_port *port, enum guard_ki
 	return 0;
 }
 
-/* --- what was found before ------------------------------------------------------------ */
+/* --- what was found before --- */
 
 /* A switch that cannot be read says nothing new: the block stays. */
 static bool is_over(const struct work *work, const struct guard_block *before,
@@ -182,7 +182,7 @@ static int keep_blocks(struct work *work)
 	return rc;
 }
 
-/* --- what is new -------------------------------------------------------------------------- */
+/* --- what is new --- */
 
 static int block_foreign(struct work *work, const struct fabric_nic *nic, struct port_ref at)
 {

@@ -6,7 +6,7 @@
 
 #include "peregrine/control/fabric/link_private.h"
 
-/* --- who is behind a port ------------------------------------------------------------ */
+/* --- who is behind a port --- */
 
 static int see(struct link_work *work, const struct fabric_nic *nic, struct port_ref at)
 {
@@ -97,7 +97,7 @@ const struct fabric_nic *node_behind(const struct link_work *work, struct port_r
 	return behind->entries <= NODE_FDB_MAX ? behind->nic : NULL;
 }
 
-/* --- kinds of ports ---------------------------------------------------------------- */
+/* --- kinds of ports --- */
 
 static enum port_kind kind_alone(const struct fabric_source *source, size_t port)
 {

@@ -15,7 +15,7 @@ enum {
 	EXCLUDED_CERTAINTY = 70,
 };
 
-/* --- switches that look alike ------------------------------------------------------ */
+/* --- switches that look alike --- */
 
 static bool was_entered_before(const struct link_work *work, uint32_t a, uint32_t b)
 {
@@ -75,7 +75,7 @@ static int chassis_shared(struct link_work *work)
 	return 0;
 }
 
-/* --- links ------------------------------------------------------------------- */
+/* --- links --- */
 
 static bool in_order(const struct link_work *work, struct port_ref a, struct port_ref b)
 {
@@ -203,7 +203,7 @@ static int confirm(struct link_work *work, struct claim *claim)
 	return believed ? link_add(work, &link) : lie_add(work, link);
 }
 
-/* --- one end only -------------------------------------------------------------- */
+/* --- one end only --- */
 
 static int port_unknown(struct link_work *work, const struct claim *claim)
 {
@@ -378,7 +378,7 @@ static int two_neighbors(struct link_work *work)
 	return 0;
 }
 
-/* --- all -------------------------------------------------------------------------------- */
+/* --- all --- */
 
 static int conclude_links(struct link_work *work)
 {

@@ -9,7 +9,7 @@
 
 #include "peregrine/control/fabric/fabric_index.h"
 
-/* --- switches ------------------------------------------------------------ */
+/* --- switches --- */
 
 static bool same_system(const char *a, const char *b)
 {
@@ -90,7 +90,7 @@ int match_switch(const struct fabric_facts *facts, const struct match_words *wor
 	return (int)found.last;
 }
 
-/* --- ports ---------------------------------------------------------------- */
+/* --- ports --- */
 
 bool match_names(const char *a, const char *b)
 {

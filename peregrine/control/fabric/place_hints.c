@@ -118,7 +118,7 @@ static int hint_add(struct place_work *work, const struct place_hint *hint)
 	return 0;
 }
 
-/* --- what is seen ----------------------------------------------------------- */
+/* --- what is seen --- */
 
 static uint32_t index_of(const struct switch_reading *reading, uint32_t if_index)
 {

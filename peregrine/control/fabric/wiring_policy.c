@@ -185,7 +185,7 @@ static struct wiring_difference *add(struct work *work, const char *kind, const 
 	return item;
 }
 
-/* --- nodes ------------------------------------------------------------------ */
+/* --- nodes --- */
 
 static void describe(const struct wiring_row *row, char *ret, size_t room)
 {
@@ -416,7 +416,7 @@ static int compare_node(struct work *work, const struct wiring_row *row)
 	return missing(work, row);
 }
 
-/* --- links -------------------------------------------------------------------- */
+/* --- links --- */
 
 static const struct fabric_link *link_there(const struct work *work, const struct wiring_row *row,
 					    struct port_ref *ret_far)
@@ -463,7 +463,7 @@ static int compare_link(struct work *work, const struct wiring_row *row)
 	return 0;
 }
 
-/* --- what nobody planned ---------------------------------------------------------- */
+/* --- what nobody planned --- */
 
 static bool is_planned_switch(struct work *work, int64_t id)
 {

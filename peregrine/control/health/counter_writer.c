@@ -37,7 +37,7 @@ struct counter_writer {
 	struct problem problem;
 };
 
-/* --- in the worker ------------------------------------------------------------------------ */
+/* --- in the worker --- */
 
 static bool connect_to(struct counter_writer *writer)
 {
@@ -78,7 +78,7 @@ static void work(void *context)
 	}
 }
 
-/* --- in the loop --------------------------------------------------------------------------- */
+/* --- in the loop --- */
 
 static void done(void *context)
 {

@@ -72,7 +72,7 @@ struct health {
 	bool connected;
 };
 
-/* --- counters ------------------------------------------------------------------------------ */
+/* --- counters --- */
 
 static const struct port_health *port_before(const struct health_switch *one,
 					     const struct port_health *port)
@@ -137,7 +137,7 @@ static void keep(struct health_switch *one, struct switch_health *read)
 	read->port_count = 0;
 }
 
-/* --- a look ---------------------------------------------------------------------------------- */
+/* --- a look --- */
 
 static void on_written(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
@@ -325,7 +325,7 @@ static void on_timer(void *context)
 	loop_timer_arm(health->timer, TICK_MS);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life --- */
 
 int health_put(struct health *health, int64_t switch_id, int64_t fabric_id, const char *name)
 {

@@ -36,7 +36,7 @@ static void time_text(int64_t at_us, char ret[40])
 	(void)text_format(ret + length, 40 - length, ".%06dZ", (int)(at_us % 1000000));
 }
 
-/* --- counters ------------------------------------------------------------------------------- */
+/* --- counters --- */
 
 /* COPY's text format: a backslash is the only thing that would be taken for something else. */
 static void add_name(struct text *rows, const char *name)
@@ -66,7 +66,7 @@ void health_counter_row(struct text *rows, int64_t at_us, int64_t switch_id,
 	text_addf(rows, "\t%" PRIu64 "\t%c\n", port->speed_bps, port->up ? 't' : 'f');
 }
 
-/* --- documents ------------------------------------------------------------------------------ */
+/* --- documents --- */
 
 static void add_mac(struct text *json, const char *key, const uint8_t mac[6])
 {

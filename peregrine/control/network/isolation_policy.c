@@ -48,7 +48,7 @@ static uint32_t switch_of(const struct proof *proof, uint32_t domain)
 	return domain / proof->vlan_count;
 }
 
-/* --- findings -------------------------------------------------------- */
+/* --- findings --- */
 
 /* What was found last is filled in by now. */
 static void mark_last(struct proof *proof)
@@ -103,7 +103,7 @@ static void say_port(struct proof *proof, uint32_t port, unsigned vlan,
 	taint(proof, finding);
 }
 
-/* --- numbers and ports ----------------------------------------------- */
+/* --- numbers and ports --- */
 
 static void check_numbers(struct proof *proof)
 {
@@ -212,7 +212,7 @@ static void check_ports(struct proof *proof, const port_state meant[], const por
 	}
 }
 
-/* --- uplinks --------------------------------------------------------- */
+/* --- uplinks --- */
 
 static struct vlan_set tagged_of(port_state port)
 {
@@ -311,7 +311,7 @@ static void check_links(struct proof *proof)
 	}
 }
 
-/* --- the way from one domain to another ------------------------------ */
+/* --- the way from one domain to another --- */
 
 struct walk {
 	struct proof *proof;
@@ -398,7 +398,7 @@ static int say_path(struct proof *proof, uint32_t start, uint32_t end,
 	return 0;
 }
 
-/* --- domains that are one -------------------------------------------- */
+/* --- domains that are one --- */
 
 /* Two domains of one component whose numbers mean different things. */
 static int check_pair(struct proof *proof, uint32_t a, uint32_t b)
@@ -478,7 +478,7 @@ static int check_domains(struct proof *proof)
 	return 0;
 }
 
-/* --- the proof ------------------------------------------------------- */
+/* --- the proof --- */
 
 static void number_domains(struct proof *proof)
 {

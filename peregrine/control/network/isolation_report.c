@@ -19,7 +19,7 @@ const char *isolation_fault_text(enum isolation_fault fault)
 	return fault_texts[fault];
 }
 
-/* --- marks ------------------------------------------------------------ */
+/* --- marks --- */
 
 static struct isolation_mark mark_of(const struct isolation_finding *finding)
 {
@@ -83,7 +83,7 @@ void isolation_report_done(struct isolation_report *report)
 	report->count = report->mark_count = report->mark_room = 0;
 }
 
-/* --- of what was found ------------------------------------------------ */
+/* --- of what was found --- */
 
 /* As it is listed; where it is not, with the port instead of the way. */
 static void finding_of(const struct fabric_model *model, const struct isolation_report *report,

@@ -24,7 +24,7 @@ const char *wanted_fault_text(enum wanted_fault fault)
 	return fault_texts[fault];
 }
 
-/* --- edge ports ------------------------------------------------------ */
+/* --- edge ports --- */
 
 static bool switch_takes(const struct fabric_switch *at, unsigned vlan)
 {
@@ -178,7 +178,7 @@ static int want_edges(const struct fabric_model *model, const port_state observe
 	return 0;
 }
 
-/* --- uplinks --------------------------------------------------------- */
+/* --- uplinks --- */
 
 /* Of ours exactly `carried`; what is somebody else's stays. A native VLAN of ours on an uplink is
  * a mistake of somebody: two ends with different ones would make two networks one. */
@@ -223,7 +223,7 @@ static int want_uplinks(const struct fabric_model *model, const port_state obser
 	return 0;
 }
 
-/* --- all ------------------------------------------------------------- */
+/* --- all --- */
 
 /* Per port; NULL where it is no uplink: most are none, and a set is 512 bytes. *ret_first is freed
  * for all of them. NULL, here or there: no memory. */

@@ -21,7 +21,7 @@ static const char *const stage_states[] = {
 };
 static_assert(COUNT_OF(stage_states) == PLAN_STAGE_COUNT, "a word for each stage");
 
-/* --- the end --------------------------------------------------------- */
+/* --- the end --- */
 
 static void end(struct batch *batch)
 {
@@ -69,7 +69,7 @@ void batch_say(struct batch *batch, uint32_t party, const struct problem *proble
 	batch->trouble = true;
 }
 
-/* --- stages ---------------------------------------------------------- */
+/* --- stages --- */
 
 static bool in_stage(const struct batch *batch, size_t i)
 {
@@ -173,7 +173,7 @@ static void on_turn(void *context)
 		batch_turn(batch);
 }
 
-/* --- the journal ----------------------------------------------------- */
+/* --- the journal --- */
 
 static void say_vlans(const struct port_vlans *vlans, struct text *json, const char *key)
 {
@@ -256,7 +256,7 @@ static int journal(struct batch *batch)
 	return rc;
 }
 
-/* --- life ------------------------------------------------------------ */
+/* --- life --- */
 
 /* Which edit of a port is its first and which its last; edits of one port are few and near. */
 static int mark_ends(struct batch *batch, uint32_t port_count)

@@ -63,7 +63,7 @@ static void not_started(struct batch *batch, uint32_t party, int rc)
 	loop_timer_arm(batch->turn, 0);
 }
 
-/* --- changes --------------------------------------------------------- */
+/* --- changes --- */
 
 static const enum change_state state_of[] = {
 	[EDIT_NOT_TRIED] = CHANGE_PLANNED,
@@ -276,7 +276,7 @@ void batch_park(struct batch *batch, uint32_t party)
 		call_free(call);
 }
 
-/* --- readings -------------------------------------------------------- */
+/* --- readings --- */
 
 enum { AGAINS = 5 };
 

@@ -81,8 +81,7 @@ struct batch_call {
 	const char **ports; /* of a reading; NULL-ended */
 };
 
-/* --- batch_call.c: each returns with batch->pending grown, or not when there was nothing to do ---
- */
+/* --- batch_call.c: each returns with batch->pending grown, or not when there was nothing to do --- */
 
 /* Sends the edits of one party that `chosen` picks, in order, or inverse and in reverse order. */
 typedef bool (*change_chosen_fn)(const struct batch *batch, size_t i);

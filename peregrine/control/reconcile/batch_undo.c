@@ -2,7 +2,7 @@
 
 #include "peregrine/control/reconcile/batch_private.h"
 
-/* --- where ports go that cannot be set back ---------------------------- */
+/* --- where ports go that cannot be set back --- */
 
 static bool is_parked(const struct fabric_model *model, const struct port_vlans *vlans)
 {
@@ -67,7 +67,7 @@ void batch_choose_refuges(struct batch *batch, const struct batch_source *source
 	}
 }
 
-/* --- undoing ------------------------------------------------------------ */
+/* --- undoing --- */
 
 /* Looking first (who gave no answer may have done it), then the stages in reverse, each for all
  * switches at once; what cannot be set back is parked; then everything that was touched is read. */

@@ -65,7 +65,7 @@ static int add_port(struct differ *differ, enum plan_stage stage, uint32_t port,
 	return add(differ, &edit);
 }
 
-/* --- VLANs ----------------------------------------------------------- */
+/* --- VLANs --- */
 
 static int add_vlans(struct differ *differ, enum plan_stage stage, uint32_t at,
 		     const struct vlan_set *vlans)
@@ -147,7 +147,7 @@ static int delete_vlans(struct differ *differ)
 	return 0;
 }
 
-/* --- circles --------------------------------------------------------- */
+/* --- circles --- */
 
 static struct vlan_set ever_on(const struct differ *differ, uint32_t port)
 {
@@ -239,7 +239,7 @@ static int find_circles(struct differ *differ)
 	return 0;
 }
 
-/* --- ways by nobody's VLAN ------------------------------------------- */
+/* --- ways by nobody's VLAN --- */
 
 /* Does it lose a VLAN that somebody may be in and gain another one, on a switch that would have it
  * in both? */
@@ -329,7 +329,7 @@ static int choose_ways(struct differ *differ)
 	return 0;
 }
 
-/* --- ports ----------------------------------------------------------- */
+/* --- ports --- */
 
 /* What of `have` is also in `want`, as a membership. */
 static struct port_vlans common_part(const struct port_vlans *have, const struct port_vlans *want)
@@ -451,7 +451,7 @@ static int diff_ports(struct differ *differ)
 	return 0;
 }
 
-/* --- all ------------------------------------------------------------- */
+/* --- all --- */
 
 /* In a stage: ports before the VLANs that they leave. */
 static int by_order(const void *left, const void *right)

@@ -5,7 +5,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* --- edits ------------------------------------------------------------- */
+/* --- edits --- */
 
 bool edit_is_uplink(const struct fabric_model *model, const struct plan_edit *edit)
 {
@@ -50,7 +50,7 @@ bool edit_grows(const struct switch_edit *edit)
 	       edit->before.native == edit->after.native && vlan_set_is_empty(&lost);
 }
 
-/* --- the worst ----------------------------------------------------------- */
+/* --- the worst --- */
 
 struct port_vlans uplink_worst(const struct port_vlans *a, const struct port_vlans *b)
 {
@@ -79,7 +79,7 @@ port_state *flux_state(const struct flux *flux, const struct fabric_model *model
 	return state;
 }
 
-/* --- one edit ------------------------------------------------------------- */
+/* --- one edit --- */
 
 static void lay_vlan(struct flux *flux, const struct flux_ground *ground,
 		     const struct flux_change *change)
@@ -164,7 +164,7 @@ int flux_lay(struct flux *flux, const struct flux_ground *ground, const struct f
 	return 0;
 }
 
-/* --- life ------------------------------------------------------------------- */
+/* --- life --- */
 
 int flux_init(const struct fabric_model *model, struct flux *ret)
 {

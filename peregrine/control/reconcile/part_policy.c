@@ -15,7 +15,7 @@ static bool edit_uses(const struct plan_edit *edit, unsigned vlan)
 	       (vlan_set_has(&before, vlan) || vlan_set_has(&after, vlan));
 }
 
-/* --- what belongs together ------------------------------------------------ */
+/* --- what belongs together --- */
 
 /* Union-find: first the edits, then the VLANs (on uplinks), then the switches (ports of nodes),
  * then the ports. */
@@ -188,7 +188,7 @@ void parts_merge(struct parts *parts, const struct plan *plan, const bool chosen
 	}
 }
 
-/* --- what is under way ------------------------------------------------------ */
+/* --- what is under way --- */
 
 static bool has_any(const struct vlan_set *a, const struct vlan_set *b)
 {

@@ -72,7 +72,7 @@ void fabric_lost(struct engine_fabric *fabric, bool overtaken)
 		reconcile->book.switches[i].stale = true;
 }
 
-/* --- one fabric ------------------------------------------------------ */
+/* --- one fabric --- */
 
 static void step(struct engine_fabric *fabric, size_t place)
 {
@@ -124,7 +124,7 @@ static struct engine_fabric *fabric_get(struct reconcile *reconcile, int64_t id)
 	return fabric;
 }
 
-/* --- rows ------------------------------------------------------------ */
+/* --- rows --- */
 
 static void take_parking(struct reconcile *reconcile, struct known_switch *known, int64_t fabric_id)
 {
@@ -233,7 +233,7 @@ static void load(void *context)
 		loop_timer_arm(reconcile->wake_timer, AFTER_FAIL_MS);
 }
 
-/* --- chores ---------------------------------------------------------- */
+/* --- chores --- */
 
 static bool has_news(struct reconcile *reconcile, int64_t now_ms)
 {
@@ -273,7 +273,7 @@ static void chores(void *context)
 		reconcile_wake(reconcile);
 }
 
-/* --- life ------------------------------------------------------------ */
+/* --- life --- */
 
 void reconcile_db_state(struct reconcile *reconcile, bool connected)
 {

@@ -30,7 +30,7 @@ struct bonding {
 	int64_t batch, change;                /* in the journal */
 };
 
-/* --- how it ended --------------------------------------------------------- */
+/* --- how it ended --- */
 
 static void end(struct bonding *bonding, struct known_switch *known)
 {
@@ -97,7 +97,7 @@ static void on_bonded(void *context, int rc, struct switch_reading *reading,
 	end(bonding, known);
 }
 
-/* --- sending --------------------------------------------------------------- */
+/* --- sending --- */
 
 /* The claim was extended with it, and lasts longer than the call. */
 static void on_written(void *context, int rc, const PGresult *result, const struct problem *problem)
@@ -150,7 +150,7 @@ static bool write_row(struct bonding *bonding)
 						      text_get(&json), on_written, bonding) == 0;
 }
 
-/* --- which ------------------------------------------------------------------ */
+/* --- which --- */
 
 /* NICs of other ports were found at that name, perhaps: it is not theirs and others' at once. */
 static bool was_others(const struct scene *scene, const struct scene_bond *bond, const char *name)
@@ -309,7 +309,7 @@ void fabric_judge_bonds(const struct engine_fabric *fabric, struct pass *pass)
 	}
 }
 
-/* --- where we make them -------------------------------------------------------- */
+/* --- where we make them --- */
 
 void reconcile_tell_abilities(struct reconcile *reconcile)
 {

@@ -12,7 +12,7 @@ LEAKS_LEFT_TO_SANITIZER
 
 #define AFTER_FAIL_MS 1000
 
-/* --- claims ---------------------------------------------------------- */
+/* --- claims --- */
 
 /* What is under way ends as the switches answer, and nothing more of it is sent. */
 static void give_up(const struct engine_fabric *fabric)
@@ -75,7 +75,7 @@ int64_t reconcile_claim(const struct reconcile *reconcile, int64_t fabric_id)
 	return 0;
 }
 
-/* --- what an earlier life left ---------------------------------------- */
+/* --- what an earlier life left --- */
 
 static const char *unfinished_state(const struct reconcile *reconcile, const PGresult *result,
 				    int row)

@@ -14,7 +14,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* --- what a number waits for -------------------------------------------- */
+/* --- what a number waits for --- */
 
 /* A switch of the fabric that we write, and that may start otherwise than it is. Most of the time
  * there is none. */
@@ -139,7 +139,7 @@ static unsigned judge_rests(struct reconcile *reconcile, struct scene *scene,
 	return count;
 }
 
-/* --- given and taken back ------------------------------------------------ */
+/* --- given and taken back --- */
 
 static void say_number(struct text *json, const char *op, unsigned vlan)
 {

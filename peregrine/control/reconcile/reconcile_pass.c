@@ -11,7 +11,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* --- what a pass depends on ------------------------------------------- */
+/* --- what a pass depends on --- */
 
 static uint64_t mix(uint64_t digest, uint64_t value)
 {
@@ -46,7 +46,7 @@ static uint64_t digest_of(const struct scene *scene)
 	return digest;
 }
 
-/* --- drift ------------------------------------------------------------ */
+/* --- drift --- */
 
 static bool is_drifted(const struct scene *scene, const struct scene_intent *intent)
 {
@@ -101,7 +101,7 @@ bool pass_is_drift(const struct engine_fabric *fabric, const struct pass *pass)
 	       !pass->scene.flux.any;
 }
 
-/* --- what is under way ------------------------------------------------- */
+/* --- what is under way --- */
 
 /* Freed by the caller; what it points to is the batches'. NULL: no memory, or nothing. */
 static struct scene_change *changes_under_way(const struct engine_fabric *fabric, size_t *ret_count)
@@ -128,7 +128,7 @@ static struct scene_change *changes_under_way(const struct engine_fabric *fabric
 	return changes;
 }
 
-/* --- one pass, thought through ---------------------------------------- */
+/* --- one pass, thought through --- */
 
 #define MORE_PARKING "its fabric needs a parking VLAN for each port of a switch: docs/switches.md"
 

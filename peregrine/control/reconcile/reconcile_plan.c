@@ -10,7 +10,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* --- batches ------------------------------------------------------------- */
+/* --- batches --- */
 
 static void on_batch_end(void *context, const struct batch_end *end)
 {
@@ -127,7 +127,7 @@ static int start_batches(struct engine_fabric *fabric, const struct pass *pass,
 	return 0;
 }
 
-/* --- the pass ------------------------------------------------------------ */
+/* --- the pass --- */
 
 /* Who has to wait because what was planned cannot be proven, and why. */
 static void blame_refused(const struct proof *proof, struct pass *pass,

@@ -12,7 +12,7 @@ LEAKS_LEFT_TO_SANITIZER
 
 enum { TOUCHED_MAX = 4096 };
 
-/* --- writing ----------------------------------------------------------- */
+/* --- writing --- */
 
 static void on_told(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
@@ -66,7 +66,7 @@ static struct known_switch *waits_for_save(const struct engine_fabric *fabric, i
 	return known;
 }
 
-/* --- a pass ------------------------------------------------------------- */
+/* --- a pass --- */
 
 static unsigned say_ports(const struct engine_fabric *fabric, const struct pass *pass,
 			  struct text *json)
@@ -210,7 +210,7 @@ void fabric_tell(struct engine_fabric *fabric, const struct pass *pass)
 	}
 }
 
-/* --- an aggregate ------------------------------------------------------- */
+/* --- an aggregate --- */
 
 /* What was refused has its reason in the journal and at the ports. */
 static void say_bond_change(const struct bond_end *end, struct text *json)
@@ -264,7 +264,7 @@ void fabric_tell_bond(struct engine_fabric *fabric, const struct bond_end *end)
 	tell(fabric, &json);
 }
 
-/* --- a batch ------------------------------------------------------------ */
+/* --- a batch --- */
 
 static void say_batch_ports(const struct engine_fabric *fabric, const struct batch *batch,
 			    struct text *json)

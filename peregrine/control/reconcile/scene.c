@@ -64,7 +64,7 @@ uint32_t scene_port_at(const struct scene *scene, uint32_t at, const char *name)
 	return MODEL_NONE;
 }
 
-/* --- what is under way ------------------------------------------------- */
+/* --- what is under way --- */
 
 /* Changes of switches and ports that are not in the picture any more are passed over. */
 static int lay_changes(struct scene *scene, const struct scene_source *source)
@@ -94,7 +94,7 @@ static int lay_changes(struct scene *scene, const struct scene_source *source)
 	return rc;
 }
 
-/* --- what may be said ------------------------------------------------------ */
+/* --- what may be said --- */
 
 bool scene_port_rests(const struct scene *scene, uint32_t port)
 {
@@ -136,7 +136,7 @@ bool scene_uplink_drifted(const struct scene *scene, uint32_t port)
 	       model_vlan_is_ours(&scene->model, now->native);
 }
 
-/* --- all ------------------------------------------------------------- */
+/* --- all --- */
 
 static int make(struct scene_maker *maker, const struct scene_source *source, const json_t *fabric)
 {

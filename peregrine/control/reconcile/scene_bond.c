@@ -71,7 +71,7 @@ const json_t *scene_aggregate_members(const struct scene *scene, uint32_t at, co
 	return row ? json_array_get(row, AGGREGATE_MEMBERS) : NULL;
 }
 
-/* --- aggregates that are wanted ---------------------------------------- */
+/* --- aggregates that are wanted --- */
 
 /* Is intent `i` of the same aggregate? Those of one switch are side by side. */
 static bool is_beside(const struct scene *scene, uint32_t i, uint32_t first)
@@ -156,7 +156,7 @@ static void take_group(struct bonder *bonder, uint32_t first)
 		scene->bonds[scene->bond_count++] = bond;
 }
 
-/* --- aggregates that are to go ------------------------------------------ */
+/* --- aggregates that are to go --- */
 
 static bool has_name(const json_t *members, const char *port)
 {
@@ -228,7 +228,7 @@ static void take_aggregate(struct bonder *bonder, uint32_t carrier)
 		scene->bonds[scene->bond_count++] = bond;
 }
 
-/* --- all ----------------------------------------------------------------- */
+/* --- all --- */
 
 static bool is_first(const struct scene *scene, uint32_t i)
 {

@@ -25,7 +25,7 @@ enum {
 enum { UPLINK_SWITCH, UPLINK_PORT, UPLINK_TAGGED };
 enum { ATTACHED_SWITCH, ATTACHED_PORT, ATTACHED_NETWORK, ATTACHED_MODE, ATTACHED_BLOCKED };
 
-/* --- networks -------------------------------------------------------- */
+/* --- networks --- */
 
 static uint32_t network_at(const struct scene *scene, int64_t id)
 {
@@ -106,7 +106,7 @@ int scene_make_networks(struct scene *scene)
 	return 0;
 }
 
-/* --- intent ---------------------------------------------------------- */
+/* --- intent --- */
 
 static int take_applied(struct scene *scene, const json_t *row, struct scene_intent *intent)
 {

@@ -13,7 +13,7 @@ LEAKS_LEFT_TO_SANITIZER
 /* Columns of "links" of intent_store.c. */
 enum { LINK_A, LINK_A_PORT, LINK_B, LINK_B_PORT, LINK_STATE };
 
-/* --- switches and ports ---------------------------------------------- */
+/* --- switches and ports --- */
 
 static uint32_t find_port(const struct scene *scene, int64_t switch_id, const char *name)
 {
@@ -149,7 +149,7 @@ static int make_switch(struct scene_maker *maker, const json_t *row, uint32_t at
 	return 0;
 }
 
-/* --- one switch under two addresses ------------------------------------ */
+/* --- one switch under two addresses --- */
 
 struct twin {
 	const char *chassis, *name;
@@ -270,7 +270,7 @@ int scene_make_switches(struct scene_maker *maker)
 	return hold_twins(maker);
 }
 
-/* --- links ----------------------------------------------------------- */
+/* --- links --- */
 
 static uint32_t carrier_of(struct scene *scene, uint32_t port)
 {

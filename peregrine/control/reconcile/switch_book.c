@@ -10,7 +10,7 @@ LEAKS_LEFT_TO_SANITIZER
 enum { RETRY_FIRST_MS = 1000, RETRY_LAST_MS = 60000 };
 enum { SAVE_FIRST_MS = 5000, SAVE_LAST_MS = 600000 };
 
-/* --- the book -------------------------------------------------------- */
+/* --- the book --- */
 
 static uint32_t place_of(const struct switch_book *book, int64_t id)
 {
@@ -84,7 +84,7 @@ void book_done(struct switch_book *book)
 	*book = (struct switch_book){0};
 }
 
-/* --- readings -------------------------------------------------------- */
+/* --- readings --- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -225,7 +225,7 @@ static bool take_over(struct known_switch *known, struct known_port *port)
 	return true;
 }
 
-/* --- members and aggregates ------------------------------------------- */
+/* --- members and aggregates --- */
 
 /* A port is where it is, and where its aggregate is. */
 static struct vlan_set met_with_lag(const struct known_switch *known,
@@ -413,7 +413,7 @@ bool known_look(struct known_switch *known, const struct switch_identity *identi
 	return differs;
 }
 
-/* --- failures -------------------------------------------------------- */
+/* --- failures --- */
 
 static int64_t pause_ms(unsigned failures, int64_t first_ms, int64_t last_ms)
 {

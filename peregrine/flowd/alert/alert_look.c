@@ -124,7 +124,7 @@ static bool fit(struct alert_look *look, const struct alert_second *second)
 	return fit_switches(look, second->index);
 }
 
-/* --- ports ------------------------------------------------------------------------------ */
+/* --- ports --- */
 
 /* Whose an edge port is, when all that is bound to it now is one tenant's. */
 static int64_t tenant_of(const struct attribution_index *index, const struct index_port *port,
@@ -217,7 +217,7 @@ static void look_at_balance(struct alert_look *look, const struct alert_second *
 	}
 }
 
-/* --- tenants on links ------------------------------------------------------------------- */
+/* --- tenants on links --- */
 
 static int part_order(const void *a, const void *b)
 {
@@ -328,7 +328,7 @@ static void look_at_tenants(struct alert_look *look, const struct alert_second *
 	alert_watch_absent(watch, ALERT_SHARE, second->at_us, link_is_known, &looking);
 }
 
-/* --- agents ----------------------------------------------------------------------------- */
+/* --- agents --- */
 
 static void look_at_agents(struct alert_look *look, const struct alert_second *second,
 			   struct alert_watch *watch)

@@ -82,7 +82,7 @@ enum alert_change alert_step(const struct alert_rule *rule, struct alert_state *
 	return ALERT_SAME;
 }
 
-/* --- values ----------------------------------------------------------------------------- */
+/* --- values --- */
 
 static double percent_of(double bytes, double seconds, uint64_t speed_bps)
 {

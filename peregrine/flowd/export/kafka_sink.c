@@ -53,7 +53,7 @@ struct kafka_sink {
 	char reason[256]; /* why: what a connection said, else what became of a message */
 };
 
-/* --- what librdkafka tells -------------------------------------------------------------- */
+/* --- what librdkafka tells --- */
 
 static void on_delivery(rd_kafka_t *producer, const rd_kafka_message_t *message, void *context)
 {
@@ -91,7 +91,7 @@ static void on_log(const rd_kafka_t *producer, int level, const char *facility, 
 	log_debug(SUBJECT, "librdkafka %s: %s", facility, line);
 }
 
-/* --- the producer ----------------------------------------------------------------------- */
+/* --- the producer --- */
 
 static int set(rd_kafka_conf_t *conf, const char *key, const char *value, struct problem *problem)
 {
@@ -238,7 +238,7 @@ static int open_producer(struct kafka_sink *sink, struct problem *problem)
 	return rc;
 }
 
-/* --- a bucket --------------------------------------------------------------------------- */
+/* --- a bucket --- */
 
 static bool goes_on(const struct kafka_sink *sink)
 {
@@ -327,7 +327,7 @@ static int write_to_kafka(void *context, const struct traffic_batch *batch, stru
 	return rc;
 }
 
-/* --- life ------------------------------------------------------------------------------- */
+/* --- life --- */
 
 static void stop_sink(void *context)
 {

@@ -23,7 +23,7 @@ void kafka_key(const struct traffic_batch *batch, const char *writer, unsigned t
 			  topic_words[topic], part);
 }
 
-/* --- switches --------------------------------------------------------------------------- */
+/* --- switches --- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -72,7 +72,7 @@ static void add_switch_name(struct kafka_rows *rows, const char *row, struct tex
 		text_add_bytes(ret, rows->last->name, rows->last->size);
 }
 
-/* --- rows ------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 int kafka_rows_init(struct kafka_rows *rows, const struct traffic_batch *batch, const char *writer)
 {

@@ -20,7 +20,7 @@ static size_t mac_slot(uint64_t mac, size_t mask)
 	return (size_t)((mac * 0x9e3779b97f4a7c15U) >> 32) & mask;
 }
 
-/* --- looking up -------------------------------------------------------------- */
+/* --- looking up --- */
 
 static bool holds(int64_t from_us, int64_t to_us, int64_t at_us)
 {
@@ -134,7 +134,7 @@ uint16_t index_vlan_find(const struct attribution_index *index, int64_t fabric, 
 	return 0;
 }
 
-/* --- building ---------------------------------------------------------------- */
+/* --- building --- */
 
 /* Rows in the order of an id (and a name), to find where another row points. */
 struct name_key {

@@ -156,7 +156,7 @@ static int64_t earlier_of(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* --- intervals that wait for their seconds ------------------------------------------------- */
+/* --- intervals that wait for their seconds --- */
 
 static void add_to_sums(struct port_state *state, const struct waiting *waiting, bool sampled)
 {
@@ -338,7 +338,7 @@ void port_counters_sum(struct port_counters *counters, const struct traffic_ring
 	free(due);
 }
 
-/* --- readings ---------------------------------------------------------------------------- */
+/* --- readings --- */
 
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
 			const struct port_reading *reading)

@@ -11,7 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* --- tables: open addressing over an array of rows in the order they came ---------- */
+/* --- tables: open addressing over an array of rows in the order they came --- */
 
 static int table_init(struct traffic_table *table, uint32_t limit, uint64_t seed)
 {
@@ -56,7 +56,7 @@ static void index_again(struct traffic_table *table, const void *rows, size_t ro
 			i + 1;
 }
 
-/* --- the three levels ---------------------------------------------------------------- */
+/* --- the three levels --- */
 
 int traffic_set_init(struct traffic_set *set, const struct traffic_limits *limits)
 {

@@ -136,7 +136,7 @@ struct ipfix_domain *ipfix_book_domain(struct ipfix_book *book, uint16_t agent, 
 	return found;
 }
 
-/* --- templates ------------------------------------------------------------------------------ */
+/* --- templates --- */
 
 /* Where it is, or where it would be. */
 static size_t place_of(const struct ipfix_domain *domain, uint16_t id)
@@ -235,7 +235,7 @@ bool ipfix_domain_learn(struct ipfix_book *book, struct ipfix_domain *domain,
 	return true;
 }
 
-/* --- sampling ------------------------------------------------------------------------------- */
+/* --- sampling --- */
 
 /* 0 = the record does not say, or says nonsense. */
 static uint32_t rate_in(const struct ipfix_record *record)
@@ -288,7 +288,7 @@ uint32_t ipfix_domain_rate(const struct ipfix_domain *domain, const struct ipfix
 	return domain->rate ? domain->rate : 1;
 }
 
-/* --- what is missing ------------------------------------------------------------------------- */
+/* --- what is missing --- */
 
 struct ipfix_follow ipfix_domain_follow(struct ipfix_book *book, struct ipfix_domain *domain,
 					const struct ipfix_message *message, uint32_t records)

@@ -16,7 +16,7 @@ enum {
 #define RECORD_BYTES_LIMIT   (1ULL << 46)
 #define RECORD_PACKETS_LIMIT (1ULL << 40)
 
-/* --- a record as a flow ---------------------------------------------------------------- */
+/* --- a record as a flow --- */
 
 static bool any(const uint8_t *bytes, size_t size)
 {
@@ -120,7 +120,7 @@ static bool measure(const struct ipfix_record *record, uint32_t rate, uint64_t *
 	return bytes > 0;
 }
 
-/* --- sets -------------------------------------------------------------------------------- */
+/* --- sets --- */
 
 struct message_view {
 	struct sample_reader *reader;
@@ -196,7 +196,7 @@ static int take_set(struct message_view *view, struct ipfix_set *set)
 	return 1;
 }
 
-/* --- a message ------------------------------------------------------------------------------ */
+/* --- a message --- */
 
 static int find_agent(struct sample_reader *reader, const uint8_t source[16])
 {

@@ -47,7 +47,7 @@ static const struct {
 
 _Static_assert(IPFIX_USE_COUNT <= 32, "bits of ipfix_record.has");
 
-/* --- a message ----------------------------------------------------------------------- */
+/* --- a message --- */
 
 int ipfix_open(const void *data, size_t size, struct ipfix_message *ret,
 	       struct wire_reader *ret_sets)
@@ -105,7 +105,7 @@ int ipfix_next_set(const struct ipfix_message *message, struct wire_reader *sets
 	return 1;
 }
 
-/* --- templates ------------------------------------------------------------------------- */
+/* --- templates --- */
 
 static uint8_t use_of(uint16_t element, uint16_t length)
 {
@@ -182,7 +182,7 @@ int ipfix_next_template(const struct ipfix_message *message, struct ipfix_set *s
 	return read_fields(body, nine, scopes, ret);
 }
 
-/* --- records ----------------------------------------------------------------------------- */
+/* --- records --- */
 
 static uint16_t length_of(struct wire_reader *body, const struct ipfix_field *field)
 {

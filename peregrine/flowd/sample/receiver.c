@@ -91,7 +91,7 @@ static struct held_directory *hold(struct agent_directory *directory, unsigned h
 	return held;
 }
 
-/* --- the thread ---------------------------------------------------------- */
+/* --- the thread --- */
 
 static void source_of(const struct sockaddr_storage *from, uint8_t ret[16])
 {
@@ -258,7 +258,7 @@ static void *receive(void *context)
 	return NULL;
 }
 
-/* --- the loop's side ------------------------------------------------------ */
+/* --- the loop's side --- */
 
 static void tell(struct receiver *receiver)
 {

@@ -230,7 +230,7 @@ uint64_t source_book_datagram(struct source_book *book, uint16_t agent, uint32_t
 	return ++sums->samples;
 }
 
-/* --- exporters ---------------------------------------------------------------- */
+/* --- exporters --- */
 
 /* No class of sources of sFlow has this number. */
 #define SOURCE_EXPORTER 0xff000000U

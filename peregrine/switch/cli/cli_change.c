@@ -70,7 +70,7 @@ static bool has_taken(const struct cli_change *change)
 	return false;
 }
 
-/* --- leaving ------------------------------------------------------------------------------ */
+/* --- leaving --- */
 
 static void verify(struct cli_change *change);
 static void verify_part(struct cli_change *change);
@@ -121,7 +121,7 @@ static void stop(struct cli_change *change, int rc)
 	leave(change);
 }
 
-/* --- sending ------------------------------------------------------------------------------- */
+/* --- sending --- */
 
 static void next_line(struct cli_change *change);
 
@@ -268,7 +268,7 @@ static void begin_round(struct cli_change *change)
 		first_line(change);
 }
 
-/* --- reading back ---------------------------------------------------------------------------- */
+/* --- reading back --- */
 
 static void on_config(struct cli_switch *one, int rc, const struct problem *problem)
 {
@@ -370,8 +370,7 @@ int cli_change_start(struct cli_switch *one)
 	return 0;
 }
 
-/* --- SWITCH_SAVE --------------------------------------------------------------------------------
- */
+/* --- SWITCH_SAVE --- */
 
 static void on_saved(void *context, const struct cli_answer *answer)
 {

@@ -32,7 +32,7 @@ void cli_config_free(struct cli_config *config)
 	free(config);
 }
 
-/* --- lists of VLANs --------------------------------------------------------------------- */
+/* --- lists of VLANs --- */
 
 /* "10", "20-30": one number and perhaps another, ended by anything else. */
 static const char *parse_range(const char *at, struct vlan_set *set)
@@ -80,7 +80,7 @@ int cli_list_parse(const char *text, struct vlan_set *ret)
 	return 0;
 }
 
-/* --- one line against one rule ------------------------------------------------------------ */
+/* --- one line against one rule --- */
 
 struct match {
 	unsigned number;
@@ -154,7 +154,7 @@ static bool rule_matches(const char *rule, const char *line, struct match *match
 	}
 }
 
-/* --- what a line says ----------------------------------------------------------------------- */
+/* --- what a line says --- */
 
 struct reader {
 	struct cli_config *config;
@@ -434,7 +434,7 @@ int cli_config_read(struct cli_config *config, const char *text)
 	return reader.rc;
 }
 
-/* --- what counts ------------------------------------------------------------------------------ */
+/* --- what counts --- */
 
 const struct cli_port *cli_config_port(const struct cli_config *config, const char *name)
 {

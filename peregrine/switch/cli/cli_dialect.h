@@ -10,7 +10,7 @@
 
 enum { CLI_PATTERN_LIMIT = 24, CLI_STEP_LIMIT = 14, CLI_RULE_LIMIT = 40 };
 
-/* --- what is sent ------------------------------------------------------------------ */
+/* --- what is sent --- */
 
 /* When a step is sent. Bits; all that are set must hold. 0 = always. */
 enum cli_when {
@@ -59,7 +59,7 @@ struct cli_reply {
 	const char *answer;   /* without the newline */
 };
 
-/* --- what is read ------------------------------------------------------------------ */
+/* --- what is read --- */
 
 enum cli_section { SECTION_NONE, SECTION_PORT, SECTION_VLAN };
 

@@ -114,7 +114,7 @@ static void fail_text(struct cli_dialogue *dialogue, int rc, const char *message
 	fail(dialogue, rc, &problem);
 }
 
-/* --- sending ---------------------------------------------------------------------------- */
+/* --- sending --- */
 
 static void arm(struct cli_dialogue *dialogue)
 {
@@ -179,7 +179,7 @@ static bool prepare(struct cli_dialogue *dialogue)
 	return dialogue->fn ? send_command(dialogue) : true;
 }
 
-/* --- reading ----------------------------------------------------------------------------- */
+/* --- reading --- */
 
 /* The last line: what stands after the last newline. */
 static const char *last_line(const struct cli_dialogue *dialogue)
@@ -339,7 +339,7 @@ static void on_quiet(void *context)
 	look(context, true);
 }
 
-/* --- events of the stream ------------------------------------------------------------------ */
+/* --- events of the stream --- */
 
 static void on_opened(void *context)
 {
@@ -455,7 +455,7 @@ static void on_timer(void *context)
 		fail_late(dialogue);
 }
 
-/* --- the face ---------------------------------------------------------------------------- */
+/* --- the face --- */
 
 int cli_dialogue_new(struct loop *loop, const struct switch_stream_row *row,
 		     const struct switch_endpoint *endpoint, const struct cli_dialect *dialect,

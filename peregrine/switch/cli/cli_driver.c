@@ -91,7 +91,7 @@ int cli_switch_verdict(const struct cli_switch *one, enum cli_verdict verdict, c
 	return rc;
 }
 
-/* --- looking at the configuration -------------------------------------------------------- */
+/* --- looking at the configuration --- */
 
 static void look_failed(struct cli_look *look, int rc, const char *why)
 {
@@ -171,7 +171,7 @@ void cli_look_start(struct cli_look *look, struct cli_switch *one, cli_config_fn
 		       cli_config_new(one->dialect, &one->config) ? on_no_config : on_look, look);
 }
 
-/* --- the driver's row ---------------------------------------------------------------------- */
+/* --- the driver's row --- */
 
 static void on_timer(void *context)
 {

@@ -63,7 +63,7 @@ static void broken(struct cli_lagging *lagging, const struct cli_answer *answer)
 		end(lagging, answer->rc, answer->problem);
 }
 
-/* --- sending ------------------------------------------------------------------------------- */
+/* --- sending --- */
 
 static void on_left(void *context, const struct cli_answer *answer)
 {
@@ -162,7 +162,7 @@ static void send(struct cli_lagging *lagging)
 		next_line(lagging);
 }
 
-/* --- looking ------------------------------------------------------------------------------- */
+/* --- looking --- */
 
 /* Yes was said, as often as it may be asked, and it is not so. */
 static void say_unseen(struct cli_lagging *lagging)

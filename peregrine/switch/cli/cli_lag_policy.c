@@ -98,7 +98,7 @@ static bool has_all(const struct maker *maker)
 	return true;
 }
 
-/* --- lines ------------------------------------------------------------------------------- */
+/* --- lines --- */
 
 static void add_word(const struct maker *maker, const char *word, size_t member, struct text *ret)
 {
@@ -150,7 +150,7 @@ static int add(struct maker *maker, const char *text, size_t member)
 	return rc;
 }
 
-/* --- both ways ------------------------------------------------------------------------------ */
+/* --- both ways --- */
 
 static int check_member(struct maker *maker, size_t i)
 {

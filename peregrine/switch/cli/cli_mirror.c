@@ -40,7 +40,7 @@ static void end(struct cli_mirroring *mirroring, int rc, const struct problem *p
 static void look(struct cli_mirroring *mirroring);
 static void enter(struct cli_mirroring *mirroring);
 
-/* --- leaving, reading back ------------------------------------------------------------------ */
+/* --- leaving, reading back --- */
 
 static void on_left(void *context, const struct cli_answer *answer)
 {
@@ -106,7 +106,7 @@ static void verify(struct cli_mirroring *mirroring)
 	}
 }
 
-/* --- sending ---------------------------------------------------------------------------------- */
+/* --- sending --- */
 
 static void next_line(struct cli_mirroring *mirroring);
 
@@ -213,8 +213,7 @@ static void send(struct cli_mirroring *mirroring)
 	enter(mirroring);
 }
 
-/* --- looking ------------------------------------------------------------------------------------
- */
+/* --- looking --- */
 
 static const char *show_of(const struct cli_mirroring *mirroring)
 {

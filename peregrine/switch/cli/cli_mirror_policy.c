@@ -104,7 +104,7 @@ bool cli_mirror_has_more(const struct cli_mirror *row, const struct cli_mirrors 
 	return false;
 }
 
-/* --- lines --------------------------------------------------------------------------------- */
+/* --- lines --- */
 
 static void add_ports(const struct maker *maker, struct text *out)
 {

@@ -114,7 +114,7 @@ static bool matches(const char *rule, const char *line, struct match *match)
 	}
 }
 
-/* --- what it says ------------------------------------------------------------------------- */
+/* --- what it says --- */
 
 struct reader {
 	const struct cli_dialect *dialect;

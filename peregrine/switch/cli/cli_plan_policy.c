@@ -31,7 +31,7 @@ struct values {
 	struct vlan_set lists[LIST_DROP_UNTAGGED + 1];
 };
 
-/* --- lists in pieces ------------------------------------------------------------------ */
+/* --- lists in pieces --- */
 
 struct pieces {
 	char (*texts)[PIECE_ROOM]; /* owned */
@@ -74,7 +74,7 @@ static int pieces_make(const struct cli_dialect *dialect, const struct vlan_set 
 	return 0;
 }
 
-/* --- lines ------------------------------------------------------------------------------ */
+/* --- lines --- */
 
 static void add_word(const struct values *values, const char *word, size_t length, struct text *ret)
 {
@@ -216,7 +216,7 @@ static int add_steps(struct cli_plan *plan, struct values *values, const struct 
 	return rc;
 }
 
-/* --- edits ---------------------------------------------------------------------------------- */
+/* --- edits --- */
 
 /* Names go into commands: what could end a line or a quote becomes '_'. */
 static void name_of(const struct cli_dialect *dialect, const char *name, char *ret, size_t room)

@@ -32,7 +32,7 @@ void cli_read_free(struct cli_read *read)
 	free(read);
 }
 
-/* --- rows that grow --------------------------------------------------------------------- */
+/* --- rows that grow --- */
 
 /* Room for one more of `size` bytes; NULL when there is none. */
 static void *one_more(struct cli_read *read, void *rows, size_t count, size_t *room, size_t size)
@@ -172,7 +172,7 @@ static bool on_lldp_row(void *context, const struct cli_lldp_row *row)
 	return true;
 }
 
-/* --- the show commands ------------------------------------------------------------------------ */
+/* --- the show commands --- */
 
 static void take_ports(struct cli_read *read, const char *text)
 {
@@ -214,8 +214,7 @@ static const struct {
 	{PART_FDB, show_fdb, take_fdb},
 };
 
-/* --- together ------------------------------------------------------------------------------------
- */
+/* --- together --- */
 
 static bool is_asked(const struct cli_switch *one, const char *name)
 {

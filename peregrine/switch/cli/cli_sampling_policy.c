@@ -29,7 +29,7 @@ struct planner {
 	int rc;
 };
 
-/* --- lines ------------------------------------------------------------------------------ */
+/* --- lines --- */
 
 static void add_hole(const struct planner *planner, const char *hole, const char *port,
 		     struct text *ret)
@@ -123,7 +123,7 @@ static void put_in_port(struct planner *planner, const char *port, const char *t
 	put(planner, "exit");
 }
 
-/* --- as it is wanted ------------------------------------------------------------------------ */
+/* --- as it is wanted --- */
 
 static void differs(struct planner *planner, const char *line)
 {
@@ -276,8 +276,7 @@ static bool free_port(struct planner *planner, const struct cli_sampling_line *r
 	return planner->rc == 0;
 }
 
-/* --- whose it is --------------------------------------------------------------------------------
- */
+/* --- whose it is --- */
 
 enum whose { NOBODYS, OURS, ANOTHERS };
 
@@ -373,8 +372,7 @@ static void take_off(struct planner *planner)
 	}
 }
 
-/* --- all
- * ------------------------------------------------------------------------------------------ */
+/* --- all --- */
 
 static uint32_t rate_of(const struct cli_sampling *sampling, const struct sampling_wanted *wanted)
 {

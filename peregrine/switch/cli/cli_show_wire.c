@@ -104,7 +104,7 @@ static bool port_at(const struct cli_dialect *dialect, const struct words *line,
 	return true;
 }
 
-/* --- MAC addresses ---------------------------------------------------------------------- */
+/* --- MAC addresses --- */
 
 static uint16_t vlan_at(const struct words *line, size_t at)
 {
@@ -173,7 +173,7 @@ size_t cli_fdb_each(const struct cli_dialect *dialect, const char *text, cli_fdb
 	return rows;
 }
 
-/* --- interfaces ----------------------------------------------------------------------------- */
+/* --- interfaces --- */
 
 /* What a port's row says of its link; a row that says nothing of it is no row. */
 static const struct {
@@ -234,7 +234,7 @@ size_t cli_ports_each(const struct cli_dialect *dialect, const char *text, cli_p
 	return rows;
 }
 
-/* --- LLDP ------------------------------------------------------------------------------------- */
+/* --- LLDP --- */
 
 /* The value after "word :" at the line's front; also "word [..] value" and "word value[". */
 static const char *value_of(const char *line, const char *word)

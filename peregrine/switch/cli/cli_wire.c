@@ -77,7 +77,7 @@ void cli_text_clean(const char *bytes, size_t size, struct text *ret)
 	}
 }
 
-/* --- prompts -------------------------------------------------------------------------- */
+/* --- prompts --- */
 
 static bool cut(char *ret, size_t room, const char *from, size_t length)
 {
@@ -229,7 +229,7 @@ bool cli_is_log_line(const char *line)
 	return false;
 }
 
-/* --- refusals -------------------------------------------------------------------------- */
+/* --- refusals --- */
 
 bool cli_pattern_matches(const char *pattern, const char *line)
 {

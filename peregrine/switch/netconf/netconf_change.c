@@ -94,7 +94,7 @@ static bool is_superseded(const struct switch_request *request, size_t at)
 	return false;
 }
 
-/* --- what is said of the edits -------------------------------------------------------------- */
+/* --- what is said of the edits --- */
 
 static void set_results(struct netconf_change *change, enum edit_result from, enum edit_result to)
 {
@@ -165,7 +165,7 @@ static void judge_refused(struct netconf_change *change)
 	}
 }
 
-/* --- one stage after another -------------------------------------------------------------- */
+/* --- one stage after another --- */
 
 static void next(struct netconf_change *change);
 
@@ -398,7 +398,7 @@ static void next(struct netconf_change *change)
 	enter(change);
 }
 
-/* --- starting ------------------------------------------------------------------------------- */
+/* --- starting --- */
 
 static void on_config(struct netconf_switch *one, int rc, const struct problem *problem)
 {
@@ -446,7 +446,7 @@ int netconf_change_start(struct netconf_switch *one)
 	return 0;
 }
 
-/* --- SWITCH_SAVE --------------------------------------------------------------------------- */
+/* --- SWITCH_SAVE --- */
 
 static void on_saved(void *context, const struct netconf_answer *answer)
 {

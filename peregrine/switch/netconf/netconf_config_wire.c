@@ -46,7 +46,7 @@ static void odd(struct netconf_config *config, const char *what, const char *tex
 		text_format(config->odd_text, sizeof(config->odd_text), "%s: %s", what, line);
 }
 
-/* --- ports ------------------------------------------------------------------------------ */
+/* --- ports --- */
 
 /* What follows `prefix` in a name, if that is the number of a port. */
 static const char *after(const char *text, const char *prefix)
@@ -418,7 +418,7 @@ bool netconf_port_vlans(const struct netconf_config *config, const struct netcon
 	return true;
 }
 
-/* --- neighbours, MAC table, identity -------------------------------------------------------- */
+/* --- neighbours, MAC table, identity --- */
 
 static void *one_more(void *rows, size_t count, size_t *room, size_t size)
 {

@@ -4,7 +4,7 @@
 
 #include "peregrine/switch/netconf/netconf_dialect.h"
 
-/* --- Cisco NX-OS ------------------------------------------------------------------ */
+/* --- Cisco NX-OS --- */
 
 /* Cisco-NX-OS-device: the object tree of the switch. A port's membership is four leaves of its
  * entry, each of which is replaced by merging it; the entry itself is never replaced, it holds
@@ -78,7 +78,7 @@ const struct netconf_dialect netconf_dialect_nxos = {
 	/* A commit that waits holds the back end busy for all of its time: none. */
 };
 
-/* --- Cisco IOS-XE -------------------------------------------------------------------- */
+/* --- Cisco IOS-XE --- */
 
 /* Cisco-IOS-XE-native: the running configuration, word for word, without defaults. VLANs are read
  * where they are (vlan-oper), since a VTP server does not configure them. Each of mode, access and
@@ -165,7 +165,7 @@ const struct netconf_dialect netconf_dialect_iosxe = {
 	.confirm_s = 30,
 };
 
-/* --- HPE Comware ----------------------------------------------------------------------- */
+/* --- HPE Comware --- */
 
 /* Tables below <top>: what is read has the namespace data:1.0, what is changed config:1.0. Ports go
  * by ifIndex; the MAC table has a port index of its own. A row is replaced whole; one that is not
@@ -247,7 +247,7 @@ const struct netconf_dialect netconf_dialect_comware = {
 	.save = "<save OverWrite=\"true\"/>",
 };
 
-/* --- OpenConfig ------------------------------------------------------------------------- */
+/* --- OpenConfig --- */
 
 /* Any switch that offers openconfig-interfaces, -vlan and -network-instance. `config` of a
  * switched-vlan is replaced whole: its list of VLANs would only grow by merging. Without a list a

@@ -72,7 +72,7 @@ bool netconf_switch_may_repeat(struct netconf_switch *one, const struct netconf_
 	return again;
 }
 
-/* --- looking ---------------------------------------------------------------------------- */
+/* --- looking --- */
 
 static void on_look(void *context, const struct netconf_answer *answer)
 {
@@ -111,7 +111,7 @@ void netconf_switch_look(struct netconf_switch *one, netconf_config_fn looked)
 	netconf_switch_get(one, "reading VLANs and ports", one->dialect->look, on_look, one);
 }
 
-/* --- the driver's row ---------------------------------------------------------------------- */
+/* --- the driver's row --- */
 
 static void on_timer(void *context)
 {

@@ -17,7 +17,7 @@ void netconf_plan_done(struct netconf_plan *plan)
 	*plan = (struct netconf_plan){0};
 }
 
-/* --- templates ---------------------------------------------------------------------- */
+/* --- templates --- */
 
 struct filling {
 	const struct netconf_dialect *dialect;
@@ -127,7 +127,7 @@ static int add_step(struct netconf_plan *plan, size_t edit, const char *format,
 	return 0;
 }
 
-/* --- edits ---------------------------------------------------------------------------- */
+/* --- edits --- */
 
 static int cannot(struct problem *ret, int rc, const char *port, const char *detail,
 		  const char *hint)
@@ -217,7 +217,7 @@ int netconf_plan_edit(struct netconf_config *config, const struct switch_edit *e
 	return rc;
 }
 
-/* --- seen ------------------------------------------------------------------------------ */
+/* --- seen --- */
 
 static bool vlans_of(const struct netconf_config *config, const struct switch_edit *edit,
 		     struct port_vlans *ret)

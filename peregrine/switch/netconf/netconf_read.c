@@ -24,7 +24,7 @@ void netconf_read_free(struct netconf_read *read)
 	free(read);
 }
 
-/* --- parts ---------------------------------------------------------------------------- */
+/* --- parts --- */
 
 static int take_neighbors(struct netconf_read *read, const xmlNode *data)
 {
@@ -62,7 +62,7 @@ static const struct {
 	{PART_FDB, "reading the MAC table", take_fdb},
 };
 
-/* --- together --------------------------------------------------------------------------- */
+/* --- together --- */
 
 static bool is_asked(const struct netconf_switch *one, const struct netconf_port *port)
 {

@@ -99,7 +99,7 @@ static void fail_text(struct netconf_session *session, int rc, const char *messa
 	fail(session, rc, &problem);
 }
 
-/* --- sending ------------------------------------------------------------------- */
+/* --- sending --- */
 
 /* Patience from now on. */
 static void arm(struct netconf_session *session)
@@ -159,7 +159,7 @@ static void say_hello(struct netconf_session *session)
 	(void)send_message(session, &message);
 }
 
-/* --- hearing ---------------------------------------------------------------------- */
+/* --- hearing --- */
 
 static const struct {
 	const char *tag;
@@ -284,7 +284,7 @@ static void hear(struct netconf_session *session, const struct text *bytes)
 	netconf_message_done(&message);
 }
 
-/* --- events of the stream --------------------------------------------------------- */
+/* --- events of the stream --- */
 
 static void on_opened(void *context)
 {
@@ -380,7 +380,7 @@ static void on_timer(void *context)
 		fail_late(session);
 }
 
-/* --- outside ------------------------------------------------------------------------ */
+/* --- outside --- */
 
 int netconf_session_new(struct loop *loop, const struct switch_stream_row *row,
 			const struct switch_endpoint *endpoint, const char *needs,

@@ -9,7 +9,7 @@
 
 #include "peregrine/switch/netconf/netconf_wire.h"
 
-/* --- bounds -------------------------------------------------------------------- */
+/* --- bounds --- */
 
 /* Behind the first `what` in the text; NULL: there is none. */
 static const char *behind(const char *at, const char *end, const char *what)
@@ -77,7 +77,7 @@ static int check_bounds(const char *at, const char *end)
 	return 0;
 }
 
-/* --- looking -------------------------------------------------------------------- */
+/* --- looking --- */
 
 static const xmlNode *element_named(const xmlNode *node, const char *name, size_t size)
 {
@@ -168,7 +168,7 @@ void netconf_escape(struct text *out, const char *value)
 	}
 }
 
-/* --- messages --------------------------------------------------------------------- */
+/* --- messages --- */
 
 void netconf_message_done(struct netconf_message *message)
 {

@@ -62,7 +62,7 @@ MUST_USE int netconf_message_parse(const char *bytes, size_t size, struct netcon
 /* Of a hello: is there a capability that begins with this? "" finds one with a module. */
 bool netconf_hello_offers(const struct netconf_message *hello, const char *uri);
 
-/* --- looking in it ------------------------------------------------------ */
+/* --- looking in it --- */
 
 /* The first element at "a/b/c" below `node`; ".." is the one above, "*" any. NULL: none. */
 const xmlNode *netconf_find(const xmlNode *node, const char *path);

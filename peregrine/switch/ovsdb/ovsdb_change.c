@@ -35,7 +35,7 @@ static void lose(struct ovsdb_switch *one, int rc, const struct problem *problem
 		ovsdb_switch_end(one, rc, NULL, &copy);
 }
 
-/* --- the data plane ------------------------------------------------------------ */
+/* --- the data plane --- */
 
 static void on_awaited(void *context, int rc, json_t *result, const struct problem *problem)
 {
@@ -103,7 +103,7 @@ static void await_config(struct ovsdb_switch *one, json_int_t config)
 		ovsdb_switch_no_memory(one);
 }
 
-/* --- the transaction ------------------------------------------------------------- */
+/* --- the transaction --- */
 
 static void on_transacted(void *context, int rc, json_t *result, const struct problem *problem)
 {
@@ -177,7 +177,7 @@ int ovsdb_change_start(struct ovsdb_switch *one)
 	return look(one);
 }
 
-/* --- SWITCH_SAVE --------------------------------------------------------------------- */
+/* --- SWITCH_SAVE --- */
 
 static void on_saved(void *context, int rc, json_t *result, const struct problem *problem)
 {

@@ -53,7 +53,7 @@ struct ovsdb_client {
 	struct problem problem;
 };
 
-/* --- ends ----------------------------------------------------------------- */
+/* --- ends --- */
 
 static void disconnect(struct ovsdb_client *client)
 {
@@ -114,7 +114,7 @@ static void fail_protocol(struct ovsdb_client *client, int rc, const char *detai
 	     "is that port an ovsdb-server's?");
 }
 
-/* --- what comes ------------------------------------------------------------ */
+/* --- what comes --- */
 
 static void send_reply(struct ovsdb_client *client, const struct ovsdb_message *message)
 {
@@ -197,7 +197,7 @@ static void on_data(struct bufferevent *link, void *context)
 		fail_protocol(client, E_PROTOCOL, "it asks and does not read our answers");
 }
 
-/* --- connecting -------------------------------------------------------------- */
+/* --- connecting --- */
 
 static void arm_limit(struct ovsdb_client *client, uint32_t most_ms)
 {
@@ -370,7 +370,7 @@ static void connect_to(struct ovsdb_client *client)
 		fail(client, E_UNAVAILABLE, error_text(-EVUTIL_SOCKET_ERROR()), REACH_HINT);
 }
 
-/* --- asking ------------------------------------------------------------------- */
+/* --- asking --- */
 
 int ovsdb_client_transact(struct ovsdb_client *client, json_t *params, uint32_t answer_ms,
 			  int64_t deadline_ms, ovsdb_answer_fn fn, void *context)
@@ -424,7 +424,7 @@ uint32_t ovsdb_client_requests(const struct ovsdb_client *client)
 	return client->requests;
 }
 
-/* --- life ----------------------------------------------------------------------- */
+/* --- life --- */
 
 int ovsdb_client_new(struct loop *loop, const struct switch_endpoint *endpoint,
 		     const struct ovsdb_files *files, struct ovsdb_client **ret,

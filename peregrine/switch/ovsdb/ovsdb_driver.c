@@ -64,7 +64,7 @@ int ovsdb_switch_ask(struct ovsdb_switch *one, json_t *params, ovsdb_answer_fn f
 				     one->deadline_ms, fn, one);
 }
 
-/* --- looking ------------------------------------------------------------------ */
+/* --- looking --- */
 
 static void on_look(void *context, int rc, json_t *result, const struct problem *problem)
 {
@@ -126,7 +126,7 @@ static int start_read(struct ovsdb_switch *one)
 				 on_read);
 }
 
-/* --- the driver's row ----------------------------------------------------------- */
+/* --- the driver's row --- */
 
 static void on_timer(void *context)
 {

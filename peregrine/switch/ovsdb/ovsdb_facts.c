@@ -14,7 +14,7 @@ LEAKS_LEFT_TO_SANITIZER
 enum { ROW_LIMIT = 4096 }; /* ports, interfaces: each */
 enum { ASK_SYSTEM, ASK_BRIDGES, ASK_PORTS, ASK_INTERFACES, ASK_COUNT };
 
-/* --- asking ---------------------------------------------------------------- */
+/* --- asking --- */
 
 static const struct {
 	const char *table, *columns; /* a word each */
@@ -64,7 +64,7 @@ json_t *ovsdb_facts_ask(enum ovsdb_facts_kind kind)
 	return params;
 }
 
-/* --- VLANs of a port ---------------------------------------------------------- */
+/* --- VLANs of a port --- */
 
 __attribute__((format(printf, 3, 4))) static void odd(struct ovsdb_facts *facts, const char *name,
 						      const char *format, ...)
@@ -172,7 +172,7 @@ static void note_used(struct ovsdb_facts *facts, const struct ovsdb_port *port)
 		facts->used = vlan_set_union(&facts->used, &port->vlans.tagged);
 }
 
-/* --- rows ------------------------------------------------------------------------ */
+/* --- rows --- */
 
 static const json_t *rows_of(const json_t *result, size_t i)
 {
@@ -275,7 +275,7 @@ static int find_ports(struct ovsdb_facts *facts, struct problem *problem)
 	return 0;
 }
 
-/* --- interfaces -------------------------------------------------------------------- */
+/* --- interfaces --- */
 
 struct named_row {
 	const char *uuid;
@@ -322,7 +322,7 @@ static int find_interfaces(struct ovsdb_facts *facts, struct problem *problem)
 	return 0;
 }
 
-/* --- the table and the digest --------------------------------------------------------- */
+/* --- the table and the digest --- */
 
 uint16_t ovsdb_facts_vlan(const char *key)
 {
@@ -399,7 +399,7 @@ static void digest_links(struct ovsdb_facts *facts)
 	facts->links = sum ? sum : 1;
 }
 
-/* --- all --------------------------------------------------------------------------------- */
+/* --- all --- */
 
 static int make(struct ovsdb_facts *facts, enum ovsdb_facts_kind kind, struct problem *problem)
 {

@@ -27,7 +27,7 @@ int ovsdb_json_next(struct ovsdb_stream *stream, json_t **ret, struct problem *p
 	return rc;
 }
 
-/* --- messages ------------------------------------------------------------ */
+/* --- messages --- */
 
 struct ovsdb_message ovsdb_message_read(const json_t *message)
 {
@@ -49,7 +49,7 @@ struct ovsdb_message ovsdb_message_read(const json_t *message)
 	return ret;
 }
 
-/* --- values -------------------------------------------------------------- */
+/* --- values --- */
 
 /* The list of ["set", [...]] or ["map", [...]]; NULL for anything else. */
 static const json_t *list_of(const json_t *value, const char *word)

@@ -11,7 +11,7 @@
 
 #include "peregrine/switch/ovsdb/ovsdb_wire.h"
 
-/* --- messages --------------------------------------------------------- */
+/* --- messages --- */
 
 enum { OVSDB_MESSAGE_VALUES = 1 << 20 }; /* a hundred bytes each in memory */
 
@@ -32,7 +32,7 @@ struct ovsdb_message {
 };
 struct ovsdb_message ovsdb_message_read(const json_t *message);
 
-/* --- values ------------------------------------------------------------ */
+/* --- values --- */
 
 /* The i-th element of a set or an atom; NULL past its end. */
 const json_t *ovsdb_element(const json_t *value, size_t i);

@@ -25,7 +25,7 @@ struct planner {
 	bool any;
 };
 
-/* --- operations ------------------------------------------------------------ */
+/* --- operations --- */
 
 static int add(struct planner *planner, size_t edit, json_t *operation)
 {
@@ -100,7 +100,7 @@ static json_t *change_table(const struct planner *planner, const struct switch_e
 			 where_uuid(planner->facts->bridge_uuid), "mutations", remove, insert);
 }
 
-/* --- what cannot be --------------------------------------------------------------- */
+/* --- what cannot be --- */
 
 static int refuse(struct problem *problem, int rc, const char *message, const char *detail)
 {
@@ -148,7 +148,7 @@ static int check_vlans(const struct planner *planner, const struct switch_edit *
 	return refuse(problem, E_CONFLICT, "that VLAN is not on the switch", detail);
 }
 
-/* --- edits --------------------------------------------------------------------------- */
+/* --- edits --- */
 
 static int plan_port(struct planner *planner, const struct switch_edit *edit, size_t number,
 		     struct problem *problem)
@@ -208,7 +208,7 @@ static int plan_vlan(struct planner *planner, const struct switch_edit *edit, si
 	return add(planner, number, change_table(planner, edit));
 }
 
-/* --- all --------------------------------------------------------------------------------- */
+/* --- all --- */
 
 static int begin(struct planner *planner, const struct ovsdb_facts *facts, size_t count)
 {
@@ -289,7 +289,7 @@ void ovsdb_plan_done(struct ovsdb_plan *plan)
 	*plan = (struct ovsdb_plan){0};
 }
 
-/* --- the answer ---------------------------------------------------------------------------- */
+/* --- the answer --- */
 
 /* RFC 7047, 4.1.3 and 5.2, and what Open vSwitch's server says beside. */
 static const struct {

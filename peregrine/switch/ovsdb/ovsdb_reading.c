@@ -42,7 +42,7 @@ static void take_text(char *ret, size_t room, const char *text)
 	}
 }
 
-/* --- ports ------------------------------------------------------------------ */
+/* --- ports --- */
 
 static enum port_stp stp_of(const struct ovsdb_facts *facts, const struct ovsdb_port *port, bool up)
 {
@@ -208,7 +208,7 @@ static int make_ports(const struct ovsdb_facts *facts, unsigned parts,
 	return 0;
 }
 
-/* --- VLANs and identity ------------------------------------------------------- */
+/* --- VLANs and identity --- */
 
 static int make_vlans(const struct ovsdb_facts *facts, struct switch_reading *ret)
 {

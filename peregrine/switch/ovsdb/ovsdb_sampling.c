@@ -42,7 +42,7 @@ static uint32_t rate_of(const struct ovsdb_switch *one)
 	return sampling_rate(&one->request->sampling, fastest);
 }
 
-/* --- what is there ----------------------------------------------------------------- */
+/* --- what is there --- */
 
 /* The row of sFlow that the bridge has; NULL: none. */
 static const json_t *row_of(const json_t *result)
@@ -97,7 +97,7 @@ static struct sampling_found found_in(const struct ovsdb_switch *one, const json
 	return found;
 }
 
-/* --- what is sent -------------------------------------------------------------------- */
+/* --- what is sent --- */
 
 static json_t *columns_of(const struct ovsdb_switch *one)
 {

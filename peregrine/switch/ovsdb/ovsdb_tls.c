@@ -12,7 +12,7 @@
 #include "common/base/hex.h"
 #include "common/base/text.h"
 
-/* --- what is trusted ------------------------------------------------------ */
+/* --- what is trusted --- */
 
 static bool read_pin(const char *text, uint8_t pin[32])
 {
@@ -67,7 +67,7 @@ int ovsdb_tls_init(struct ovsdb_tls *tls, const struct switch_endpoint *endpoint
 	return 0;
 }
 
-/* --- the switch's certificate ---------------------------------------------- */
+/* --- the switch's certificate --- */
 
 static void take_shown(struct ovsdb_tls *tls, X509 *certificate, uint8_t digest[32])
 {
@@ -130,7 +130,7 @@ static int on_certificate(X509_STORE_CTX *store, void *context)
 	return 0;
 }
 
-/* --- sessions ----------------------------------------------------------------- */
+/* --- sessions --- */
 
 static int cannot(const struct ovsdb_tls *tls, const char *path, struct problem *problem)
 {

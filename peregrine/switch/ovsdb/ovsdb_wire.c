@@ -7,7 +7,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* --- framing ------------------------------------------------------------ */
+/* --- framing --- */
 
 static bool is_blank(char byte)
 {

@@ -22,7 +22,7 @@ struct session {
 	bool silent; /* no answer before the deadline */
 };
 
-/* --- reading --------------------------------------------------------- */
+/* --- reading --- */
 
 static bool is_asked(const struct switch_request *request, const char *name)
 {
@@ -143,7 +143,7 @@ static int answer_read(const struct session *session, struct sim_switch *at,
 	return rc;
 }
 
-/* --- changing -------------------------------------------------------- */
+/* --- changing --- */
 
 static struct sim_port *port_named(struct sim_switch *at, const char *name)
 {
@@ -317,7 +317,7 @@ static int answer_save(struct sim_switch *at, struct problem *problem)
 	return 0;
 }
 
-/* --- one call -------------------------------------------------------- */
+/* --- one call --- */
 
 static void end_call(struct session *session, int rc, struct switch_reading *reading,
 		     const struct problem *problem)

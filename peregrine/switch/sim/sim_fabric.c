@@ -120,7 +120,7 @@ void sim_fabric_reboot(struct sim_fabric *fabric, uint32_t at)
 	sim_switch_reboot(fabric, &fabric->switches[at]);
 }
 
-/* --- the data plane -------------------------------------------------- */
+/* --- the data plane --- */
 
 struct frame {
 	uint32_t at, port;

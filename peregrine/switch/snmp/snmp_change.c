@@ -94,7 +94,7 @@ static void remember(struct snmp_change *change)
 	}
 }
 
-/* --- how a run ended ------------------------------------------------------------ */
+/* --- how a run ended --- */
 
 static void set_downed(struct snmp_switch *one, uint32_t if_index, bool downed)
 {
@@ -434,7 +434,7 @@ static void go_on(struct snmp_change *change)
 	end(change, 0, NULL);
 }
 
-/* --- reading ----------------------------------------------------------------------- */
+/* --- reading --- */
 
 static bool has_ports(const struct switch_request *request)
 {

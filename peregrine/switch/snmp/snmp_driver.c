@@ -98,7 +98,7 @@ void snmp_switch_fail(struct snmp_switch *one, int rc, const char *doing, const 
 	snmp_switch_end(one, rc, NULL, &problem);
 }
 
-/* --- SWITCH_READ --------------------------------------------------------------- */
+/* --- SWITCH_READ --- */
 
 /* Which groups the parts need. */
 static const struct {
@@ -192,7 +192,7 @@ static unsigned parts_empty(const struct snmp_facts *facts, const struct switch_
 	return empty;
 }
 
-/* --- the ports that a call is about ------------------------------------------------ */
+/* --- the ports that a call is about --- */
 
 /* Their rows can be asked for one by one. */
 static const uint32_t by_row = GROUP_BIT(GROUP_NAMES) | GROUP_BIT(GROUP_INTERFACES) |
@@ -308,7 +308,7 @@ static int start_read(struct snmp_switch *one)
 	return snmp_reader_start(&plan, &one->reader);
 }
 
-/* --- the driver's row ------------------------------------------------------------ */
+/* --- the driver's row --- */
 
 static void on_timer(void *context)
 {

@@ -168,7 +168,7 @@ netsnmp_pdu *snmp_engine_probe(void)
 	return pdu;
 }
 
-/* --- engine ids that several switches have ------------------------------------- */
+/* --- engine ids that several switches have --- */
 
 static struct snmp_peer **holder_of(const struct snmp_peer *peer)
 {

@@ -102,7 +102,7 @@ static int exchange_on_netsnmp(int operation, netsnmp_session *handle, int id, n
 	return 1;
 }
 
-/* --- sending --------------------------------------------------------------- */
+/* --- sending --- */
 
 void exchange_fail(struct exchange *exchange, int rc)
 {

@@ -25,7 +25,7 @@ void snmp_facts_odd(struct snmp_facts *facts, const char *format, ...)
 	va_end(list);
 }
 
-/* --- rows ------------------------------------------------------------------- */
+/* --- rows --- */
 
 void *fact_at(const struct snmp_facts *facts, enum fact_table table, uint32_t number)
 {
@@ -152,7 +152,7 @@ void snmp_facts_done(struct snmp_facts *facts)
 	*facts = (struct snmp_facts){0};
 }
 
-/* --- values ------------------------------------------------------------------ */
+/* --- values --- */
 
 static bool is_number(const struct snmp_value *value)
 {
@@ -265,7 +265,7 @@ bool snmp_facts_take(struct snmp_facts *facts, const struct fact_column *column,
 	return true;
 }
 
-/* --- groups -------------------------------------------------------------------- */
+/* --- groups --- */
 
 /* Ids of the dialect stand for the table's empty ones. */
 static struct snmp_oid dialect_root(const struct snmp_facts *facts, uint16_t at,
@@ -314,7 +314,7 @@ size_t fact_group_columns(const struct snmp_facts *facts, enum fact_group group,
 	return count;
 }
 
-/* --- scalars --------------------------------------------------------------------- */
+/* --- scalars --- */
 
 static void take_object_id(struct snmp_facts *facts, const struct snmp_oid *object)
 {

@@ -184,7 +184,7 @@ bool fact_is_downed(const struct snmp_facts *facts, const struct fact_interface 
 bool fact_set_octets(struct snmp_facts *facts, struct fact_octets *field, const void *bytes,
 		     size_t size);
 
-/* --- scalars of PART_IDENTITY -------------------------------------------- */
+/* --- scalars of PART_IDENTITY --- */
 
 enum { FACT_SCALARS = 9 };
 extern const struct snmp_oid fact_scalars[FACT_SCALARS];

@@ -170,7 +170,7 @@ static void next_step(struct snmp_health *state)
 		fail(state, rc, "");
 }
 
-/* --- scalars ------------------------------------------------------------------------------ */
+/* --- scalars --- */
 
 enum {
 	UPTIME,

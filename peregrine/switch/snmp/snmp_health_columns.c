@@ -26,7 +26,7 @@ enum {
 	TYPE_LAG = 161,
 };
 
-/* --- rows ------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 /* Rows of `size` bytes, sorted by their first member: where that of `key` is, or would stand. */
 static size_t place_of(const char *rows, size_t count, size_t size, uint32_t key, bool *there)
@@ -135,7 +135,7 @@ const struct entity *snmp_health_entity(const struct snmp_health *state, uint32_
 	return index && there ? &state->entities[place] : NULL;
 }
 
-/* --- columns ------------------------------------------------------------------------------ */
+/* --- columns --- */
 
 enum { NAME, DESCR, TYPE, OPER, SPEED, DISCONTINUITY };
 
@@ -351,7 +351,7 @@ static const struct health_column alias_columns[] = {
 };
 /* clang-format on */
 
-/* --- steps -------------------------------------------------------------------------------- */
+/* --- steps --- */
 
 static bool is_nameless(const struct snmp_health *state)
 {

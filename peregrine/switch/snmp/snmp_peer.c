@@ -15,7 +15,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* --- making and ending ---------------------------------------------------- */
+/* --- making and ending --- */
 
 static void peer_destroy(struct snmp_peer *peer)
 {
@@ -152,7 +152,7 @@ void snmp_peer_free(struct snmp_peer *peer)
 		peer_destroy(peer);
 }
 
-/* --- asking ---------------------------------------------------------------- */
+/* --- asking --- */
 
 void peer_append(struct snmp_peer *peer, struct exchange *exchange)
 {

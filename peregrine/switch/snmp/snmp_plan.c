@@ -11,7 +11,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* --- a plan under construction ------------------------------------------------ */
+/* --- a plan under construction --- */
 
 static size_t size_of(const struct snmp_binding *binding)
 {
@@ -126,7 +126,7 @@ const struct fact_interface *snmp_plan_interface(const struct snmp_facts *facts,
 	return NULL;
 }
 
-/* --- by the dialect's writer ------------------------------------------------------- */
+/* --- by the dialect's writer --- */
 
 static const struct snmp_plan_writer *writer_of(const struct snmp_facts *facts)
 {

@@ -48,7 +48,7 @@ static bool has_vlan(const struct snmp_facts *facts, unsigned id)
 	return vlan_row(facts, id) != NULL;
 }
 
-/* --- ports ---------------------------------------------------------------------- */
+/* --- ports --- */
 
 /* What a run of port edits does to the lists; the bits of VLAN rows, by number. */
 struct touched {
@@ -428,7 +428,7 @@ static int plan_ports(struct snmp_facts *facts, const struct switch_edit *edits,
 	return 0;
 }
 
-/* --- VLANs ------------------------------------------------------------------------ */
+/* --- VLANs --- */
 
 static void put_create(const struct snmp_facts *facts, struct snmp_plan *plan,
 		       const struct switch_edit *edit)

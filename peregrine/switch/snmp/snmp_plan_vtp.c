@@ -73,7 +73,7 @@ static void put_release(struct snmp_plan *plan, const struct snmp_oid *root, uin
 	};
 }
 
-/* --- VLANs ------------------------------------------------------------------------ */
+/* --- VLANs --- */
 
 static uint32_t domain_of(const struct snmp_facts *facts)
 {
@@ -222,7 +222,7 @@ static int plan_vlans(const struct snmp_facts *facts, const struct switch_edit *
 	return 0;
 }
 
-/* --- ports ------------------------------------------------------------------------ */
+/* --- ports --- */
 
 static int check_port(const struct snmp_facts *facts, const struct switch_edit *edit,
 		      struct fact_interface **ret, struct problem *problem)
@@ -510,7 +510,7 @@ static int plan_ports(struct snmp_facts *facts, const struct switch_edit *edits,
 	return 0;
 }
 
-/* --- what a refusal means ---------------------------------------------------------- */
+/* --- what a refusal means --- */
 
 const char *snmp_plan_await_text(int64_t number)
 {

@@ -143,7 +143,7 @@ static int start_part(struct snmp_reader *reader, enum fact_group group, uint16_
 	return 0;
 }
 
-/* --- the rows of some ports --------------------------------------------------- */
+/* --- the rows of some ports --- */
 
 static int send_get(struct snmp_reader *reader, struct target_get *get);
 

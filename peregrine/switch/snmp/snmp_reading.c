@@ -42,7 +42,7 @@ uint32_t fact_base_port(const struct snmp_facts *facts, uint32_t if_index)
 	return port ? port->key[0] : 0;
 }
 
-/* --- ports ----------------------------------------------------------------- */
+/* --- ports --- */
 
 static bool is_port(const struct snmp_facts *facts, const struct fact_interface *interface)
 {
@@ -172,7 +172,7 @@ static int make_ports(struct snmp_facts *facts, const char *const *only_ports, u
 	return 0;
 }
 
-/* --- neighbours -------------------------------------------------------------- */
+/* --- neighbours --- */
 
 /* One interface only, else none: aliases and descriptions are written by people. */
 static uint32_t interface_called(const struct snmp_facts *facts, const char *text,
@@ -290,7 +290,7 @@ static int make_neighbors(struct snmp_facts *facts, struct switch_reading *ret)
 	return 0;
 }
 
-/* --- FDB ------------------------------------------------------------------------ */
+/* --- FDB --- */
 
 bool fact_fdb_makes_sense(const struct snmp_facts *facts)
 {
@@ -379,7 +379,7 @@ static int make_fdb(struct snmp_facts *facts, struct switch_reading *ret)
 	return 0;
 }
 
-/* --- links -------------------------------------------------------------------------- */
+/* --- links --- */
 
 static uint64_t mix_octet(uint64_t digest, uint8_t octet)
 {
@@ -436,7 +436,7 @@ static uint64_t digest_of_links(const struct snmp_facts *facts)
 	return digest ? digest : 1;
 }
 
-/* --- all of it ---------------------------------------------------------------------- */
+/* --- all of it --- */
 
 static int make_vlans(struct snmp_facts *facts, struct switch_reading *ret)
 {

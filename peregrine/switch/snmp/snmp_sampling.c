@@ -99,7 +99,7 @@ void snmp_sampling_cancel(struct snmp_sampling *sampling)
 	free(sampling);
 }
 
-/* --- reading ---------------------------------------------------------------------------- */
+/* --- reading --- */
 
 static struct receiver *receiver_at(struct snmp_sampling *sampling, uint32_t number)
 {
@@ -224,7 +224,7 @@ static bool on_value(void *context, size_t column, const uint32_t *index, size_t
 	return true;
 }
 
-/* --- what it means ------------------------------------------------------------------------ */
+/* --- what it means --- */
 
 static const struct sampling_wanted *wanted_of(const struct snmp_sampling *sampling)
 {
@@ -353,7 +353,7 @@ static struct sampling_found judge(struct snmp_sampling *sampling)
 	return found;
 }
 
-/* --- setting -------------------------------------------------------------------------------- */
+/* --- setting --- */
 
 static int look(struct snmp_sampling *sampling);
 static int set_next(struct snmp_sampling *sampling);
@@ -479,7 +479,7 @@ static int release(struct snmp_sampling *sampling)
 	return send_set(sampling, &binding, 1);
 }
 
-/* --- the call -------------------------------------------------------------------------------- */
+/* --- the call --- */
 
 static void on_walked(void *context, int rc, const char *why)
 {

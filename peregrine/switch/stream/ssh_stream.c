@@ -115,7 +115,7 @@ static enum step over_library(struct ssh_stream *stream, const char *doing)
 				   "session is free");
 }
 
-/* --- getting there ----------------------------------------------------------------- */
+/* --- getting there --- */
 
 static enum step step_tcp(struct ssh_stream *stream)
 {
@@ -222,7 +222,7 @@ static enum step step_key_exchange(struct ssh_stream *stream)
 	return rc == SSH_OK ? check_key(stream) : over_library(stream, "key exchange");
 }
 
-/* --- logging in ---------------------------------------------------------------------- */
+/* --- logging in --- */
 
 static enum step refused(struct ssh_stream *stream)
 {
@@ -311,7 +311,7 @@ static enum step step_interactive(struct ssh_stream *stream)
 	}
 }
 
-/* --- the channel ----------------------------------------------------------------------- */
+/* --- the channel --- */
 
 static enum step went(struct ssh_stream *stream, int rc, enum phase next, const char *doing)
 {
@@ -413,7 +413,7 @@ static enum step (*const steps[PHASE_COUNT])(struct ssh_stream *stream) = {
 	[PHASE_OPEN] = step_open,
 };
 
-/* --- on the loop ----------------------------------------------------------------------- */
+/* --- on the loop --- */
 
 /* libssh closes a socket that it was given only when it got as far as talking on it. */
 static void socket_close(const struct ssh_stream *stream)

@@ -148,7 +148,7 @@ bool cli_session_turn(struct cli_session *session);
 /* One command without a terminal. */
 void cli_session_command(struct cli_session *session, const char *line);
 
-/* --- for commands ---------------------------------------------------- */
+/* --- for commands --- */
 
 void cli_say(struct cli_call *call, enum cli_say what, unsigned number);
 void cli_prompt(const struct cli_session *session, struct text *ret);

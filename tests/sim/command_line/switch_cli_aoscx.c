@@ -8,7 +8,7 @@
 
 #define ALL (CF | VL | PT | MI)
 
-/* --- configuring ----------------------------------------------------- */
+/* --- configuring --- */
 
 static void enter_vlan(struct cli_call *call)
 {
@@ -130,7 +130,7 @@ static void allowed(struct cli_call *call)
 	cli_allowed(call);
 }
 
-/* --- the configuration as text --------------------------------------- */
+/* --- the configuration as text --- */
 
 static void write_port(const struct cli_session *session, const struct cli_port *port,
 		       unsigned number, struct text *out)
@@ -196,7 +196,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 		cli_mirror_write(session, config, out);
 }
 
-/* --- showing --------------------------------------------------------- */
+/* --- showing --- */
 
 static void show_version(struct cli_call *call)
 {

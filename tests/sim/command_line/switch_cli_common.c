@@ -21,7 +21,7 @@ void cli_nothing(struct cli_call *call)
 	(void)call;
 }
 
-/* --- levels ---------------------------------------------------------- */
+/* --- levels --- */
 
 static void on_enable_password(struct cli_session *session, const char *line, struct text *out)
 {
@@ -127,7 +127,7 @@ void cli_reload(struct cli_call *call)
 	call->session->wants_key = true;
 }
 
-/* --- VLANs ----------------------------------------------------------- */
+/* --- VLANs --- */
 
 bool cli_vlans_usable(struct cli_call *call, const struct vlan_set *vids, enum cli_unknown unknown)
 {
@@ -217,7 +217,7 @@ void cli_name_vlan(struct cli_call *call)
 		}
 }
 
-/* --- ports ----------------------------------------------------------- */
+/* --- ports --- */
 
 void cli_enter_ports(struct cli_call *call)
 {
@@ -349,7 +349,7 @@ void cli_led(struct cli_call *call)
 	(void)fflush(stdout);
 }
 
-/* --- showing --------------------------------------------------------- */
+/* --- showing --- */
 
 void cli_show_running(struct cli_call *call)
 {

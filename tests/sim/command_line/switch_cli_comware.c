@@ -11,7 +11,7 @@
 #define ALL (CF | VL | PT)
 #define ANY (EN | ALL)
 
-/* --- lists ----------------------------------------------------------- */
+/* --- lists --- */
 
 /* "1 to 3 7" as "1-3,7". False when it does not fit. */
 static bool plain_list(const char *text, char ret[256])
@@ -48,7 +48,7 @@ static bool read_vids(struct cli_call *call, const char *text, struct vlan_set *
 	return false;
 }
 
-/* --- configuring ----------------------------------------------------- */
+/* --- configuring --- */
 
 static void make_vlans(struct cli_call *call)
 {
@@ -213,7 +213,7 @@ static void hybrid(struct cli_call *call)
 	}
 }
 
-/* --- saving ---------------------------------------------------------- */
+/* --- saving --- */
 
 static void on_overwrite(struct cli_session *session, const char *line, struct text *out)
 {
@@ -247,7 +247,7 @@ static void save(struct cli_call *call)
 		on_save);
 }
 
-/* --- the configuration as text --------------------------------------- */
+/* --- the configuration as text --- */
 
 static void write_vids(struct text *out, const char *before, const struct vlan_set *vids,
 		       const char *after)
@@ -342,7 +342,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 	text_add(out, "#\nreturn\n");
 }
 
-/* --- showing --------------------------------------------------------- */
+/* --- showing --- */
 
 static void show_version(struct cli_call *call)
 {

@@ -8,7 +8,7 @@
 
 #define ALL (CF | VL | PT | DB)
 
-/* --- configuring ----------------------------------------------------- */
+/* --- configuring --- */
 
 static void enter_vlan(struct cli_call *call)
 {
@@ -160,7 +160,7 @@ static void save(struct cli_call *call)
 	call->session->wants_key = true;
 }
 
-/* --- the configuration as text --------------------------------------- */
+/* --- the configuration as text --- */
 
 static void write_port(const struct cli_session *session, const struct cli_port *port,
 		       unsigned number, struct text *out)
@@ -224,7 +224,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 	}
 }
 
-/* --- showing --------------------------------------------------------- */
+/* --- showing --- */
 
 static void show_version(struct cli_call *call)
 {

@@ -14,7 +14,7 @@ static void failed(struct cli_call *call, const char *what, unsigned number)
 	text_addf(call->out, "Failed to %s on ethernet 1/%u\n", what, number);
 }
 
-/* --- VLANs ----------------------------------------------------------- */
+/* --- VLANs --- */
 
 static void database(struct cli_call *call)
 {
@@ -112,7 +112,7 @@ static void no_name(struct cli_call *call)
 		running->names[vid][0] = '\0';
 }
 
-/* --- ports ----------------------------------------------------------- */
+/* --- ports --- */
 
 static void join_untagged(struct cli_call *call, unsigned number, unsigned vid)
 {
@@ -250,7 +250,7 @@ static void set_frames(struct cli_call *call)
 		}
 }
 
-/* --- files ----------------------------------------------------------- */
+/* --- files --- */
 
 static void on_file_name(struct cli_session *session, const char *line, struct text *out)
 {
@@ -265,7 +265,7 @@ static void save(struct cli_call *call)
 		"Startup configuration file name [startup1.cfg]: ", on_file_name);
 }
 
-/* --- the configuration as text --------------------------------------- */
+/* --- the configuration as text --- */
 
 static void write_vlans(const struct cli_config *config, struct text *out)
 {
@@ -336,7 +336,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 			 "!\n!\nend\n!\n");
 }
 
-/* --- showing --------------------------------------------------------- */
+/* --- showing --- */
 
 static void show_version(struct cli_call *call)
 {

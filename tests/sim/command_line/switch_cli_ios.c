@@ -12,7 +12,7 @@
 
 #define ALL (CF | VL | PT | SV)
 
-/* --- configuring ----------------------------------------------------- */
+/* --- configuring --- */
 
 /* A list is read by the command itself, which has an error of its own. */
 static bool read_list(struct cli_call *call, struct vlan_set *ret)
@@ -105,7 +105,7 @@ static void copy(struct cli_call *call)
 	cli_ask(call->session, call->out, "Destination filename [startup-config]? ", on_file_name);
 }
 
-/* --- the configuration as text --------------------------------------- */
+/* --- the configuration as text --- */
 
 static void write_allowed(const struct cli_port *port, struct text *out)
 {

@@ -196,7 +196,7 @@ void cli_mirror_target(struct cli_call *call)
 		row->target = port;
 }
 
-/* --- as text --------------------------------------------------------------------------------- */
+/* --- as text --- */
 
 /* "GigabitEthernet1/0/1 - 3 , GigabitEthernet1/0/5": as Catalysts print it. */
 static void write_ranges(const struct cli_session *session, const struct cli_ports *ports,
@@ -349,8 +349,7 @@ void cli_mirror_write(const struct cli_session *session, const struct cli_config
 	}
 }
 
-/* --- by name -----------------------------------------------------------------------------------
- */
+/* --- by name --- */
 
 static struct cli_mirror_row *find_name(struct cli_config *config, const char *name)
 {

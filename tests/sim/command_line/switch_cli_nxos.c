@@ -9,7 +9,7 @@
 
 #define ALL (CF | VL | PT | MI | SV)
 
-/* --- the configuration as text --------------------------------------- */
+/* --- the configuration as text --- */
 
 static void write_port(const struct cli_session *session, const struct cli_port *port,
 		       unsigned number, struct text *out)
@@ -77,7 +77,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 	text_add(out, "\n");
 }
 
-/* --- showing --------------------------------------------------------- */
+/* --- showing --- */
 
 static void show_version(struct cli_call *call)
 {

@@ -9,7 +9,7 @@
 
 #define ALL (CF | VL | PT | MI)
 
-/* --- configuring ----------------------------------------------------- */
+/* --- configuring --- */
 
 static void enter_vlan(struct cli_call *call)
 {
@@ -110,7 +110,7 @@ static void no_vlan(struct cli_call *call)
 	}
 }
 
-/* --- the configuration as text --------------------------------------- */
+/* --- the configuration as text --- */
 
 static void write_port(const struct cli_session *session, const struct cli_port *port,
 		       unsigned number, struct text *out)
@@ -173,7 +173,7 @@ static void show_running_vlans(struct cli_call *call)
 	write_vlans(call->session->device->store->running, call->out);
 }
 
-/* --- showing --------------------------------------------------------- */
+/* --- showing --- */
 
 static void show_version(struct cli_call *call)
 {

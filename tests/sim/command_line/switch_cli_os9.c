@@ -6,7 +6,7 @@
 
 #define ALL (CF | VL | PT | MI)
 
-/* --- configuring ----------------------------------------------------- */
+/* --- configuring --- */
 
 static void enter_vlan(struct cli_call *call)
 {
@@ -154,7 +154,7 @@ static void enter_ports(struct cli_call *call)
 			  first);
 }
 
-/* --- the configuration as text --------------------------------------- */
+/* --- the configuration as text --- */
 
 static void write_port(const struct cli_session *session, const struct cli_port *port,
 		       unsigned number, struct text *out)
@@ -223,7 +223,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 	text_add(out, "!\nend\n");
 }
 
-/* --- showing --------------------------------------------------------- */
+/* --- showing --- */
 
 static void show_version(struct cli_call *call)
 {

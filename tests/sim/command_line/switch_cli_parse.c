@@ -7,7 +7,7 @@
 
 #include "common/base/text.h"
 
-/* --- ports ----------------------------------------------------------- */
+/* --- ports --- */
 
 static bool begins_name(const char *name, const char *text, size_t size)
 {
@@ -137,7 +137,7 @@ const char *cli_port_print(const struct cli_port_naming *naming, unsigned number
 	return ret;
 }
 
-/* --- patterns -------------------------------------------------------- */
+/* --- patterns --- */
 
 /* The i-th word of a pattern; NULL past its end. *ret_optional when it stands in brackets. */
 static const char *pattern_word(const char *pattern, size_t i, size_t *ret_size, bool *ret_optional)
@@ -191,7 +191,7 @@ static int keyword_match(const char *word, size_t size, const char *token, size_
 	return best;
 }
 
-/* --- the walk -------------------------------------------------------- */
+/* --- the walk --- */
 
 struct walk {
 	const struct cli_grammar *grammar;

@@ -7,7 +7,7 @@
 #define ALL       (CF | VL | PT)
 #define VLANS_MAX 256
 
-/* --- configuring ----------------------------------------------------- */
+/* --- configuring --- */
 
 static void enter_vlan(struct cli_call *call)
 {
@@ -170,7 +170,7 @@ static void no_vlan(struct cli_call *call)
 	call->session->wants_key = true;
 }
 
-/* --- leaving --------------------------------------------------------- */
+/* --- leaving --- */
 
 static void on_save_question(struct cli_session *session, const char *line, struct text *out)
 {
@@ -200,7 +200,7 @@ static void logout(struct cli_call *call)
 	call->session->wants_key = true;
 }
 
-/* --- the configuration as text --------------------------------------- */
+/* --- the configuration as text --- */
 
 static void write_vlan(const struct cli_config *config, unsigned vid, unsigned port_count,
 		       struct text *out)
@@ -255,7 +255,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 	cli_mirror_write(session, config, out);
 }
 
-/* --- showing --------------------------------------------------------- */
+/* --- showing --- */
 
 static void show_version(struct cli_call *call)
 {

@@ -48,7 +48,7 @@ struct connection {
 	struct text typed;
 };
 
-/* --- what the client asks -------------------------------------------- */
+/* --- what the client asks --- */
 
 static int on_password(ssh_session ssh, const char *user, const char *password, void *context)
 {
@@ -147,7 +147,7 @@ static ssh_channel on_channel(ssh_session ssh, void *context)
 	return connection->channel;
 }
 
-/* --- one connection -------------------------------------------------- */
+/* --- one connection --- */
 
 static bool log_in(struct connection *connection, ssh_event event)
 {
@@ -370,7 +370,7 @@ static void welcome(struct server *server, ssh_bind bind, int fd)
 	server->connections = connection;
 }
 
-/* --- listening ------------------------------------------------------- */
+/* --- listening --- */
 
 static int listen_on(const struct cli_server_options *options, int *ret_fd)
 {

@@ -35,7 +35,7 @@ static void show_prompt(struct cli_session *session)
 	text_done(&prompt);
 }
 
-/* --- the pager ------------------------------------------------------- */
+/* --- the pager --- */
 
 /* So many lines of what waits; when some is left, the question whether to go on. */
 static void page(struct cli_session *session, unsigned lines)
@@ -88,7 +88,7 @@ static void page_key(struct cli_session *session, char key)
 	show_prompt(session);
 }
 
-/* --- one command ----------------------------------------------------- */
+/* --- one command --- */
 
 static void keep_lines(struct text *out, const char *how, const char *what)
 {
@@ -283,7 +283,7 @@ void cli_do(struct cli_call *about, const char *line)
 	free(parsed);
 }
 
-/* --- keys ------------------------------------------------------------ */
+/* --- keys --- */
 
 static void add_word(void *context, const char *word)
 {
@@ -471,7 +471,7 @@ void cli_session_command(struct cli_session *session, const char *line)
 	session->is_over = !session->is_endless;
 }
 
-/* --- from login to logout -------------------------------------------- */
+/* --- from login to logout --- */
 
 static void on_login_key(struct cli_session *session, const char *line, struct text *out)
 {

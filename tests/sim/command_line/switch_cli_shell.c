@@ -5,7 +5,7 @@
 
 #include "tests/sim/command_line/switch_cli_shell_wire.h"
 
-/* --- files ----------------------------------------------------------- */
+/* --- files --- */
 
 /* Its place; their number when it is not there. */
 static size_t place_of(const struct cli_store *store, const char *path)
@@ -56,7 +56,7 @@ bool cli_file_remove(struct cli_store *store, const char *path)
 	return true;
 }
 
-/* --- programs that every Linux has ----------------------------------- */
+/* --- programs that every Linux has --- */
 
 static int run_echo(struct shell_call *call)
 {
@@ -248,7 +248,7 @@ static int run_program(struct shell_call *call)
 	return is_sudo ? 1 : 127;
 }
 
-/* --- a line ---------------------------------------------------------- */
+/* --- a line --- */
 
 /* One program of a pipe: its words and where its output goes. */
 struct simple {

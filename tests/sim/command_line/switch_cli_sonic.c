@@ -45,7 +45,7 @@ static void shout(struct sonic_call *call, const char *color, const char *text)
 		  text);
 }
 
-/* --- whole configurations -------------------------------------------- */
+/* --- whole configurations --- */
 
 static void save_now(struct cli_session *session, struct text *out)
 {
@@ -203,7 +203,7 @@ static void reboot(struct cli_session *session)
 		(void)fprintf(stderr, "switch_cli: the data plane does not answer\n");
 }
 
-/* --- the commands ---------------------------------------------------- */
+/* --- the commands --- */
 
 static const struct sonic_command commands[] = {
 	{"config vlan add", "<vid>", "m", 1, 1, sonic_vlan_add, SWITCH_CREATE, false},

@@ -29,7 +29,7 @@ bool sonic_patch(json_t *document, const json_t *patch, struct text *why);
 bool sonic_update(struct shell_call *call, const char *text, bool is_patch, bool is_dry,
 		  struct text *why);
 
-/* --- commands -------------------------------------------------------- */
+/* --- commands --- */
 
 enum { SONIC_ARGUMENTS_MAX = 9 };
 

@@ -27,7 +27,7 @@ unsigned sonic_port_find(const struct cli_session *session, const char *name)
 	return 0;
 }
 
-/* --- as JSON --------------------------------------------------------- */
+/* --- as JSON --- */
 
 static void put(json_t *object, const char *key, const char *value)
 {
@@ -132,7 +132,7 @@ void sonic_config_text(const struct cli_session *session, const struct cli_confi
 	json_decref(db);
 }
 
-/* --- back, by the YANG models ---------------------------------------- */
+/* --- back, by the YANG models --- */
 
 static bool refuse(struct text *why, const char *text)
 {

@@ -9,7 +9,7 @@
 
 enum { COLUMNS_MAX = 12 };
 
-/* --- tables as python-tabulate draws them ----------------------------- */
+/* --- tables as python-tabulate draws them --- */
 
 /* Columns: a header each, "r" for those that are right-aligned. */
 struct table {
@@ -151,7 +151,7 @@ static void draw_grid(const struct table *table, struct text *out)
 	}
 }
 
-/* --- showing --------------------------------------------------------- */
+/* --- showing --- */
 
 /* Members of a VLAN, in the order of their numbers. */
 static unsigned next_member(const struct cli_store *store, unsigned vid, unsigned from)

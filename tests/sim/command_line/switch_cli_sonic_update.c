@@ -5,7 +5,7 @@
 
 #include "tests/sim/command_line/switch_cli_sonic.h"
 
-/* --- the changes ----------------------------------------------------- */
+/* --- the changes --- */
 
 /* One row of a table: from what it is to what it shall be; either may be absent. */
 struct change {

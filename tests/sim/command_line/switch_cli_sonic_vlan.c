@@ -6,7 +6,7 @@
 #include "tests/sim/command_line/switch_cli_common.h"
 #include "tests/sim/command_line/switch_cli_sonic.h"
 
-/* --- VLANs ----------------------------------------------------------- */
+/* --- VLANs --- */
 
 /* One number, or with -m a list. */
 static int read_vids(struct sonic_call *call, bool is_member, struct vlan_set *ret)
@@ -85,7 +85,7 @@ int sonic_vlan_del(struct sonic_call *call)
 	return 0;
 }
 
-/* --- members --------------------------------------------------------- */
+/* --- members --- */
 
 static int may_join(struct sonic_call *call, const struct cli_port *port, unsigned vid,
 		    bool untagged)
@@ -171,7 +171,7 @@ int sonic_member_del(struct sonic_call *call)
 	return 0;
 }
 
-/* --- ports ----------------------------------------------------------- */
+/* --- ports --- */
 
 int sonic_switchport_mode(struct sonic_call *call)
 {

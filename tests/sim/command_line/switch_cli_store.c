@@ -133,7 +133,7 @@ void cli_store_reboot(struct cli_store *store)
 	}
 }
 
-/* --- the seed -------------------------------------------------------- */
+/* --- the seed --- */
 
 static bool seed_lag(struct cli_store *store, unsigned aggregate, unsigned a, unsigned b)
 {
@@ -208,7 +208,7 @@ int cli_store_seed(struct cli_store *store, const char *text, char wrong[128])
 	return 0;
 }
 
-/* --- the data plane -------------------------------------------------- */
+/* --- the data plane --- */
 
 void cli_store_membership(const struct cli_store *store, const struct cli_port *port,
 			  unsigned *ret_untagged, struct vlan_set *ret_tagged)

@@ -93,14 +93,14 @@ bool netconf_session_has_message(const struct netconf_session *session);
 /* One message at most; true when there is more to do at once. What to send is in `out`. */
 bool netconf_session_turn(struct netconf_session *session);
 
-/* --- operations (switch_netconf_rpc.c) --------------------------------- */
+/* --- operations (switch_netconf_rpc.c) --- */
 
 /* One <rpc>; its answer without framing. */
 void netconf_answer(struct netconf_session *session, const xmlNode *rpc, struct text *out);
 void netconf_write_error(struct text *out, const struct netconf_error *error);
 void netconf_unlock_all(struct netconf_session *session);
 
-/* --- datastores (switch_netconf_store.c) ------------------------------- */
+/* --- datastores (switch_netconf_store.c) --- */
 
 const struct cli_config *netconf_config_of(const struct netconf_device *at,
 					   enum netconf_datastore store);
@@ -109,7 +109,7 @@ bool netconf_run(struct netconf_session *session, const struct cli_config *fresh
 		 struct netconf_error *error);
 void netconf_forget_candidate(struct netconf_device *at);
 
-/* --- trees (switch_netconf_tree.c) ------------------------------------- */
+/* --- trees (switch_netconf_tree.c) --- */
 
 bool netconf_fail(struct netconf_error *error, const char *tag, const char *format, ...)
 	PRINTF_LIKE(3, 4);

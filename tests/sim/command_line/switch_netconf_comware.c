@@ -194,7 +194,7 @@ static void write(const struct netconf_device *at, const struct cli_config *conf
 		write_top(at, config, false, out);
 }
 
-/* --- back ------------------------------------------------------------------ */
+/* --- back --- */
 
 static struct cli_port *port_of(const struct netconf_device *at, const xmlNode *row,
 				struct cli_config *fresh, unsigned *ret_number,

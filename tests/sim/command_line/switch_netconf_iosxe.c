@@ -187,7 +187,7 @@ static void write(const struct netconf_device *at, const struct cli_config *conf
 	}
 }
 
-/* --- back ------------------------------------------------------------------ */
+/* --- back --- */
 
 static bool read_vlan(const struct netconf_device *at, const xmlNode *row, struct cli_config *fresh,
 		      struct netconf_error *error)

@@ -193,7 +193,7 @@ static void write(const struct netconf_device *at, const struct cli_config *conf
 	text_add(out, "</System>");
 }
 
-/* --- back ------------------------------------------------------------------ */
+/* --- back --- */
 
 static bool read_vlan(const struct netconf_device *at, const xmlNode *row,
 		      const struct cli_config *before, struct cli_config *fresh,

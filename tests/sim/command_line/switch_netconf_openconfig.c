@@ -186,7 +186,7 @@ static void write(const struct netconf_device *at, const struct cli_config *conf
 	}
 }
 
-/* --- back ------------------------------------------------------------------ */
+/* --- back --- */
 
 static bool read_list(const xmlNode *node, struct cli_port *port, struct netconf_error *error)
 {

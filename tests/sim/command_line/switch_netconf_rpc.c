@@ -35,7 +35,7 @@ void netconf_write_error(struct text *out, const struct netconf_error *error)
 	text_add(out, "</rpc-error>");
 }
 
-/* --- words ----------------------------------------------------------------- */
+/* --- words --- */
 
 static const char *const store_words[] = {"running", "candidate", "startup"};
 
@@ -81,7 +81,7 @@ static bool may_write(struct call *call, enum netconf_datastore store)
 	return true;
 }
 
-/* --- reading ------------------------------------------------------------------ */
+/* --- reading --- */
 
 static xmlDoc *tree_of(const struct netconf_device *at, const struct cli_config *config,
 		       unsigned what)
@@ -136,7 +136,7 @@ static bool do_get_config(struct call *call)
 	return store_of(call, "source", &store) && answer_data(call, store, NETCONF_CONFIG);
 }
 
-/* --- changing ------------------------------------------------------------------- */
+/* --- changing --- */
 
 /* A configuration with `before`'s ports as from the factory and VLAN 1. */
 static void fresh_of(const struct netconf_device *at, struct cli_config *fresh)
@@ -234,7 +234,7 @@ static bool do_save(struct call *call)
 	return true;
 }
 
-/* --- locks ---------------------------------------------------------------------- */
+/* --- locks --- */
 
 static bool denied(struct call *call, unsigned holder)
 {
@@ -274,7 +274,7 @@ static bool do_unlock(struct call *call)
 	return true;
 }
 
-/* --- the candidate ---------------------------------------------------------------- */
+/* --- the candidate --- */
 
 static bool no_candidate(struct call *call)
 {

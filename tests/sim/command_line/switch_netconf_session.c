@@ -11,7 +11,7 @@ enum { OUT_ENOUGH = 1 << 16, MESSAGE_MAX = 4 << 20, CHUNK = 1500 };
 #define END   "]]>]]>"
 #define GREET "urn:ietf:params:netconf:base:1.1"
 
-/* --- out -------------------------------------------------------------- */
+/* --- out --- */
 
 /* In several chunks, so that a client that takes one for all is found out. */
 static void send_message(struct netconf_session *session, const struct text *message)
@@ -76,7 +76,7 @@ static void say_hello(struct netconf_session *session)
 	text_done(&hello);
 }
 
-/* --- in ----------------------------------------------------------------- */
+/* --- in --- */
 
 /* The first message of `in` to `ret`; how much of it that was; 0: not whole; -1: no framing. */
 static int64_t cut_chunked(const struct text *in, struct text *ret)
@@ -171,7 +171,7 @@ static void hear(struct netconf_session *session, const struct text *message)
 	xmlFreeDoc(doc);
 }
 
-/* --- from hello to the end ------------------------------------------------- */
+/* --- from hello to the end --- */
 
 int netconf_talk_new(struct netconf_device *at, struct netconf_session **ret)
 {

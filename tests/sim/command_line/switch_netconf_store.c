@@ -72,7 +72,7 @@ const struct cli_config *netconf_config_of(const struct netconf_device *at,
 	return at->device->store->running;
 }
 
-/* --- from one configuration to the next ------------------------------------ */
+/* --- from one configuration to the next --- */
 
 static uint32_t port_verbs(const struct cli_port *a, const struct cli_port *b)
 {

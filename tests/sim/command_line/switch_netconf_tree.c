@@ -21,7 +21,7 @@ bool netconf_fail(struct netconf_error *error, const char *tag, const char *form
 	return false;
 }
 
-/* --- looking ------------------------------------------------------------ */
+/* --- looking --- */
 
 bool netconf_is(const xmlNode *node, const char *name)
 {
@@ -114,7 +114,7 @@ bool netconf_vlan(const char *text, const char *prefix, uint16_t *ret, struct ne
 	return true;
 }
 
-/* --- subtree filters ------------------------------------------------------ */
+/* --- subtree filters --- */
 
 static bool same_name(const xmlNode *a, const xmlNode *b)
 {
@@ -222,7 +222,7 @@ void netconf_filter(xmlNode *data, const xmlNode *filter)
 	(void)sweep(data);
 }
 
-/* --- the schema ----------------------------------------------------------- */
+/* --- the schema --- */
 
 struct found {
 	const char *keys; /* of a list: what stands between its brackets */
@@ -301,7 +301,7 @@ static bool find_row(const struct netconf_model *model, const xmlNode *node, str
 	return false;
 }
 
-/* --- edits ---------------------------------------------------------------- */
+/* --- edits --- */
 
 struct edit {
 	const struct netconf_model *model;

@@ -14,7 +14,7 @@
 #define PORT_PLAIN 80
 #define HOLD_MS    300 /* of a slow one, and how long one is busy after power on or off */
 
-/* --- whose BMC speaks Redfish ---------------------------------------- */
+/* --- whose BMC speaks Redfish --- */
 
 /* Spread evenly, whatever the share, and unrelated to what else depends on the index: multiples of
  * the golden ratio. A sheet needs no seed for it. */
@@ -30,7 +30,7 @@ uint16_t fleet_redfish_port(const struct fleet_options *options)
 	return options->certificate ? PORT_TLS : PORT_PLAIN;
 }
 
-/* --- what stands behind one ------------------------------------------ */
+/* --- what stands behind one --- */
 
 static bool lies(struct fleet_node *node)
 {
@@ -82,7 +82,7 @@ static void node_power(void *context, enum redfish_bmc_power action)
 	}
 }
 
-/* --- what goes wrong ------------------------------------------------- */
+/* --- what goes wrong --- */
 
 /* For good. */
 static uint32_t lasting_faults(struct fleet_node *node)
@@ -139,7 +139,7 @@ static uint32_t passing_faults(struct fleet_node *node, const struct redfish_bmc
 	return bits;
 }
 
-/* --- requests -------------------------------------------------------- */
+/* --- requests --- */
 
 static void count(struct fleet_stats *stats, const struct redfish_bmc_request *request, int status)
 {
@@ -165,7 +165,7 @@ static void serve(void *context, uint32_t local, const struct redfish_bmc_reques
 	count(&fleet->stats, request, ret->status);
 }
 
-/* --- start and end --------------------------------------------------- */
+/* --- start and end --- */
 
 void fleet_redfish_init(struct fleet_node *node)
 {

@@ -22,7 +22,7 @@ struct fleet_wheel {
 	struct fleet_node *slots[SLOTS];
 };
 
-/* --- the wheel ------------------------------------------------------- */
+/* --- the wheel --- */
 
 static void unhang(struct fleet_lease *lease)
 {
@@ -79,7 +79,7 @@ static void tick(void *context)
 	loop_timer_arm(wheel->timer, TICK_MS);
 }
 
-/* --- renewing -------------------------------------------------------- */
+/* --- renewing --- */
 
 /* The fault duplicate_mac: two nodes are one client, and bampi-bootd answers a conflict by silence.
  */
@@ -160,7 +160,7 @@ void fleet_renew_answer(struct fleet_node *node, const struct dhcp_message *repl
 			  dhcp_option_address(reply, DHCP_OPTION_LEASE_TIME));
 }
 
-/* --- start and end --------------------------------------------------- */
+/* --- start and end --- */
 
 int fleet_wheel_new(struct fleet *fleet, struct fleet_wheel **ret)
 {

@@ -70,9 +70,7 @@ static void read_faults(struct faults_file *file, struct sim_nodes *nodes)
 	}
 }
 
-/* --- power
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- power --- */
 
 static void tick(struct sim_rack *rack, struct sim_nodes *nodes, int64_t now_ms)
 {
@@ -165,9 +163,7 @@ static int command_run(int argc, char **argv)
 	return status;
 }
 
-/* --- image
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- image --- */
 
 static int command_image(int argc, char **argv)
 {
@@ -202,9 +198,7 @@ static int command_image(int argc, char **argv)
 	return 0;
 }
 
-/* --- chain
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- chain --- */
 
 static int check_rows(const PGresult *result)
 {

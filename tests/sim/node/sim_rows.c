@@ -73,9 +73,7 @@ int sim_rows_read(PGconn *connection, struct sim_nodes *nodes)
 	return 0;
 }
 
-/* --- what an agent answers
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- what an agent answers --- */
 
 static json_t *drive(const struct sim_node_state *node, char letter)
 {
@@ -153,9 +151,7 @@ static json_t *answer(const struct sim_node_state *node)
 	return json_object();
 }
 
-/* --- tasks
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- tasks --- */
 
 static void journal(const struct sim_nodes *nodes, const struct sim_node_state *node,
 		    const char *what)

@@ -74,7 +74,7 @@ static void on_signal(int number)
 	stopping = 1;
 }
 
-/* --- points: a packet socket in the namespace of a node ---------------- */
+/* --- points: a packet socket in the namespace of a node --- */
 
 static int enter(const char *netns)
 {
@@ -196,7 +196,7 @@ static void find_lost(struct prober *prober)
 	}
 }
 
-/* --- sending ---------------------------------------------------------- */
+/* --- sending --- */
 
 static void send_frame(struct prober *prober, size_t from, struct prober_frame *frame)
 {
@@ -258,7 +258,7 @@ static void send_round(struct prober *prober, size_t from)
 	}
 }
 
-/* --- hearing ---------------------------------------------------------- */
+/* --- hearing --- */
 
 /* What the kernel says beside a frame. */
 struct arrival {
@@ -376,7 +376,7 @@ static void hear_all(struct prober *prober, int64_t until_ms)
 	}
 }
 
-/* --- sums ------------------------------------------------------------- */
+/* --- sums --- */
 
 static void print_sums(const struct prober *prober, const char *word)
 {

@@ -57,7 +57,7 @@ enum redfish_bmc_vendor redfish_bmc_vendor_find(const char *word)
 	return REDFISH_BMC_GENERIC;
 }
 
-/* --- power ----------------------------------------------------------- */
+/* --- power --- */
 
 static void log_add(struct redfish_bmc *bmc, const char *severity, const char *message)
 {
@@ -123,7 +123,7 @@ static void power_do(struct redfish_bmc *bmc, enum redfish_bmc_power action, int
 	(void)bmc_is_on(bmc, now_ms);
 }
 
-/* --- answers --------------------------------------------------------- */
+/* --- answers --- */
 
 static void refuse(struct redfish_bmc_answer *ret, int status, const char *code,
 		   const char *message)
@@ -140,7 +140,7 @@ void redfish_bmc_answer_done(struct redfish_bmc_answer *answer)
 	*answer = (struct redfish_bmc_answer){0};
 }
 
-/* --- sessions -------------------------------------------------------- */
+/* --- sessions --- */
 
 static void sessions_expire(struct redfish_bmc *bmc, int64_t now_ms)
 {
@@ -252,7 +252,7 @@ static void session_end(struct redfish_bmc *bmc, const char *path, struct redfis
 	refuse(ret, 404, "ResourceMissingAtURI", "There is no such session.");
 }
 
-/* --- changes --------------------------------------------------------- */
+/* --- changes --- */
 
 static bool etag_fits(const struct redfish_bmc *bmc, const struct redfish_bmc_request *request,
 		      struct redfish_bmc_answer *ret)
@@ -438,7 +438,7 @@ static void dispatch(struct redfish_bmc *bmc, const struct redfish_bmc_request *
 	}
 }
 
-/* --- faults ---------------------------------------------------------- */
+/* --- faults --- */
 
 static void bomb(struct redfish_bmc *bmc, struct redfish_bmc_answer *ret)
 {
@@ -535,7 +535,7 @@ void redfish_bmc_serve(struct redfish_bmc *bmc, const struct redfish_bmc_request
 	bmc->faults = lasting;
 }
 
-/* --- life ------------------------------------------------------------ */
+/* --- life --- */
 
 static void copy_or(char *ret, size_t room, const char *value, const char *fallback)
 {

@@ -48,7 +48,7 @@ void system_path(const struct redfish_bmc *bmc, char *ret, size_t room)
 	(void)text_format(ret, room, ROOT "/Systems/%s", vendor_of(bmc)->system);
 }
 
-/* --- pieces ---------------------------------------------------------- */
+/* --- pieces --- */
 
 static void begin(struct text *body, const char *path, const char *type, const char *id,
 		  const char *name)
@@ -121,7 +121,7 @@ static void words(struct text *body, const char *key, const char *const *list)
 	json_end_array(body);
 }
 
-/* --- service root and sessions --------------------------------------- */
+/* --- service root and sessions --- */
 
 static void version_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms,
 			 struct text *body)
@@ -192,7 +192,7 @@ static void sessions_body(struct redfish_bmc *bmc, const char *path, int64_t now
 	collection_end(body, count);
 }
 
-/* --- the system ------------------------------------------------------ */
+/* --- the system --- */
 
 static void systems_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms,
 			 struct text *body)
@@ -327,7 +327,7 @@ static void boot_option_body(struct redfish_bmc *bmc, const char *path, int64_t 
 	json_end_object(body);
 }
 
-/* --- chassis --------------------------------------------------------- */
+/* --- chassis --- */
 
 static void chassis_all_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms,
 			     struct text *body)
@@ -415,7 +415,7 @@ static void power_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms
 	json_end_object(body);
 }
 
-/* --- manager and log ------------------------------------------------- */
+/* --- manager and log --- */
 
 static void managers_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms,
 			  struct text *body)
@@ -489,7 +489,7 @@ static void entries_body(struct redfish_bmc *bmc, const char *path, int64_t now_
 	collection_end(body, bmc->log_count);
 }
 
-/* --- firmware -------------------------------------------------------- */
+/* --- firmware --- */
 
 static void update_service_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms,
 				struct text *body)
@@ -524,7 +524,7 @@ static void firmware_body(struct redfish_bmc *bmc, const char *path, int64_t now
 	json_end_object(body);
 }
 
-/* --- all of them ----------------------------------------------------- */
+/* --- all of them --- */
 
 /* In patterns %S, %M, %C, %L stand for the names of system, manager, chassis and log. */
 static const struct {

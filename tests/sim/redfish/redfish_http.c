@@ -34,7 +34,7 @@ struct late {
 	struct event *timer;
 };
 
-/* --- answers --------------------------------------------------------- */
+/* --- answers --- */
 
 static const char *method_of(const struct evhttp_request *request)
 {
@@ -166,7 +166,7 @@ static void send_later(struct redfish_http *http, struct evhttp_request *request
 	(void)event_add(late->timer, &delay);
 }
 
-/* --- requests -------------------------------------------------------- */
+/* --- requests --- */
 
 /* Whom the connection was made to. */
 static uint32_t local_of(struct evhttp_request *request)
@@ -226,7 +226,7 @@ static struct bufferevent *stream_new(struct event_base *base, void *context)
 	return stream;
 }
 
-/* --- start and end --------------------------------------------------- */
+/* --- start and end --- */
 
 static int tls_start(struct redfish_http *http, const char *certificate, struct problem *problem)
 {

@@ -49,7 +49,7 @@ struct sim {
 	size_t count;
 };
 
-/* --- the node behind a BMC ------------------------------------------- */
+/* --- the node behind a BMC --- */
 
 static bool node_is_on(void *context)
 {
@@ -116,7 +116,7 @@ static void node_power(void *context, enum redfish_bmc_power action)
 	_exit(127);
 }
 
-/* --- HTTP ------------------------------------------------------------ */
+/* --- HTTP --- */
 
 static void put_state(struct node *node, struct text *body)
 {
@@ -206,7 +206,7 @@ static void serve(void *context, uint32_t local, const struct redfish_bmc_reques
 		redfish_bmc_serve(node->bmc, request, ret);
 }
 
-/* --- start ----------------------------------------------------------- */
+/* --- start --- */
 
 static int fail(const char *what, const char *which)
 {

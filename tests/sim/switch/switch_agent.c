@@ -47,7 +47,7 @@ static void on_signal(int number)
 	stopping = 1;
 }
 
-/* --- requests -------------------------------------------------------- */
+/* --- requests --- */
 
 /* Spanning tree and bonds live beside the configuration. */
 static void look_at_health(struct agent *agent)
@@ -280,7 +280,7 @@ static int on_request(netsnmp_mib_handler *handler, netsnmp_handler_registration
 	return SNMP_ERR_NOERROR;
 }
 
-/* --- registration ---------------------------------------------------- */
+/* --- registration --- */
 
 static netsnmp_handler_registration *serve_in(struct agent *agent, const char *context,
 					      const char *name, const oid *root, size_t length,
@@ -408,7 +408,7 @@ static bool open_agentx(struct agent *agent)
 	return true;
 }
 
-/* --- the loop -------------------------------------------------------- */
+/* --- the loop --- */
 
 static void turn(struct agent *agent)
 {

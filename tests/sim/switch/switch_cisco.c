@@ -55,7 +55,7 @@ uint32_t switch_cisco_copied(const struct cisco_copy *copy)
 	return clock_monotonic_ms() < copy->done_ms ? 2 : copy->state;
 }
 
-/* --- ports and the data plane ------------------------------------------------ */
+/* --- ports and the data plane --- */
 
 /* What a port means to Open vSwitch: only VLANs that are there pass. */
 static struct switch_tagging tagging_of(const struct switch_model *model,
@@ -188,7 +188,7 @@ void switch_cisco_follow(struct switch_device *device)
 	}
 }
 
-/* --- a SET ----------------------------------------------------------------------- */
+/* --- a SET --- */
 
 /* What a SET works on: a copy of everything, which becomes true or is thrown away. */
 struct attempt {

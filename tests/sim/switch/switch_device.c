@@ -36,7 +36,7 @@ void switch_device_done(struct switch_device *device)
 	switch_ovs_free(device->ovs);
 }
 
-/* --- faults ---------------------------------------------------------- */
+/* --- faults --- */
 
 static void take_manners(struct switch_device *device)
 {
@@ -73,7 +73,7 @@ static void read_faults(struct switch_device *device)
 	free(text);
 }
 
-/* --- Open vSwitch ---------------------------------------------------- */
+/* --- Open vSwitch --- */
 
 static const struct switch_plane_port *plane_port(const struct switch_plane *plane, uint32_t number)
 {
@@ -286,7 +286,7 @@ void switch_device_refresh(struct switch_device *device, int64_t max_age_ms)
 		switch_cisco_follow(device);
 }
 
-/* --- start and save -------------------------------------------------- */
+/* --- start and save --- */
 
 int switch_device_save(struct switch_device *device)
 {
@@ -349,7 +349,7 @@ int switch_device_boot(struct switch_device *device)
 	return switch_device_save(device);
 }
 
-/* --- SET ------------------------------------------------------------- */
+/* --- SET --- */
 
 static bool has_verb(uint32_t bits, enum switch_verb verb)
 {

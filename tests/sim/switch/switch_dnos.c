@@ -57,7 +57,7 @@ void switch_dnos_show(const struct switch_device *device, struct switch_mib *mib
 	}
 }
 
-/* --- set ------------------------------------------------------------------ */
+/* --- set --- */
 
 static void make_port(const struct switch_dnos *dnos, struct switch_model *model,
 		      struct switch_port *port)

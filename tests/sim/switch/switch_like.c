@@ -51,7 +51,7 @@ static enum switch_error destroy_row(struct switch_likeness *likeness, uint32_t 
 	return SWITCH_OK;
 }
 
-/* --- modes ----------------------------------------------------------- */
+/* --- modes --- */
 
 static bool is_mode(const struct switch_like *like, const netsnmp_variable_list *varbind)
 {
@@ -123,7 +123,7 @@ void switch_like_show(const struct switch_like *like, const struct switch_device
 	}
 }
 
-/* --- saving ---------------------------------------------------------- */
+/* --- saving --- */
 
 enum switch_error switch_like_set(struct switch_likeness *likeness, struct switch_device *device,
 				  const netsnmp_variable_list *const varbinds[], size_t count,

@@ -16,7 +16,7 @@ LEAKS_LEFT_TO_SANITIZER
 
 #define ROWS_MAX ((size_t)1 << 20)
 
-/* --- a list under construction --------------------------------------- */
+/* --- a list under construction --- */
 
 static struct switch_mib_row *row_add(struct switch_mib *mib, const oid *prefix, size_t length,
 				      u_char type)
@@ -127,7 +127,7 @@ static struct place table_at(struct switch_mib *mib, const oid *path, size_t len
 #define TABLE(mib, ...) \
 	table_at(mib, (const oid[]){__VA_ARGS__}, COUNT_OF(((const oid[]){__VA_ARGS__})))
 
-/* --- BRIDGE-MIB ------------------------------------------------------ */
+/* --- BRIDGE-MIB --- */
 
 static void put_bridge(struct switch_mib *mib, const struct switch_device *device)
 {
@@ -196,7 +196,7 @@ static void put_fdb(struct switch_mib *mib, const struct switch_device *device)
 	}
 }
 
-/* --- Q-BRIDGE-MIB ---------------------------------------------------- */
+/* --- Q-BRIDGE-MIB --- */
 
 static size_t portlist_octets(const struct switch_device *device)
 {
@@ -293,7 +293,7 @@ static void put_q_bridge(struct switch_mib *mib, const struct switch_device *dev
 	}
 }
 
-/* --- our own, and what is broken on purpose --------------------------- */
+/* --- our own, and what is broken on purpose --- */
 
 static void put_own(struct switch_mib *mib, const struct switch_device *device,
 		    const struct switch_save_object *saves, size_t save_count)
@@ -366,7 +366,7 @@ static void put_last_changes(struct switch_mib *mib, const struct switch_device 
 			     device->links.items[i].ticks);
 }
 
-/* --- the list -------------------------------------------------------- */
+/* --- the list --- */
 
 static int compare_rows(const void *a, const void *b)
 {

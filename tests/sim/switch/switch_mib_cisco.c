@@ -27,7 +27,7 @@ static void put_cell2(const struct place *entry, oid column, oid domain, oid ind
 	mib_put_cell(&cell, domain, index, ASN_INTEGER, number);
 }
 
-/* --- VLANs ------------------------------------------------------------------------ */
+/* --- VLANs --- */
 
 static void put_vlans(struct switch_mib *mib, const struct switch_device *device)
 {
@@ -71,7 +71,7 @@ static void put_domain(struct switch_mib *mib, const struct switch_device *devic
 	}
 }
 
-/* --- ports ------------------------------------------------------------------------ */
+/* --- ports --- */
 
 static void put_port(struct switch_mib *mib, const struct switch_device *device,
 		     const struct cisco_port *port)
@@ -118,7 +118,7 @@ static void put_copies(struct switch_mib *mib, const struct switch_cisco *cisco)
 	}
 }
 
-/* --- the bridge of one VLAN --------------------------------------------------------- */
+/* --- the bridge of one VLAN --- */
 
 void mib_put_vlan_bridge(struct switch_mib *mib, const struct switch_device *device, uint16_t vid)
 {

@@ -127,7 +127,7 @@ int switch_model_add_port(struct switch_model *model, uint32_t number, struct sw
 	return 0;
 }
 
-/* --- SET ------------------------------------------------------------- */
+/* --- SET --- */
 
 /* A change of one VLAN, or of one port; the other is NULL. */
 struct target {

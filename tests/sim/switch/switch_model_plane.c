@@ -106,7 +106,7 @@ int switch_model_import(struct switch_model *model, struct switch_port *port,
 	return rc;
 }
 
-/* --- saved ----------------------------------------------------------- */
+/* --- saved --- */
 
 static void write_ports(const struct switch_portlist *list, struct text *ret)
 {

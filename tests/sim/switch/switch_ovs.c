@@ -44,7 +44,7 @@ void switch_ovs_free(struct switch_ovs *ovs)
 	free(ovs);
 }
 
-/* --- writing --------------------------------------------------------- */
+/* --- writing --- */
 
 static json_t *trunk_set(const struct switch_tagging *tagging)
 {
@@ -128,7 +128,7 @@ int switch_ovs_transact(struct switch_ovs *ovs, json_t *params)
 	return rc != 0 ? rc : wait_applied(ovs);
 }
 
-/* --- learned addresses ------------------------------------------------ */
+/* --- learned addresses --- */
 
 int switch_ovs_fdb(struct switch_ovs *ovs, struct switch_fdb_row **ret_rows, size_t *ret_count)
 {
@@ -221,7 +221,7 @@ static int forget_elsewhere(struct switch_ovs *ovs)
 	return rc;
 }
 
-/* --- changes ---------------------------------------------------------- */
+/* --- changes --- */
 
 int switch_ovs_write(struct switch_ovs *ovs, const struct switch_ovs_change *changes, size_t count)
 {

@@ -19,7 +19,7 @@ void switch_plane_done(struct switch_plane *plane)
 	*plane = (struct switch_plane){0};
 }
 
-/* --- values of OVSDB: an atom stands for a set of one ----------------- */
+/* --- values of OVSDB: an atom stands for a set of one --- */
 
 /* The i-th element of what may be an atom, an empty set, or ["set", [...]]; NULL past its end. */
 static json_t *element(json_t *value, size_t i)
@@ -69,7 +69,7 @@ static const char *uuid_of(json_t *value)
 	return uuid ? uuid : "";
 }
 
-/* --- reading --------------------------------------------------------- */
+/* --- reading --- */
 
 static struct switch_tagging tagging_of(json_t *port)
 {
@@ -224,7 +224,7 @@ int switch_ovs_read(struct switch_ovs *ovs, struct switch_plane *ret)
 	return 0;
 }
 
-/* --- spanning tree and bonds ------------------------------------------ */
+/* --- spanning tree and bonds --- */
 
 /* "8.000.525400000001" (lib/rstp.h, RSTP_ID_FMT): priority, extension, MAC. */
 static bool bridge_id_of(const char *text, uint8_t ret[8])

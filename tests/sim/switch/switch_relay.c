@@ -38,7 +38,7 @@
 #define FRAMES_AT_ONCE 64
 #define LINES_MAX      20000
 
-/* --- what is said ------------------------------------------------------------ */
+/* --- what is said --- */
 
 static void tell(struct relay *relay, const char *what, const struct edge *edge, const uint8_t *mac,
 		 const char *verdict)
@@ -62,7 +62,7 @@ static void on_timer(void *context)
 	loop_timer_arm(relay->timer, LOOK_MS);
 }
 
-/* --- from clients to servers ---------------------------------------------------------- */
+/* --- from clients to servers --- */
 
 static void send_server(const struct relay *relay, uint32_t server, const uint8_t *data,
 			size_t size)
@@ -136,7 +136,7 @@ static void on_frames(void *context, int events)
 	}
 }
 
-/* --- from servers to clients -------------------------------------------------------------- */
+/* --- from servers to clients --- */
 
 static void send_client(const struct relay *relay, const struct edge *edge,
 			const struct switch_relay_reply *reply)
@@ -215,7 +215,7 @@ static void on_replies(void *context, int events)
 	}
 }
 
-/* --- start and end -------------------------------------------------------------------------- */
+/* --- start and end --- */
 
 static int relay_open(struct relay *relay)
 {

@@ -152,7 +152,7 @@ static bool edges_forget(struct relay *relay)
 	return kept != before;
 }
 
-/* --- rules ----------------------------------------------------------------------- */
+/* --- rules --- */
 
 static void write_rules(struct relay *relay)
 {

@@ -21,7 +21,7 @@ const char *const switch_relay_verdict_words[SWITCH_RELAY_VERDICTS] = {
 	"forward", "malformed", "wrong-op", "giaddr", "option82", "hops", "too-large", "not-ours",
 };
 
-/* --- frames --------------------------------------------------------------- */
+/* --- frames --- */
 
 struct switch_relay_frame switch_relay_look(const void *frame, size_t size)
 {
@@ -70,7 +70,7 @@ struct switch_relay_frame switch_relay_look(const void *frame, size_t size)
 	return ret;
 }
 
-/* --- option 82 of the families ---------------------------------------------- */
+/* --- option 82 of the families --- */
 
 /* "GigabitEthernet1/0/14" or "p14" -> 14 */
 static uint8_t port_number(const char *port)
@@ -199,7 +199,7 @@ const struct switch_relay_format *switch_relay_format_find(const char *name)
 	return NULL;
 }
 
-/* --- messages ----------------------------------------------------------------- */
+/* --- messages --- */
 
 struct fixed {
 	uint8_t op, hops;

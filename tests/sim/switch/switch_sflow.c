@@ -39,7 +39,7 @@ int switch_sflow_new(struct switch_sflow **ret)
 	return 0;
 }
 
-/* --- shown ------------------------------------------------------------ */
+/* --- shown --- */
 
 static void show_receiver(const struct switch_receiver *receiver, oid number,
 			  struct switch_mib *mib)
@@ -102,7 +102,7 @@ void switch_sflow_show(const struct switch_device *device, struct switch_mib *mi
 	}
 }
 
-/* --- the data plane ----------------------------------------------------- */
+/* --- the data plane --- */
 
 static int push(struct switch_device *device)
 {
@@ -163,7 +163,7 @@ bool switch_sflow_expire(struct switch_device *device)
 	return any;
 }
 
-/* --- set ----------------------------------------------------------------- */
+/* --- set --- */
 
 /* One varbind, its place found. */
 struct cell {

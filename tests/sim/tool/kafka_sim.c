@@ -39,7 +39,7 @@ static rd_kafka_t *make(rd_kafka_type_t type, const char *const pairs[][2], size
 	return client;
 }
 
-/* --- the broker -------------------------------------------------------------------------- */
+/* --- the broker --- */
 
 static int serve(rd_kafka_mock_cluster_t *cluster)
 {
@@ -74,7 +74,7 @@ static int broker(void)
 	return rc;
 }
 
-/* --- the reader -------------------------------------------------------------------------- */
+/* --- the reader --- */
 
 static int put(const rd_kafka_message_t *message)
 {

@@ -68,7 +68,7 @@ static void on_signal(int number)
 	stopping = 1;
 }
 
-/* --- the tables ------------------------------------------------------------- */
+/* --- the tables --- */
 
 static struct entry *add(struct farm *farm, const char *root, size_t count, const uint32_t *index)
 {
@@ -220,7 +220,7 @@ static size_t lower_bound(const struct farm *farm, const struct name *name)
 	return low;
 }
 
-/* --- BER, read forwards and written backwards ---------------------------------- */
+/* --- BER, read forwards and written backwards --- */
 
 static struct wire_reader read_part(struct wire_reader *in, uint8_t *ret_tag)
 {
@@ -334,7 +334,7 @@ static void put_name(struct back *out, const struct name *name)
 	put_head(out, BER_OID, end);
 }
 
-/* --- answers --------------------------------------------------------------------- */
+/* --- answers --- */
 
 /* A binding of an answer: an entry, or a name and why there is none. */
 struct answer {

@@ -262,7 +262,7 @@ static void start(struct ask *ask)
 		usage("not started: %s", error_text(rc));
 }
 
-/* --- words ------------------------------------------------------------------------- */
+/* --- words --- */
 
 static unsigned parse_parts(char *words)
 {
