@@ -186,14 +186,14 @@ static void write_drive(const struct disk *disk, const struct erase_result *resu
 			struct text *data)
 {
 	json_begin_object(data, NULL);
-	json_string(data, "name", disk->name);
-	json_string(data, "serial", disk->serial);
-	json_string(data, "model", disk->model);
-	json_int(data, "size_bytes", (int64_t)disk->size_bytes);
-	json_string(data, "method", result->tried ? erase_method_text(result->method) : "none");
-	json_string(data, "verdict", erase_verdict_text(result->verdict));
-	json_string(data, "reason", result->reason);
-	json_double(data, "seconds", result->seconds);
+	json_put_string(data, "name", disk->name);
+	json_put_string(data, "serial", disk->serial);
+	json_put_string(data, "model", disk->model);
+	json_put_int(data, "size_bytes", (int64_t)disk->size_bytes);
+	json_put_string(data, "method", result->tried ? erase_method_text(result->method) : "none");
+	json_put_string(data, "verdict", erase_verdict_text(result->verdict));
+	json_put_string(data, "reason", result->reason);
+	json_put_double(data, "seconds", result->seconds);
 	json_end_object(data);
 }
 

@@ -34,10 +34,10 @@ static void add_cpu(const struct agent_env *env, struct text *data)
 	    file_read(path, CPUINFO_LIMIT, &content, &size) == 0)
 		cpu = inventory_cpu_read(content);
 	json_begin_object(data, "cpu");
-	json_string(data, "model", cpu.model);
-	json_int(data, "sockets", cpu.sockets);
-	json_int(data, "cores", cpu.cores);
-	json_int(data, "threads", cpu.threads);
+	json_put_string(data, "model", cpu.model);
+	json_put_int(data, "sockets", cpu.sockets);
+	json_put_int(data, "cores", cpu.cores);
+	json_put_int(data, "threads", cpu.threads);
 	json_end_object(data);
 }
 
@@ -68,7 +68,7 @@ static void add_dmi(const struct agent_env *env, struct text *data)
 	char line[128];
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		json_string(
+		json_put_string(
 			data, rows[i].key,
 			sysfs_line(env, line, sizeof(line), "/sys/class/dmi/id/%s", rows[i].file));
 }
@@ -80,12 +80,12 @@ static void add_bmc(const struct agent_env *env, struct text *data)
 	char mac[MAC_TEXT_SIZE];
 
 	if (bmc_lan_read(env, &lan)) {
-		json_null(data, "bmc");
+		json_put_null(data, "bmc");
 		return;
 	}
 	json_begin_object(data, "bmc");
-	json_string(data, "address", lan.address ? ipv4_text(lan.address, address) : NULL);
-	json_string(data, "mac", mac_is_zero(lan.mac) ? NULL : mac_text(lan.mac, mac));
+	json_put_string(data, "address", lan.address ? ipv4_text(lan.address, address) : NULL);
+	json_put_string(data, "mac", mac_is_zero(lan.mac) ? NULL : mac_text(lan.mac, mac));
 	json_end_object(data);
 }
 
@@ -100,14 +100,14 @@ static int add_disks(const struct agent_env *env, struct text *data)
 	json_begin_array(data, "disks");
 	for (size_t i = 0; i < count; i++) {
 		json_begin_object(data, NULL);
-		json_string(data, "name", disks[i].name);
-		json_string(data, "model", disks[i].model);
-		json_string(data, "serial", disks[i].serial);
-		json_int(data, "size_bytes", (int64_t)disks[i].size_bytes);
-		json_string(data, "kind", disk_kind_text(disks[i].kind));
-		json_bool(data, "removable", disks[i].removable || disks[i].usb);
-		json_bool(data, "read_only", disks[i].read_only);
-		json_bool(data, "rotational", disks[i].rotational);
+		json_put_string(data, "name", disks[i].name);
+		json_put_string(data, "model", disks[i].model);
+		json_put_string(data, "serial", disks[i].serial);
+		json_put_int(data, "size_bytes", (int64_t)disks[i].size_bytes);
+		json_put_string(data, "kind", disk_kind_text(disks[i].kind));
+		json_put_bool(data, "removable", disks[i].removable || disks[i].usb);
+		json_put_bool(data, "read_only", disks[i].read_only);
+		json_put_bool(data, "rotational", disks[i].rotational);
 		json_end_object(data);
 	}
 	json_end_array(data);
@@ -133,13 +133,13 @@ static void add_lldp(const struct agent_env *env, const char *name, struct text 
 	struct lldp_neighbor neighbor;
 
 	if (!env->neighbors || !neighbor_find(env->neighbors, name, &neighbor)) {
-		json_null(data, "lldp");
+		json_put_null(data, "lldp");
 		return;
 	}
 	json_begin_object(data, "lldp");
-	json_string(data, "chassis", neighbor.chassis);
-	json_string(data, "port", neighbor.port);
-	json_string(data, "system", neighbor.system);
+	json_put_string(data, "chassis", neighbor.chassis);
+	json_put_string(data, "port", neighbor.port);
+	json_put_string(data, "system", neighbor.system);
 	json_end_object(data);
 }
 
@@ -149,15 +149,15 @@ static void add_nic(const struct agent_env *env, const char *name, struct text *
 	char line[64];
 
 	json_begin_object(data, NULL);
-	json_string(data, "name", name);
-	json_string(data, "mac",
-		    sysfs_line(env, line, sizeof(line), "/sys/class/net/%s/address", name));
-	json_string(
+	json_put_string(data, "name", name);
+	json_put_string(data, "mac",
+			sysfs_line(env, line, sizeof(line), "/sys/class/net/%s/address", name));
+	json_put_string(
 		data, "driver",
 		sysfs_link_name(env, line, sizeof(line), "/sys/class/net/%s/device/driver", name));
-	json_bool(data, "link", has_link(env, name));
-	json_int(data, "speed_mbps",
-		 speed_mbps > 0 ? speed_mbps : 0); /* -1: the driver does not know */
+	json_put_bool(data, "link", has_link(env, name));
+	json_put_int(data, "speed_mbps",
+		     speed_mbps > 0 ? speed_mbps : 0); /* -1: the driver does not know */
 	add_lldp(env, name, data);
 	json_end_object(data);
 }
@@ -233,13 +233,13 @@ static int add_gpus(const struct agent_env *env, struct text *data)
 				       names[i])))
 			continue;
 		json_begin_object(data, NULL);
-		json_string(data, "address", names[i]);
-		json_string(data, "vendor",
-			    sysfs_line(env, line, sizeof(line), "/sys/bus/pci/devices/%s/vendor",
-				       names[i]));
-		json_string(data, "device",
-			    sysfs_line(env, line, sizeof(line), "/sys/bus/pci/devices/%s/device",
-				       names[i]));
+		json_put_string(data, "address", names[i]);
+		json_put_string(data, "vendor",
+				sysfs_line(env, line, sizeof(line),
+					   "/sys/bus/pci/devices/%s/vendor", names[i]));
+		json_put_string(data, "device",
+				sysfs_line(env, line, sizeof(line),
+					   "/sys/bus/pci/devices/%s/device", names[i]));
 		json_end_object(data);
 	}
 	json_end_array(data);
@@ -262,10 +262,11 @@ int inventory_run(struct task *task, struct text *data, struct problem *problem)
 	task_say(task, 0, 0, "looking at the hardware");
 	json_begin_object(data, NULL);
 	add_cpu(env, data);
-	json_int(data, "memory_bytes", memory_bytes(env));
-	json_string(data, "firmware",
-		    sysfs_path(env, path, "/sys/firmware/efi") && access(path, F_OK) == 0 ? "uefi"
-											  : "bios");
+	json_put_int(data, "memory_bytes", memory_bytes(env));
+	json_put_string(data, "firmware",
+			sysfs_path(env, path, "/sys/firmware/efi") && access(path, F_OK) == 0
+				? "uefi"
+				: "bios");
 	add_dmi(env, data);
 	add_bmc(env, data);
 	rc = add_disks(env, data);

@@ -194,8 +194,8 @@ int put_packages_run(struct task *task, struct text *data, struct problem *probl
 	if (rc)
 		return rc;
 	json_begin_object(data, NULL);
-	json_int(data, "packages", (int64_t)list->count);
-	json_int(data, "bytes", (int64_t)list->size_bytes);
+	json_put_int(data, "packages", (int64_t)list->count);
+	json_put_int(data, "bytes", (int64_t)list->size_bytes);
 	json_end_object(data);
 	return 0;
 }

@@ -150,24 +150,24 @@ bool task_wanted(const struct task *task)
 void task_progress_json(const struct task_progress *progress, struct text *ret)
 {
 	json_begin_object(ret, NULL);
-	json_int(ret, "percent", progress->percent);
-	json_int(ret, "done_bytes", progress->done_bytes);
-	json_int(ret, "total_bytes", progress->total_bytes);
-	json_string(ret, "text", progress->text);
+	json_put_int(ret, "percent", progress->percent);
+	json_put_int(ret, "done_bytes", progress->done_bytes);
+	json_put_int(ret, "total_bytes", progress->total_bytes);
+	json_put_string(ret, "text", progress->text);
 	json_end_object(ret);
 }
 
 void task_result_json(const struct task *task, struct text *ret)
 {
 	json_begin_object(ret, NULL);
-	json_bool(ret, "ok", task->rc == 0);
+	json_put_bool(ret, "ok", task->rc == 0);
 	if (task->rc == 0) {
-		json_raw(ret, "data", task->data.size ? text_get(&task->data) : "{}");
+		json_put_raw(ret, "data", task->data.size ? text_get(&task->data) : "{}");
 	} else {
 		json_begin_object(ret, "problem");
-		json_string(ret, "message", task->problem.message);
-		json_string(ret, "detail", task->problem.detail);
-		json_string(ret, "hint", task->problem.hint);
+		json_put_string(ret, "message", task->problem.message);
+		json_put_string(ret, "detail", task->problem.detail);
+		json_put_string(ret, "hint", task->problem.hint);
 		json_end_object(ret);
 	}
 	json_end_object(ret);

@@ -88,10 +88,10 @@ static void write_drive(struct verify *verify, const char *serial, const struct 
 			const char *verdict)
 {
 	json_begin_object(verify->data, NULL);
-	json_string(verify->data, "serial", serial);
-	json_int(verify->data, "samples", (int64_t)facts->samples);
-	json_int(verify->data, "nonzero", (int64_t)facts->nonzero);
-	json_string(verify->data, "verdict", verdict);
+	json_put_string(verify->data, "serial", serial);
+	json_put_int(verify->data, "samples", (int64_t)facts->samples);
+	json_put_int(verify->data, "nonzero", (int64_t)facts->nonzero);
+	json_put_string(verify->data, "verdict", verdict);
 	json_end_object(verify->data);
 	verify->done++;
 	task_say(verify->task, (int64_t)verify->done, (int64_t)verify->total,

@@ -166,11 +166,11 @@ static void write_result(struct text *data, const struct request *request, const
 
 	hex_encode(request->manifest.digest, DIGEST_SIZE, digest);
 	json_begin_object(data, NULL);
-	json_string(data, "disk", disk->name);
-	json_string(data, "serial", disk->serial);
-	json_string(data, "digest", digest);
-	json_int(data, "bytes", (int64_t)request->manifest.size_bytes);
-	json_double(data, "seconds", seconds);
+	json_put_string(data, "disk", disk->name);
+	json_put_string(data, "serial", disk->serial);
+	json_put_string(data, "digest", digest);
+	json_put_int(data, "bytes", (int64_t)request->manifest.size_bytes);
+	json_put_double(data, "seconds", seconds);
 	json_end_object(data);
 }
 

@@ -339,15 +339,15 @@ int redfish_reset_choose(enum bmc_op op, uint32_t allowed)
 void redfish_login_write(struct text *body, const char *username, const char *password)
 {
 	json_begin_object(body, NULL);
-	json_string(body, "UserName", username);
-	json_string(body, "Password", password);
+	json_put_string(body, "UserName", username);
+	json_put_string(body, "Password", password);
 	json_end_object(body);
 }
 
 void redfish_reset_write(struct text *body, enum redfish_reset reset)
 {
 	json_begin_object(body, NULL);
-	json_string(body, "ResetType", reset_words[reset]);
+	json_put_string(body, "ResetType", reset_words[reset]);
 	json_end_object(body);
 }
 
@@ -363,11 +363,11 @@ void redfish_boot_write(struct text *body, const struct bmc_boot *boot, bool wit
 		enabled = "Disabled";
 	json_begin_object(body, NULL);
 	json_begin_object(body, "Boot");
-	json_string(body, "BootSourceOverrideTarget", targets[boot->device]);
-	json_string(body, "BootSourceOverrideEnabled", enabled);
+	json_put_string(body, "BootSourceOverrideTarget", targets[boot->device]);
+	json_put_string(body, "BootSourceOverrideEnabled", enabled);
 	if (with_mode && boot->device != BMC_BOOT_NONE)
-		json_string(body, "BootSourceOverrideMode",
-			    boot->firmware == BMC_FIRMWARE_UEFI ? "UEFI" : "Legacy");
+		json_put_string(body, "BootSourceOverrideMode",
+				boot->firmware == BMC_FIRMWARE_UEFI ? "UEFI" : "Legacy");
 	json_end_object(body);
 	json_end_object(body);
 }
@@ -375,6 +375,6 @@ void redfish_boot_write(struct text *body, const struct bmc_boot *boot, bool wit
 void redfish_led_write(struct text *body, bool lit)
 {
 	json_begin_object(body, NULL);
-	json_string(body, "IndicatorLED", lit ? "Blinking" : "Off");
+	json_put_string(body, "IndicatorLED", lit ? "Blinking" : "Off");
 	json_end_object(body);
 }

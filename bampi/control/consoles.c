@@ -133,8 +133,8 @@ static void add_record(void *context, const struct console_log_record *record)
 	size_t room = sodium_base64_encoded_len(record->size, sodium_base64_VARIANT_ORIGINAL);
 
 	json_begin_object(body, NULL);
-	json_string(body, "at", clock_text(record->at_ms * 1000, at));
-	json_string(body, "kind", console_log_kind_text(record->kind));
+	json_put_string(body, "at", clock_text(record->at_ms * 1000, at));
+	json_put_string(body, "kind", console_log_kind_text(record->kind));
 	if (record->kind == CONSOLE_LOG_OUTPUT) {
 		base64 = malloc(room);
 		if (base64)
@@ -142,12 +142,12 @@ static void add_record(void *context, const struct console_log_record *record)
 						record->size, sodium_base64_VARIANT_ORIGINAL);
 		else
 			body->failed = true;
-		json_string(body, "bytes", base64);
+		json_put_string(body, "bytes", base64);
 	} else if (record->size > 0) {
 		char why[256];
 
 		(void)text_format(why, sizeof(why), "%.*s", (int)record->size, record->bytes);
-		json_string(body, "reason", why);
+		json_put_string(body, "reason", why);
 	}
 	json_end_object(body);
 }
@@ -159,7 +159,7 @@ void consoles_log(struct consoles *consoles, struct http_request *request, int64
 	int rc = 0;
 
 	json_begin_object(&body, NULL);
-	json_string(&body, "node", http_request_param(request, "node"));
+	json_put_string(&body, "node", http_request_param(request, "node"));
 	json_begin_array(&body, "items");
 	if (consoles->options.folder[0])
 		rc = console_log_each(consoles->options.folder, node_id, add_record, &body);

@@ -155,13 +155,13 @@ static void tell_one(const struct storage_network *network, const struct outcome
 		     struct text *json)
 {
 	json_begin_object(json, NULL);
-	json_int(json, "network", network->id);
-	json_bool(json, "up", outcome->up);
+	json_put_int(json, "network", network->id);
+	json_put_bool(json, "up", outcome->up);
 	if (!outcome->up) {
 		json_begin_object(json, "problem");
-		json_string(json, "message", outcome->why);
-		json_string(json, "detail", outcome->problem.message);
-		json_string(json, "hint", outcome->problem.detail);
+		json_put_string(json, "message", outcome->why);
+		json_put_string(json, "detail", outcome->problem.message);
+		json_put_string(json, "hint", outcome->problem.detail);
 		json_end_object(json);
 	}
 	json_end_object(json);

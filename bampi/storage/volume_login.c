@@ -65,9 +65,9 @@ static int add_secret(const struct seal_key *key, const PGresult *rows, int row,
 		return rc;
 	begin(json);
 	json_begin_object(json, NULL);
-	json_int(json, "volume", db_int(rows, row, VOLUME, 0));
-	json_int(json, "number", db_int(rows, row, NUMBER, 0));
-	json_string(json, "sealed", sealed);
+	json_put_int(json, "volume", db_int(rows, row, VOLUME, 0));
+	json_put_int(json, "number", db_int(rows, row, NUMBER, 0));
+	json_put_string(json, "sealed", sealed);
 	json_end_object(json);
 	return 0;
 }
@@ -100,11 +100,11 @@ static int add_login(const struct seal_key *key, const PGresult *rows, int row, 
 		return rc;
 	begin(json);
 	json_begin_object(json, NULL);
-	json_int(json, "volume", volume);
-	json_int(json, "node", node);
-	json_string(json, "key", agent);
-	json_int(json, "number", number);
-	json_string(json, "sealed", sealed);
+	json_put_int(json, "volume", volume);
+	json_put_int(json, "node", node);
+	json_put_string(json, "key", agent);
+	json_put_int(json, "number", number);
+	json_put_string(json, "sealed", sealed);
 	json_end_object(json);
 	return 0;
 }

@@ -93,10 +93,10 @@ static bool problem_json(const struct problem *problem, struct text *ret)
 	if (!problem || !problem_is_set(problem))
 		return false;
 	json_begin_object(ret, NULL);
-	json_string(ret, "code", error_word(problem->code));
-	json_string(ret, "message", problem->message);
-	json_string(ret, "detail", problem->detail);
-	json_string(ret, "hint", problem->hint);
+	json_put_string(ret, "code", error_word(problem->code));
+	json_put_string(ret, "message", problem->message);
+	json_put_string(ret, "detail", problem->detail);
+	json_put_string(ret, "hint", problem->hint);
 	json_end_object(ret);
 	return !ret->failed;
 }

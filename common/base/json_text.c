@@ -165,7 +165,7 @@ void json_end_array(struct text *text)
 	text_add(text, "]");
 }
 
-void json_string(struct text *text, const char *key, const char *value)
+void json_put_string(struct text *text, const char *key, const char *value)
 {
 	begin_value(text, key);
 	if (value)
@@ -174,13 +174,13 @@ void json_string(struct text *text, const char *key, const char *value)
 		text_add(text, "null");
 }
 
-void json_int(struct text *text, const char *key, int64_t value)
+void json_put_int(struct text *text, const char *key, int64_t value)
 {
 	begin_value(text, key);
 	text_addf(text, "%" PRId64, value);
 }
 
-void json_double(struct text *text, const char *key, double value)
+void json_put_double(struct text *text, const char *key, double value)
 {
 	char digits[32];
 
@@ -195,18 +195,18 @@ void json_double(struct text *text, const char *key, double value)
 	text_add(text, digits);
 }
 
-void json_bool(struct text *text, const char *key, bool value)
+void json_put_bool(struct text *text, const char *key, bool value)
 {
 	begin_value(text, key);
 	text_add(text, value ? "true" : "false");
 }
 
-void json_null(struct text *text, const char *key)
+void json_put_null(struct text *text, const char *key)
 {
-	json_string(text, key, NULL);
+	json_put_string(text, key, NULL);
 }
 
-void json_raw(struct text *text, const char *key, const char *json)
+void json_put_raw(struct text *text, const char *key, const char *json)
 {
 	size_t size = json ? strlen(json) : 0;
 

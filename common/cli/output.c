@@ -171,9 +171,9 @@ static void write_json_row(struct output *output, const char *const cells[])
 		const char *cell = cells[output->shown[i]];
 
 		if (cell && column->number && is_number(cell))
-			json_raw(&text, column->key, cell);
+			json_put_raw(&text, column->key, cell);
 		else
-			json_string(&text, column->key, cell);
+			json_put_string(&text, column->key, cell);
 	}
 	json_end_object(&text);
 	output->failed = output->failed || text.failed;

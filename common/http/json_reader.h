@@ -2,16 +2,10 @@
  * errors name the member. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* The writer of common/base/json_text.h has these names; jansson only reads here. */
-#define json_string jansson_json_string
-#define json_null   jansson_json_null
-#include <jansson.h>
-#undef json_string
-#undef json_null
 
 #include "common/base/macros.h"
 #include "common/base/problem.h"

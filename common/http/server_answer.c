@@ -125,14 +125,15 @@ void http_answer_problem(struct http_request *request, int status, const struct 
 	struct text body = {0};
 
 	json_begin_object(&body, NULL);
-	json_string(&body, "type", "about:blank");
-	json_string(&body, "title", problem->message[0] ? problem->message : http_reason(status));
-	json_int(&body, "status", status);
+	json_put_string(&body, "type", "about:blank");
+	json_put_string(&body, "title",
+			problem->message[0] ? problem->message : http_reason(status));
+	json_put_int(&body, "status", status);
 	if (problem->detail[0])
-		json_string(&body, "detail", problem->detail);
+		json_put_string(&body, "detail", problem->detail);
 	if (problem->hint[0])
-		json_string(&body, "hint", problem->hint);
-	json_string(&body, "code", error_word(problem->code));
+		json_put_string(&body, "hint", problem->hint);
+	json_put_string(&body, "code", error_word(problem->code));
 	json_end_object(&body);
 	http_answer(request, status, "application/problem+json", text_get(&body),
 		    body.failed ? 0 : body.size);

@@ -17,30 +17,30 @@ static const char *or_empty(const char *text)
 void certificate_body(const struct certificate_facts *facts, struct text *ret)
 {
 	json_begin_object(ret, NULL);
-	json_string(ret, "format", "haas-certificate-1");
-	json_string(ret, "previous_hash", or_empty(facts->previous_hash));
-	json_string(ret, "node", or_empty(facts->node));
-	json_string(ret, "serial", or_empty(facts->serial));
-	json_int(ret, "deployment", facts->deployment_id);
-	json_string(ret, "tenant", or_empty(facts->tenant));
-	json_string(ret, "asked_by", or_empty(facts->asked_by));
-	json_string(ret, "asked_at", or_empty(facts->asked_at));
-	json_string(ret, "issued_at", or_empty(facts->issued_at));
+	json_put_string(ret, "format", "haas-certificate-1");
+	json_put_string(ret, "previous_hash", or_empty(facts->previous_hash));
+	json_put_string(ret, "node", or_empty(facts->node));
+	json_put_string(ret, "serial", or_empty(facts->serial));
+	json_put_int(ret, "deployment", facts->deployment_id);
+	json_put_string(ret, "tenant", or_empty(facts->tenant));
+	json_put_string(ret, "asked_by", or_empty(facts->asked_by));
+	json_put_string(ret, "asked_at", or_empty(facts->asked_at));
+	json_put_string(ret, "issued_at", or_empty(facts->issued_at));
 	json_begin_array(ret, "drives");
 	for (size_t i = 0; i < facts->drive_count; i++) {
 		const struct certificate_drive *drive = &facts->drives[i];
 
 		json_begin_object(ret, NULL);
-		json_string(ret, "serial", or_empty(drive->serial));
-		json_string(ret, "name", or_empty(drive->name));
-		json_string(ret, "model", or_empty(drive->model));
-		json_int(ret, "size_bytes", drive->size_bytes);
-		json_string(ret, "method", or_empty(drive->method));
-		json_string(ret, "verdict", or_empty(drive->verdict));
-		json_string(ret, "reason", or_empty(drive->reason));
-		json_string(ret, "verified", or_empty(drive->verified));
-		json_int(ret, "samples", drive->samples);
-		json_int(ret, "nonzero", drive->nonzero);
+		json_put_string(ret, "serial", or_empty(drive->serial));
+		json_put_string(ret, "name", or_empty(drive->name));
+		json_put_string(ret, "model", or_empty(drive->model));
+		json_put_int(ret, "size_bytes", drive->size_bytes);
+		json_put_string(ret, "method", or_empty(drive->method));
+		json_put_string(ret, "verdict", or_empty(drive->verdict));
+		json_put_string(ret, "reason", or_empty(drive->reason));
+		json_put_string(ret, "verified", or_empty(drive->verified));
+		json_put_int(ret, "samples", drive->samples);
+		json_put_int(ret, "nonzero", drive->nonzero);
 		json_end_object(ret);
 	}
 	json_end_array(ret);

@@ -260,10 +260,10 @@ static struct pcapng_statistics statistics_of(const struct capture *capture)
 static void tell_problem(struct text *line, const struct problem *problem)
 {
 	json_begin_object(line, "problem");
-	json_string(line, "code", error_word(problem->code));
-	json_string(line, "message", problem->message);
-	json_string(line, "detail", problem->detail);
-	json_string(line, "hint", problem->hint);
+	json_put_string(line, "code", error_word(problem->code));
+	json_put_string(line, "message", problem->message);
+	json_put_string(line, "detail", problem->detail);
+	json_put_string(line, "hint", problem->hint);
 	json_end_object(line);
 }
 
@@ -274,25 +274,25 @@ static void tell(struct capture *capture, int out, const char *because,
 	struct pcapng_statistics statistics = statistics_of(capture);
 
 	json_begin_object(&line, NULL);
-	json_string(&line, "state", because ? "ended" : "running");
+	json_put_string(&line, "state", because ? "ended" : "running");
 	if (because)
-		json_string(&line, "because", because);
+		json_put_string(&line, "because", because);
 	if (problem && problem_is_set(problem))
 		tell_problem(&line, problem);
-	json_int(&line, "packets", (int64_t)capture->packets);
-	json_int(&line, "bytes", (int64_t)capture->bytes);
-	json_int(&line, "stored_bytes", (int64_t)packet_ring_bytes(capture->ring));
-	json_int(&line, "oldest_file", packet_ring_oldest(capture->ring));
-	json_int(&line, "newest_file", packet_ring_newest(capture->ring));
-	json_int(&line, "received", (int64_t)statistics.received);
-	json_int(&line, "dropped", (int64_t)statistics.dropped);
-	json_int(&line, "skipped", (int64_t)capture->skipped);
-	json_int(&line, "foreign", (int64_t)capture->foreign);
-	json_int(&line, "unmatched", (int64_t)capture->unmatched);
+	json_put_int(&line, "packets", (int64_t)capture->packets);
+	json_put_int(&line, "bytes", (int64_t)capture->bytes);
+	json_put_int(&line, "stored_bytes", (int64_t)packet_ring_bytes(capture->ring));
+	json_put_int(&line, "oldest_file", packet_ring_oldest(capture->ring));
+	json_put_int(&line, "newest_file", packet_ring_newest(capture->ring));
+	json_put_int(&line, "received", (int64_t)statistics.received);
+	json_put_int(&line, "dropped", (int64_t)statistics.dropped);
+	json_put_int(&line, "skipped", (int64_t)capture->skipped);
+	json_put_int(&line, "foreign", (int64_t)capture->foreign);
+	json_put_int(&line, "unmatched", (int64_t)capture->unmatched);
 	conversations_write(capture->conversations, TOLD_CONVERSATIONS, &line);
 	json_begin_array(&line, "lines");
 	for (size_t i = 0; i < capture->line_count; i++)
-		json_string(&line, NULL, capture->lines[i]);
+		json_put_string(&line, NULL, capture->lines[i]);
 	json_end_array(&line);
 	json_end_object(&line);
 	capture->line_count = 0;
@@ -304,8 +304,8 @@ void capture_tell_failed(int out, const struct problem *problem)
 	CLEANUP(text_done) struct text line = {0};
 
 	json_begin_object(&line, NULL);
-	json_string(&line, "state", "ended");
-	json_string(&line, "because", "failed");
+	json_put_string(&line, "state", "ended");
+	json_put_string(&line, "because", "failed");
 	tell_problem(&line, problem);
 	json_end_object(&line);
 	write_line(out, &line);
@@ -404,7 +404,7 @@ int capture_run(struct capture *capture, int in, int out, const volatile int *st
 	if (rc)
 		return rc;
 	json_begin_object(&line, NULL);
-	json_string(&line, "state", "listening");
+	json_put_string(&line, "state", "listening");
 	json_end_object(&line);
 	write_line(out, &line);
 	because = listen_until(capture, in, out, stop, problem);

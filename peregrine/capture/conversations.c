@@ -296,20 +296,20 @@ static int by_bytes(const void *a, const void *b)
 static void write_side(const struct tcp_side *side, const char *key, struct text *out)
 {
 	json_begin_object(out, key);
-	json_int(out, "segments", (int64_t)side->segments);
-	json_int(out, "payload_bytes", (int64_t)side->bytes);
-	json_int(out, "retransmissions", (int64_t)side->retransmissions);
-	json_int(out, "retransmitted_bytes", (int64_t)side->retransmitted_bytes);
-	json_int(out, "out_of_order", (int64_t)side->out_of_order);
-	json_int(out, "duplicate_acks", (int64_t)side->duplicate_acks);
-	json_int(out, "zero_windows", (int64_t)side->zero_windows);
-	json_int(out, "resets", (int64_t)side->resets);
-	json_int(out, "unseen", (int64_t)side->unseen);
+	json_put_int(out, "segments", (int64_t)side->segments);
+	json_put_int(out, "payload_bytes", (int64_t)side->bytes);
+	json_put_int(out, "retransmissions", (int64_t)side->retransmissions);
+	json_put_int(out, "retransmitted_bytes", (int64_t)side->retransmitted_bytes);
+	json_put_int(out, "out_of_order", (int64_t)side->out_of_order);
+	json_put_int(out, "duplicate_acks", (int64_t)side->duplicate_acks);
+	json_put_int(out, "zero_windows", (int64_t)side->zero_windows);
+	json_put_int(out, "resets", (int64_t)side->resets);
+	json_put_int(out, "unseen", (int64_t)side->unseen);
 	if (side->rtt.count > 0) {
-		json_int(out, "rtt_count", side->rtt.count);
-		json_int(out, "rtt_least_us", side->rtt.least_us);
-		json_int(out, "rtt_mean_us", side->rtt.sum_us / side->rtt.count);
-		json_int(out, "rtt_most_us", side->rtt.most_us);
+		json_put_int(out, "rtt_count", side->rtt.count);
+		json_put_int(out, "rtt_least_us", side->rtt.least_us);
+		json_put_int(out, "rtt_mean_us", side->rtt.sum_us / side->rtt.count);
+		json_put_int(out, "rtt_most_us", side->rtt.most_us);
 	}
 	json_end_object(out);
 }
@@ -320,21 +320,21 @@ static void write_row(const struct conversation *row, struct text *out)
 
 	json_begin_object(out, NULL);
 	text_end(row, 0, text, sizeof(text));
-	json_string(out, "a", text);
+	json_put_string(out, "a", text);
 	text_end(row, 1, text, sizeof(text));
-	json_string(out, "b", text);
+	json_put_string(out, "b", text);
 	text_protocol(row, text, sizeof(text));
-	json_string(out, "protocol", text);
-	json_string(out, "application", row->application);
-	json_bool(out, "guessed", row->guessed);
-	json_int(out, "packets", (int64_t)(row->packets[0] + row->packets[1]));
-	json_int(out, "bytes_ab", (int64_t)row->bytes[0]);
-	json_int(out, "bytes_ba", (int64_t)row->bytes[1]);
-	json_int(out, "duration_us", row->last_us - row->first_us);
+	json_put_string(out, "protocol", text);
+	json_put_string(out, "application", row->application);
+	json_put_bool(out, "guessed", row->guessed);
+	json_put_int(out, "packets", (int64_t)(row->packets[0] + row->packets[1]));
+	json_put_int(out, "bytes_ab", (int64_t)row->bytes[0]);
+	json_put_int(out, "bytes_ba", (int64_t)row->bytes[1]);
+	json_put_int(out, "duration_us", row->last_us - row->first_us);
 	if (row->protocol == PROTOCOL_TCP) {
 		json_begin_object(out, "tcp");
 		if (row->tcp.handshake_us)
-			json_int(out, "handshake_us", row->tcp.handshake_us);
+			json_put_int(out, "handshake_us", row->tcp.handshake_us);
 		write_side(&row->tcp.sides[0], "ab", out);
 		write_side(&row->tcp.sides[1], "ba", out);
 		json_end_object(out);
@@ -407,11 +407,11 @@ static void write_applications(const struct conversations *conversations, struct
 	json_begin_array(out, "applications");
 	for (size_t i = 0; i < count; i++) {
 		json_begin_object(out, NULL);
-		json_string(out, "application", sums[i].name);
-		json_bool(out, "guessed", sums[i].guessed);
-		json_int(out, "conversations", (int64_t)sums[i].conversations);
-		json_int(out, "packets", (int64_t)sums[i].packets);
-		json_int(out, "bytes", (int64_t)sums[i].bytes);
+		json_put_string(out, "application", sums[i].name);
+		json_put_bool(out, "guessed", sums[i].guessed);
+		json_put_int(out, "conversations", (int64_t)sums[i].conversations);
+		json_put_int(out, "packets", (int64_t)sums[i].packets);
+		json_put_int(out, "bytes", (int64_t)sums[i].bytes);
 		json_end_object(out);
 	}
 	json_end_array(out);
@@ -429,8 +429,8 @@ void conversations_write(const struct conversations *conversations, size_t most,
 	for (size_t i = 0; i < conversations->count && i < most; i++)
 		write_row(rows[i], out);
 	json_end_array(out);
-	json_int(out, "conversation_count", (int64_t)conversations->count);
-	json_int(out, "untracked_packets", (int64_t)conversations->untracked);
+	json_put_int(out, "conversation_count", (int64_t)conversations->count);
+	json_put_int(out, "untracked_packets", (int64_t)conversations->untracked);
 	write_tcp(conversations, out);
 	write_applications(conversations, out);
 }

@@ -100,10 +100,10 @@ static void get_live(void *context, struct http_request *request)
 	}
 	first = one->line_count > LIVE_LINES ? one->line_count - LIVE_LINES : 0;
 	json_begin_object(&body, NULL);
-	json_int(&body, "next", (int64_t)one->line_count);
+	json_put_int(&body, "next", (int64_t)one->line_count);
 	json_begin_array(&body, "lines");
 	for (uint64_t i = after > first ? after : first; i < one->line_count; i++)
-		json_string(&body, NULL, one->lines[i % LIVE_LINES]);
+		json_put_string(&body, NULL, one->lines[i % LIVE_LINES]);
 	json_end_array(&body);
 	json_end_object(&body);
 	http_answer_json(request, 200, &body);

@@ -126,10 +126,10 @@ static void say_one(const struct told *told, size_t i, bool taken, const struct 
 	(void)text_format(id, sizeof(id), "%" PRId64, told->ids[i]);
 	if (!taken) {
 		json_begin_object(&text, NULL);
-		json_string(&text, "code", error_word(problem->code));
-		json_string(&text, "message", problem->message);
-		json_string(&text, "detail", problem->detail);
-		json_string(&text, "hint", problem->hint);
+		json_put_string(&text, "code", error_word(problem->code));
+		json_put_string(&text, "message", problem->message);
+		json_put_string(&text, "detail", problem->detail);
+		json_put_string(&text, "hint", problem->hint);
 		json_end_object(&text);
 		params[2] = text_get(&text);
 	}

@@ -224,17 +224,17 @@ static void on_read(void *context, int rc, const struct switch_reading *reading,
 
 	if (rc == 0) {
 		json_begin_object(&json, NULL);
-		json_string(&json, "switch", waiting->name);
-		json_string(&json, "family", reading->identity.family);
-		json_string(&json, "system", reading->identity.system);
-		json_string(&json, "text", reading->identity.text);
-		json_int(&json, "ports", (int64_t)reading->port_count);
-		json_int(&json, "vlans", (int64_t)reading->vlan_count);
-		json_int(&json, "neighbors", (int64_t)reading->neighbor_count);
-		json_int(&json, "fdb", (int64_t)reading->fdb_count);
-		json_int(&json, "requests", reading->requests);
-		json_int(&json, "odd", reading->odd);
-		json_string(&json, "odd_text", reading->odd_text);
+		json_put_string(&json, "switch", waiting->name);
+		json_put_string(&json, "family", reading->identity.family);
+		json_put_string(&json, "system", reading->identity.system);
+		json_put_string(&json, "text", reading->identity.text);
+		json_put_int(&json, "ports", (int64_t)reading->port_count);
+		json_put_int(&json, "vlans", (int64_t)reading->vlan_count);
+		json_put_int(&json, "neighbors", (int64_t)reading->neighbor_count);
+		json_put_int(&json, "fdb", (int64_t)reading->fdb_count);
+		json_put_int(&json, "requests", reading->requests);
+		json_put_int(&json, "odd", reading->odd);
+		json_put_string(&json, "odd_text", reading->odd_text);
 		json_end_object(&json);
 	}
 	answer(waiting, rc, &json, problem);
@@ -288,10 +288,10 @@ static void on_located(void *context, const struct switch_answer *heard)
 	struct switch_located located = {0};
 
 	json_begin_object(&json, NULL);
-	json_string(&json, "switch", waiting->name);
+	json_put_string(&json, "switch", waiting->name);
 	if (located_of(waiting, &located)) {
-		json_string(&json, "blinks", located.of_port ? "port" : "switch");
-		json_int(&json, "seconds", located.seconds);
+		json_put_string(&json, "blinks", located.of_port ? "port" : "switch");
+		json_put_int(&json, "seconds", located.seconds);
 		/* Its family was not known before: the row comes after. */
 		if (heard->rc == 0 && located.seconds > 0 && !located.ends_itself &&
 		    !waiting->is_written)
@@ -404,13 +404,13 @@ static void get_switch(void *context, struct http_request *request)
 	if (!switch_queue_state(peregrined->queue, row->id, &state))
 		state = (struct switch_state){0};
 	json_begin_object(&json, NULL);
-	json_string(&json, "switch", row->name);
-	json_string(&json, "family", state.family ? state.family->name : "");
-	json_bool(&json, "left_alone", state.open);
-	json_int(&json, "retry_in_ms", state.open ? state.retry_ms - now_ms : 0);
-	json_bool(&json, "busy", state.busy);
-	json_int(&json, "waiting", state.waiting);
-	json_string(&json, "problem", state.problem.message);
+	json_put_string(&json, "switch", row->name);
+	json_put_string(&json, "family", state.family ? state.family->name : "");
+	json_put_bool(&json, "left_alone", state.open);
+	json_put_int(&json, "retry_in_ms", state.open ? state.retry_ms - now_ms : 0);
+	json_put_bool(&json, "busy", state.busy);
+	json_put_int(&json, "waiting", state.waiting);
+	json_put_string(&json, "problem", state.problem.message);
 	json_end_object(&json);
 	http_answer_json(request, 200, &json);
 }
@@ -442,7 +442,7 @@ static void post_reconcile(void *context, struct http_request *request)
 	int rc = reconcile_request(peregrined->reconcile, name, &problem);
 
 	json_begin_object(&json, NULL);
-	json_string(&json, "switch", name);
+	json_put_string(&json, "switch", name);
 	json_end_object(&json);
 	if (rc)
 		http_answer_problem(request, http_status_of(rc), &problem);

@@ -76,14 +76,14 @@ static void problem_text(const struct problem *problem, const struct sampling_fo
 {
 	json_begin_object(ret, NULL);
 	if (problem) {
-		json_string(ret, "code", error_word(problem->code));
-		json_string(ret, "message", problem->message);
-		json_string(ret, "detail", problem->detail);
-		json_string(ret, "hint", problem->hint);
+		json_put_string(ret, "code", error_word(problem->code));
+		json_put_string(ret, "message", problem->message);
+		json_put_string(ret, "detail", problem->detail);
+		json_put_string(ret, "hint", problem->hint);
 	} else {
-		json_string(ret, "message", "the switch does not show what was set");
-		json_string(ret, "detail", found->text);
-		json_string(ret, "hint", "");
+		json_put_string(ret, "message", "the switch does not show what was set");
+		json_put_string(ret, "detail", found->text);
+		json_put_string(ret, "hint", "");
 	}
 	json_end_object(ret);
 }

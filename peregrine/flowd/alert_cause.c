@@ -373,11 +373,11 @@ void cause_write(const struct cause *cause, const char *facts, struct text *json
 	json_begin_array(json, NULL);
 	for (size_t i = 0; i < count; i++) {
 		json_begin_object(json, NULL);
-		json_string(json, "kind", suspects[i].kind);
-		json_string(json, "name", suspects[i].name);
-		json_int(json, "score", (int64_t)(suspects[i].score * 100 + 0.5));
-		json_string(json, "reasons", suspects[i].reasons);
-		json_string(json, "drill", suspects[i].drill);
+		json_put_string(json, "kind", suspects[i].kind);
+		json_put_string(json, "name", suspects[i].name);
+		json_put_int(json, "score", (int64_t)(suspects[i].score * 100 + 0.5));
+		json_put_string(json, "reasons", suspects[i].reasons);
+		json_put_string(json, "drill", suspects[i].drill);
 		json_end_object(json);
 	}
 	json_end_array(json);

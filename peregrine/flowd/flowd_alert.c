@@ -54,14 +54,14 @@ static void write_detail(const struct flowd_alerts *alerts, const struct alert_e
 
 	alert_drill(entry, &drill);
 	json_begin_object(json, "detail");
-	json_string(json, "collector", alerts->collector);
-	json_string(json, "hint", kind->hint);
-	json_double(json, "value", entry->state.value);
-	json_double(json, "peak", entry->state.peak);
-	json_string(json, "unit", kind->unit);
-	json_double(json, "raise", rule->raise);
-	json_double(json, "clear", rule->clear);
-	json_string(json, "drill", text_get(&drill));
+	json_put_string(json, "collector", alerts->collector);
+	json_put_string(json, "hint", kind->hint);
+	json_put_double(json, "value", entry->state.value);
+	json_put_double(json, "peak", entry->state.peak);
+	json_put_string(json, "unit", kind->unit);
+	json_put_double(json, "raise", rule->raise);
+	json_put_double(json, "clear", rule->clear);
+	json_put_string(json, "drill", text_get(&drill));
 	json_end_object(json);
 }
 
@@ -75,17 +75,17 @@ static void begin_row(const struct alert_entry *entry, const char *op, const cha
 	text_add(&message, before);
 	alert_message(entry, &message);
 	json_begin_object(json, NULL);
-	json_string(json, "op", op);
-	json_string(json, "key", entry->key);
-	json_string(json, "kind", kind->name);
-	json_string(json, "severity", kind->severity);
-	json_string(json, "subject_kind", entry->subject_kind);
-	json_string(json, "subject", entry->subject);
+	json_put_string(json, "op", op);
+	json_put_string(json, "key", entry->key);
+	json_put_string(json, "kind", kind->name);
+	json_put_string(json, "severity", kind->severity);
+	json_put_string(json, "subject_kind", entry->subject_kind);
+	json_put_string(json, "subject", entry->subject);
 	if (entry->tenant)
-		json_int(json, "tenant_id", entry->tenant);
-	json_string(json, "message", text_get(&message));
-	json_int(json, "raised_us", entry->raised_us);
-	json_int(json, "at_us", at_us);
+		json_put_int(json, "tenant_id", entry->tenant);
+	json_put_string(json, "message", text_get(&message));
+	json_put_int(json, "raised_us", entry->raised_us);
+	json_put_int(json, "at_us", at_us);
 }
 
 static void put_row(struct flowd_alerts *alerts, struct text *json)
@@ -133,7 +133,7 @@ static void on_candidates(void *context, int rc, const PGresult *result,
 		cause_write(&asked->cause, rc ? NULL : db_text(result, 0, 0, "[]"), &suspects);
 		begin_row(entry, "put", "", alerts->at_us, &json);
 		json_begin_object(&json, "detail");
-		json_raw(&json, "suspects", text_get(&suspects));
+		json_put_raw(&json, "suspects", text_get(&suspects));
 		json_end_object(&json);
 		put_row(alerts, &json);
 	}

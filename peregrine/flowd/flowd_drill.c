@@ -151,13 +151,13 @@ static int drill_begin(struct flowd_drill *drill)
 	drill->pending_s =
 		smaller(traffic_writer_pending_s(flowd->writer), rollup_minute_s(flowd->rollup));
 	json_begin_object(out, NULL);
-	json_string(out, "writer", flowd->name);
-	json_int(out, "first", drill->memory.first_s);
-	json_int(out, "last", drill->memory.last_s);
-	json_int(out, "from", drill->join.from_s);
-	json_int(out, "to", drill->join.to_s);
-	json_int(out, "stored_from", drill->join.stored_from_s);
-	json_int(out, "stored_to", drill->join.stored_to_s);
+	json_put_string(out, "writer", flowd->name);
+	json_put_int(out, "first", drill->memory.first_s);
+	json_put_int(out, "last", drill->memory.last_s);
+	json_put_int(out, "from", drill->join.from_s);
+	json_put_int(out, "to", drill->join.to_s);
+	json_put_int(out, "stored_from", drill->join.stored_from_s);
+	json_put_int(out, "stored_to", drill->join.stored_to_s);
 	json_begin_array(out, "minutes");
 	return 0;
 }
@@ -180,9 +180,9 @@ static int end_minute(struct flowd_drill *drill)
 	};
 	out = &minute->text;
 	json_begin_object(out, NULL);
-	json_int(out, "at", drill->minute_s);
-	json_bool(out, "cut", drill_join_cuts(&drill->join, drill->minute_s));
-	json_int(out, "seconds", drill->second_s - from_s);
+	json_put_int(out, "at", drill->minute_s);
+	json_put_bool(out, "cut", drill_join_cuts(&drill->join, drill->minute_s));
+	json_put_int(out, "seconds", drill->second_s - from_s);
 	drill->minute_s = 0;
 	return live_drill_put(drill->live, out);
 }
@@ -245,7 +245,7 @@ static bool tell(struct flowd_drill *drill, size_t rows)
 		if (!drill->port && rows >= ROWS_AT_ONCE)
 			return false;
 		if (!drill->port) { /* and one port at least */
-			json_raw(out, NULL, text_get(&minute->text));
+			json_put_raw(out, NULL, text_get(&minute->text));
 			text_done(&minute->text);
 			json_begin_array(out, "ports");
 		}

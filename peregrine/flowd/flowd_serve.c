@@ -146,17 +146,17 @@ static void write_discards(struct text *body, const struct flowd *flowd, uint32_
 	const struct discard_row *row;
 	size_t at = 0;
 
-	json_int(body, "discards", (int64_t)discard_book_total(flowd->discards, agent));
+	json_put_int(body, "discards", (int64_t)discard_book_total(flowd->discards, agent));
 	json_begin_array(body, "discarded");
 	while ((row = discard_book_next(flowd->discards, agent, &at))) {
 		uint32_t port = index_port_find(index, switch_index, row->port);
 
 		json_begin_object(body, NULL);
-		json_string(body, "port", port == INDEX_NONE ? NULL : index->ports[port].name);
-		json_int(body, "if_index", row->port);
-		json_string(body, "reason", sflow_reason_text(row->reason));
-		json_int(body, "reason_number", row->reason);
-		json_int(body, "packets", (int64_t)row->packets);
+		json_put_string(body, "port", port == INDEX_NONE ? NULL : index->ports[port].name);
+		json_put_int(body, "if_index", row->port);
+		json_put_string(body, "reason", sflow_reason_text(row->reason));
+		json_put_int(body, "reason_number", row->reason);
+		json_put_int(body, "packets", (int64_t)row->packets);
 		json_end_object(body);
 	}
 	json_end_array(body);
@@ -171,12 +171,12 @@ static void write_vlans(struct text *body, const struct flowd *flowd, uint16_t a
 	json_begin_array(body, "vlans");
 	while ((row = vlan_book_next(flowd->vlans, agent, &at))) {
 		json_begin_object(body, NULL);
-		json_int(body, "vlan", row->vlan);
-		json_int(body, "bytes", (int64_t)row->bytes);
-		json_int(body, "packets", (int64_t)row->packets);
-		json_int(body, "discards", (int64_t)row->discards);
-		json_double(body, "seconds", row->seconds);
-		json_int(body, "bits_per_second", (int64_t)row->bits_per_second);
+		json_put_int(body, "vlan", row->vlan);
+		json_put_int(body, "bytes", (int64_t)row->bytes);
+		json_put_int(body, "packets", (int64_t)row->packets);
+		json_put_int(body, "discards", (int64_t)row->discards);
+		json_put_double(body, "seconds", row->seconds);
+		json_put_int(body, "bits_per_second", (int64_t)row->bits_per_second);
 		json_end_object(body);
 	}
 	json_end_array(body);
@@ -187,13 +187,13 @@ static void write_refused(struct text *body, const struct flowd *flowd)
 {
 	struct receive_counts counts = flowd_received(flowd);
 
-	json_int(body, "datagrams_dropped", (int64_t)counts.kernel_drops);
+	json_put_int(body, "datagrams_dropped", (int64_t)counts.kernel_drops);
 	json_begin_object(body, "refused");
-	json_int(body, "spoofed", (int64_t)counts.spoofed);
-	json_int(body, "unknown_agent", (int64_t)counts.unknown_agent);
-	json_int(body, "malformed", (int64_t)counts.malformed);
-	json_int(body, "oversized", (int64_t)counts.oversized);
-	json_int(body, "other_version", (int64_t)counts.other_version);
+	json_put_int(body, "spoofed", (int64_t)counts.spoofed);
+	json_put_int(body, "unknown_agent", (int64_t)counts.unknown_agent);
+	json_put_int(body, "malformed", (int64_t)counts.malformed);
+	json_put_int(body, "oversized", (int64_t)counts.oversized);
+	json_put_int(body, "other_version", (int64_t)counts.other_version);
 	json_end_object(body);
 }
 
@@ -212,26 +212,26 @@ static void get_agents(void *context, struct http_request *request)
 		const struct agent_state *agent = &flowd->agents[(uint16_t)owner->id];
 
 		json_begin_object(&body, NULL);
-		json_string(&body, "switch", owner->name);
-		json_string(&body, "heard_at",
-			    agent->heard_us ? clock_text(agent->heard_us, time) : NULL);
-		json_bool(&body, "silent", now_us - agent->heard_us > SILENT_US);
-		json_bool(&body, "numbered", owner->port_count > 0);
-		json_int(&body, "sampling_rate", agent->rate);
-		json_int(&body, "datagrams", (int64_t)agent->datagrams);
-		json_int(&body, "datagrams_missing", (int64_t)agent->datagrams_missing);
-		json_int(&body, "datagrams_dropped", (int64_t)agent->datagrams_dropped);
-		json_int(&body, "samples", (int64_t)agent->samples);
-		json_int(&body, "samples_missing", (int64_t)agent->missing);
-		json_int(&body, "samples_dropped", (int64_t)agent->drops);
-		json_double(&body, "factor", agent->factor);
-		json_int(&body, "restarts", agent->restarts);
+		json_put_string(&body, "switch", owner->name);
+		json_put_string(&body, "heard_at",
+				agent->heard_us ? clock_text(agent->heard_us, time) : NULL);
+		json_put_bool(&body, "silent", now_us - agent->heard_us > SILENT_US);
+		json_put_bool(&body, "numbered", owner->port_count > 0);
+		json_put_int(&body, "sampling_rate", agent->rate);
+		json_put_int(&body, "datagrams", (int64_t)agent->datagrams);
+		json_put_int(&body, "datagrams_missing", (int64_t)agent->datagrams_missing);
+		json_put_int(&body, "datagrams_dropped", (int64_t)agent->datagrams_dropped);
+		json_put_int(&body, "samples", (int64_t)agent->samples);
+		json_put_int(&body, "samples_missing", (int64_t)agent->missing);
+		json_put_int(&body, "samples_dropped", (int64_t)agent->drops);
+		json_put_double(&body, "factor", agent->factor);
+		json_put_int(&body, "restarts", agent->restarts);
 		write_discards(&body, flowd, (uint32_t)i);
 		write_vlans(&body, flowd, (uint16_t)owner->id);
 		json_end_object(&body);
 	}
 	json_end_array(&body);
-	json_int(&body, "thin_factor", flowd->thin > 1 ? flowd->thin : 1);
+	json_put_int(&body, "thin_factor", flowd->thin > 1 ? flowd->thin : 1);
 	write_refused(&body, flowd);
 	json_end_object(&body);
 	http_answer_json(request, 200, &body);
@@ -258,18 +258,18 @@ static void get_export(void *context, struct http_request *request)
 		problem = traffic_writer_problem(flowd->exporter);
 	}
 	json_begin_object(&body, NULL);
-	json_string(&body, "state", export_state(flowd, problem));
-	json_string(&body, "brokers", flowd->conf->kafka.brokers);
-	json_string(&body, "writer", flowd->name);
-	json_string(&body, "problem", problem ? problem->detail : NULL);
-	json_string(&body, "written_at",
-		    counts.written_s ? clock_text(counts.written_s * 1000000, time) : NULL);
-	json_int(&body, "written", (int64_t)counts.batches);
-	json_int(&body, "failures", (int64_t)counts.failures);
-	json_int(&body, "waiting", (int64_t)counts.waiting);
-	json_int(&body, "waiting_bytes", (int64_t)counts.waiting_bytes);
-	json_int(&body, "without_flows", (int64_t)counts.thinned);
-	json_int(&body, "given_up", (int64_t)counts.dropped);
+	json_put_string(&body, "state", export_state(flowd, problem));
+	json_put_string(&body, "brokers", flowd->conf->kafka.brokers);
+	json_put_string(&body, "writer", flowd->name);
+	json_put_string(&body, "problem", problem ? problem->detail : NULL);
+	json_put_string(&body, "written_at",
+			counts.written_s ? clock_text(counts.written_s * 1000000, time) : NULL);
+	json_put_int(&body, "written", (int64_t)counts.batches);
+	json_put_int(&body, "failures", (int64_t)counts.failures);
+	json_put_int(&body, "waiting", (int64_t)counts.waiting);
+	json_put_int(&body, "waiting_bytes", (int64_t)counts.waiting_bytes);
+	json_put_int(&body, "without_flows", (int64_t)counts.thinned);
+	json_put_int(&body, "given_up", (int64_t)counts.dropped);
 	json_end_object(&body);
 	http_answer_json(request, 200, &body);
 }

@@ -303,11 +303,11 @@ static int larger_first(const void *a, const void *b)
 
 static void put_sums(struct text *out, const struct traffic_sums *sums, int64_t missed)
 {
-	json_int(out, "bytes", (int64_t)sums->bytes);
-	json_int(out, "packets", (int64_t)sums->packets);
-	json_int(out, "samples", (int64_t)sums->samples);
-	json_double(out, "square", sums->square);
-	json_int(out, "missed", missed);
+	json_put_int(out, "bytes", (int64_t)sums->bytes);
+	json_put_int(out, "packets", (int64_t)sums->packets);
+	json_put_int(out, "samples", (int64_t)sums->samples);
+	json_put_double(out, "square", sums->square);
+	json_put_int(out, "missed", missed);
 }
 
 static void put_number(struct text *out, const char *key, int number)
@@ -315,7 +315,7 @@ static void put_number(struct text *out, const char *key, int number)
 	char text[12];
 
 	(void)text_format(text, sizeof(text), "%d", number);
-	json_string(out, key, text);
+	json_put_string(out, key, text);
 }
 
 static void put_keys(const struct live_drill *drill, const struct live_key *key, struct text *out)
@@ -329,31 +329,31 @@ static void put_keys(const struct live_drill *drill, const struct live_key *key,
 	switch (drill->question.path.level) {
 	case DRILL_ALL:
 		place = traffic_place_get(drill->names, key->place - 1);
-		json_string(out, "k1", place->switch_name);
-		json_string(out, "k2", place->port);
+		json_put_string(out, "k1", place->switch_name);
+		json_put_string(out, "k2", place->port);
 		break;
 	case DRILL_LINK:
 		group = traffic_group_get(drill->names, key->group - 1);
-		json_string(out, "k1", group->tenant_name);
-		json_string(out, "k2", attribution_reason_words[group->reason]);
+		json_put_string(out, "k1", group->tenant_name);
+		json_put_string(out, "k2", attribution_reason_words[group->reason]);
 		break;
 	case DRILL_OWNER:
 		group = traffic_group_get(drill->names, key->group - 1);
 		put_number(out, "k1", group->vlan);
-		json_string(out, "network", group->network_name);
+		json_put_string(out, "network", group->network_name);
 		break;
 	case DRILL_VLAN:
-		json_string(out, "k1", traffic_end_text(&key->a, drill->names, text));
-		json_string(out, "k2", traffic_end_text(&key->b, drill->names, text));
+		json_put_string(out, "k1", traffic_end_text(&key->a, drill->names, text));
+		json_put_string(out, "k2", traffic_end_text(&key->b, drill->names, text));
 		break;
 	case DRILL_PAIR:
-		json_string(out, "k1", traffic_address_text(flow->source, ip, text));
+		json_put_string(out, "k1", traffic_address_text(flow->source, ip, text));
 		put_number(out, "k2", flow->source_port);
-		json_string(out, "k3", traffic_address_text(flow->target, ip, text));
+		json_put_string(out, "k3", traffic_address_text(flow->target, ip, text));
 		put_number(out, "k4", flow->target_port);
 		put_number(out, "k5", flow->protocol);
 		put_number(out, "k6", flow->ethertype);
-		json_string(out, "k7", flow->forward ? "true" : "false");
+		json_put_string(out, "k7", flow->forward ? "true" : "false");
 		break;
 	case DRILL_FLOW:
 	case DRILL_LEVEL_COUNT: break;
@@ -388,14 +388,14 @@ static void put_minute(struct live_drill *drill, struct text *out)
 	if (drill->count)
 		qsort(drill->rows, drill->count, sizeof(*drill->rows), larger_first);
 	left_out = told < drill->count ? (int64_t)drill->rows[told].sums.bytes : 0;
-	json_int(out, "thinned", drill->thinned);
-	json_int(out, "floor", drill->floor + left_out);
+	json_put_int(out, "thinned", drill->thinned);
+	json_put_int(out, "floor", drill->floor + left_out);
 	json_begin_object(out, "total");
 	put_sums(out, &drill->total, drill->total_missed);
 	json_end_object(out);
 	json_begin_object(out, "link");
-	json_int(out, "bytes", (int64_t)drill->at_link.bytes);
-	json_double(out, "square", drill->at_link.square);
+	json_put_int(out, "bytes", (int64_t)drill->at_link.bytes);
+	json_put_double(out, "square", drill->at_link.square);
 	json_end_object(out);
 	json_begin_array(out, "rows");
 	for (uint32_t i = 0; i < told; i++) {

@@ -108,8 +108,8 @@ static void put_edge(const struct live_drill *drill, const struct ring_span span
 	}
 	if (!any)
 		return;
-	json_int(out, low_key, (int64_t)low);
-	json_int(out, high_key, (int64_t)high);
+	json_put_int(out, low_key, (int64_t)low);
+	json_put_int(out, high_key, (int64_t)high);
 }
 
 void live_drill_put_port(struct live_drill *drill, size_t index, int64_t from_s, int64_t to_s,
@@ -121,13 +121,14 @@ void live_drill_put_port(struct live_drill *drill, size_t index, int64_t from_s,
 	if (!port_counters_of(drill->counters, drill->ports[index], from_s, to_s, &time))
 		return;
 	json_begin_object(out, NULL);
-	json_int(out, "switch_id", place->switch_id);
-	json_string(out, "port", place->port);
-	json_double(out, "seconds", time.seconds);
-	json_int(out, "counted", (int64_t)time.out_bytes);
-	json_int(out, "sampled", (int64_t)time.out_sampled);
+	json_put_int(out, "switch_id", place->switch_id);
+	json_put_string(out, "port", place->port);
+	json_put_double(out, "seconds", time.seconds);
+	json_put_int(out, "counted", (int64_t)time.out_bytes);
+	json_put_int(out, "sampled", (int64_t)time.out_sampled);
 	if (time.from_us < from_s * SECOND_US)
-		json_double(out, "head", (double)(from_s * SECOND_US - time.from_us) / SECOND_US);
+		json_put_double(out, "head",
+				(double)(from_s * SECOND_US - time.from_us) / SECOND_US);
 	look_at_edges(drill, from_s, to_s);
 	put_edge(drill, drill->begins ? drill->begins + index * EDGE_S : NULL, "begin_low",
 		 "begin_high", out);

@@ -79,10 +79,10 @@ static void say(struct window *window, int64_t switch_id, const struct backoff_f
 
 	window->last = now;
 	json_begin_object(rows, NULL);
-	json_int(rows, "switch_id", switch_id);
-	json_int(rows, "rate", (int64_t)facts->told_high);
-	json_string(rows, "verdict", backoff_words[verdict]);
-	json_int(rows, "pool_rate", (int64_t)backoff_pool_rate(facts));
+	json_put_int(rows, "switch_id", switch_id);
+	json_put_int(rows, "rate", (int64_t)facts->told_high);
+	json_put_string(rows, "verdict", backoff_words[verdict]);
+	json_put_int(rows, "pool_rate", (int64_t)backoff_pool_rate(facts));
 	json_end_object(rows);
 }
 

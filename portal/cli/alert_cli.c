@@ -138,10 +138,10 @@ static int alert_silence(void *context, const struct command_input *input)
 
 		(void)text_format(option, sizeof(option), "--%s", members[i]);
 		if (command_option(input, option))
-			json_string(&body, members[i], command_option(input, option));
+			json_put_string(&body, members[i], command_option(input, option));
 	}
-	json_string(&body, "reason", input->words[0]);
-	json_int(&body, "for_s", seconds);
+	json_put_string(&body, "reason", input->words[0]);
+	json_put_int(&body, "for_s", seconds);
 	json_end_object(&body);
 	int status = haasctl_post(context, input, "/silences", &body, &reply);
 	if (status != EXIT_OK || listing_json(input, reply.json))

@@ -17,14 +17,14 @@ static int ask_bmc(void *context, const struct command_input *input, const char 
 
 	json_begin_object(&body, NULL);
 	haasctl_json_words(&body, "nodes", nodes, count);
-	json_string(&body, "action", action);
+	json_put_string(&body, "action", action);
 	if (strcmp(action, "boot_device") == 0) {
 		json_begin_object(&body, "params");
-		json_string(&body, "device", device ? device : "pxe");
-		json_bool(&body, "persistent", command_option(input, "--persistent") != NULL);
+		json_put_string(&body, "device", device ? device : "pxe");
+		json_put_bool(&body, "persistent", command_option(input, "--persistent") != NULL);
 		json_end_object(&body);
 	}
-	json_bool(&body, "force", command_option(input, "--force") != NULL);
+	json_put_bool(&body, "force", command_option(input, "--force") != NULL);
 	json_end_object(&body);
 	int status = haasctl_post(context, input, "/nodes/actions", &body, &reply);
 	if (status != EXIT_OK)

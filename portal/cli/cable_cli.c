@@ -17,7 +17,7 @@ static void add_member(struct text *body, const struct command_input *input, con
 	if (!value)
 		value = haasctl_word(before, key);
 	if (*value && strcmp(value, "none") != 0)
-		json_string(body, key, value);
+		json_put_string(body, key, value);
 }
 
 static int add_number(struct text *body, const struct command_input *input, const char *option,
@@ -31,9 +31,9 @@ static int add_number(struct text *body, const struct command_input *input, cons
 	if (value && (end == value || *end))
 		return haasctl_usage("%s %s is no number", option, value);
 	if (value)
-		json_int(body, key, number);
+		json_put_int(body, key, number);
 	else if (was)
-		json_int(body, key, json_integer_value(was));
+		json_put_int(body, key, json_integer_value(was));
 	return EXIT_OK;
 }
 
@@ -176,8 +176,8 @@ static int port_set(void *context, const struct command_input *input)
 		return status;
 	was = json_array_get(json_object_get(before.json, "items"), 0);
 	json_begin_object(&body, NULL);
-	json_string(&body, "switch", input->words[0]);
-	json_string(&body, "port", input->words[1]);
+	json_put_string(&body, "switch", input->words[0]);
+	json_put_string(&body, "port", input->words[1]);
 	add_member(&body, input, "--node", "node", was);
 	add_member(&body, input, "--address", "address", was);
 	json_end_object(&body);
@@ -368,8 +368,8 @@ static int circuit_learn(void *context, const struct command_input *input)
 
 	haasctl_path(&target, "/circuits/", input->words[0], "/proposals");
 	json_begin_object(&body, NULL);
-	json_string(&body, "switch", input->words[1]);
-	json_string(&body, "port", input->words[2]);
+	json_put_string(&body, "switch", input->words[1]);
+	json_put_string(&body, "port", input->words[2]);
 	json_end_object(&body);
 	int status = haasctl_post(context, input, text_get(&target), &body, &reply);
 	if (status != EXIT_OK)

@@ -260,12 +260,12 @@ static int add_numbers(const struct command_input *input, struct text *body)
 		if (word && (end == word || *end))
 			return haasctl_usage("%s %s is no number", numbers[i].option, word);
 		if (word)
-			json_int(body, numbers[i].member, number);
+			json_put_int(body, numbers[i].member, number);
 	}
 	if (command_option(input, "--size"))
 		status = haasctl_size("--size", command_option(input, "--size"), &bytes);
 	if (bytes > 0)
-		json_int(body, "max_bytes", bytes);
+		json_put_int(body, "max_bytes", bytes);
 	return status;
 }
 
@@ -284,13 +284,13 @@ static int capture_start(void *context, const struct command_input *input)
 				     "--node NODE");
 	json_begin_object(&body, NULL);
 	if (input->word_count > 0)
-		json_string(&body, "path", input->words[0]);
+		json_put_string(&body, "path", input->words[0]);
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		if (command_option(input, texts[i][0]))
-			json_string(&body, texts[i][1], command_option(input, texts[i][0]));
+			json_put_string(&body, texts[i][1], command_option(input, texts[i][0]));
 	}
 	if (command_option(input, "--ring"))
-		json_bool(&body, "wrap", true);
+		json_put_bool(&body, "wrap", true);
 	status = add_numbers(input, &body);
 	json_end_object(&body);
 	if (status == EXIT_OK)
@@ -310,7 +310,7 @@ static int act(void *context, const struct command_input *input, const char *act
 
 		haasctl_path(&target, "/captures/", input->words[i], "/actions");
 		json_begin_object(&body, NULL);
-		json_string(&body, "action", action);
+		json_put_string(&body, "action", action);
 		json_end_object(&body);
 		status = haasctl_post(context, input, text_get(&target), &body, &reply);
 		if (status == EXIT_OK)
@@ -357,8 +357,8 @@ static int capture_grant(void *context, const struct command_input *input)
 		return haasctl_usage("a grant ends: --until 2026-12-01T18:00:00Z");
 	json_begin_object(&body, NULL);
 	if (command_option(input, "--node"))
-		json_string(&body, "node", command_option(input, "--node"));
-	json_string(&body, "expires_at", command_option(input, "--until"));
+		json_put_string(&body, "node", command_option(input, "--node"));
+	json_put_string(&body, "expires_at", command_option(input, "--until"));
 	json_end_object(&body);
 	status = haasctl_post(context, input, "/capture-grants", &body, &reply);
 	if (status == EXIT_OK && !listing_json(input, reply.json)) {
@@ -408,10 +408,10 @@ static int capture_point(void *context, const struct command_input *input)
 	json_begin_object(&body, NULL);
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		if (command_option(input, texts[i][0]))
-			json_string(&body, texts[i][1], command_option(input, texts[i][0]));
+			json_put_string(&body, texts[i][1], command_option(input, texts[i][0]));
 	}
 	if (session)
-		json_int(&body, "session", strtoll(session, NULL, 10));
+		json_put_int(&body, "session", strtoll(session, NULL, 10));
 	json_end_object(&body);
 	return haasctl_do(context, input,
 			  &(struct haasctl_call){.method = "PUT",

@@ -57,10 +57,10 @@ static int case_open(void *context, const struct command_input *input)
 		return EXIT_USAGE;
 	json_begin_object(&body, NULL);
 	if (command_option(input, "--tenant"))
-		json_string(&body, "tenant", command_option(input, "--tenant"));
+		json_put_string(&body, "tenant", command_option(input, "--tenant"));
 	if (alert)
-		json_int(&body, "alert", number);
-	json_string(&body, "text", input->words[0]);
+		json_put_int(&body, "alert", number);
+	json_put_string(&body, "text", input->words[0]);
 	json_end_object(&body);
 	int status = haasctl_post(context, input, "/cases", &body, &reply);
 	if (status != EXIT_OK || listing_json(input, reply.json))
@@ -141,8 +141,8 @@ static int case_note(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text body = {0};
 
 	json_begin_object(&body, NULL);
-	json_string(&body, "kind", command_option(input, "--finding") ? "finding" : "note");
-	json_string(&body, "text", input->words[1]);
+	json_put_string(&body, "kind", command_option(input, "--finding") ? "finding" : "note");
+	json_put_string(&body, "text", input->words[1]);
 	json_end_object(&body);
 	return post(context, input, "/entries", &body);
 }
@@ -152,8 +152,8 @@ static int case_close(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text body = {0};
 
 	json_begin_object(&body, NULL);
-	json_string(&body, "answer", input->words[1]);
-	json_bool(&body, "publish", command_option(input, "--publish") != NULL);
+	json_put_string(&body, "answer", input->words[1]);
+	json_put_bool(&body, "publish", command_option(input, "--publish") != NULL);
 	json_end_object(&body);
 	return post(context, input, "/close", &body);
 }

@@ -100,7 +100,7 @@ int haasctl_add_ssh_keys(struct text *body, const char *const *paths)
 		for (char *line = strtok_r(keys, "\r\n", &rest); line;
 		     line = strtok_r(NULL, "\r\n", &rest)) {
 			if (*line != '#')
-				json_string(body, NULL, line);
+				json_put_string(body, NULL, line);
 		}
 	}
 	json_end_array(body);
@@ -116,7 +116,7 @@ int haasctl_add_user_data(struct text *body, const char *path)
 	if (rc < 0)
 		return haasctl_cannot("read", path, rc);
 	if (path)
-		json_string(body, "user_data", data);
+		json_put_string(body, "user_data", data);
 	return EXIT_OK;
 }
 
@@ -126,7 +126,7 @@ void haasctl_add_words(struct text *body, const char *member, const char *const 
 		return;
 	json_begin_array(body, member);
 	for (; *words; words++)
-		json_string(body, NULL, *words);
+		json_put_string(body, NULL, *words);
 	json_end_array(body);
 }
 
@@ -148,10 +148,10 @@ static int add_addresses(struct text *body, const char *const *words)
 		if (gateway)
 			*gateway++ = '\0';
 		json_begin_object(body, NULL);
-		json_string(body, "mac", word);
-		json_string(body, "address", address);
+		json_put_string(body, "mac", word);
+		json_put_string(body, "address", address);
 		if (gateway)
-			json_string(body, "gateway", gateway);
+			json_put_string(body, "gateway", gateway);
 		json_end_object(body);
 	}
 	json_end_array(body);
@@ -164,9 +164,9 @@ static int add_params(struct text *body, const struct command_input *input)
 
 	json_begin_object(body, "params");
 	if (command_option(input, "--hostname"))
-		json_string(body, "hostname", command_option(input, "--hostname"));
+		json_put_string(body, "hostname", command_option(input, "--hostname"));
 	if (command_option(input, "--disk"))
-		json_string(body, "disk", command_option(input, "--disk"));
+		json_put_string(body, "disk", command_option(input, "--disk"));
 	haasctl_add_words(body, "lost_drives", command_options(input, "--lost-drive"));
 	haasctl_add_words(body, "packages", command_options(input, "--package"));
 	status = add_addresses(body, command_options(input, "--address"));
@@ -189,9 +189,9 @@ static size_t add_nodes(struct text *body, const struct command_input *input)
 
 	json_begin_array(body, "nodes");
 	for (size_t i = 0; i < input->word_count; i++)
-		json_string(body, NULL, input->words[i]);
+		json_put_string(body, NULL, input->words[i]);
 	for (; nodes && *nodes; nodes++, count++)
-		json_string(body, NULL, *nodes);
+		json_put_string(body, NULL, *nodes);
 	json_end_array(body);
 	return count;
 }
@@ -201,7 +201,7 @@ static int create_body(struct text *body, const struct command_input *input)
 	const char *plan = command_option(input, "--plan");
 
 	json_begin_object(body, NULL);
-	json_string(body, "plan", plan ? plan : "");
+	json_put_string(body, "plan", plan ? plan : "");
 	size_t count = add_nodes(body, input);
 	if (!plan || count == 0)
 		return haasctl_usage(
@@ -209,11 +209,11 @@ static int create_body(struct text *body, const struct command_input *input)
 	if (count > 1 && command_option(input, "--hostname"))
 		return haasctl_usage("--hostname fits one node, not %zu", count);
 	if (command_option(input, "--image"))
-		json_string(body, "image", command_option(input, "--image"));
+		json_put_string(body, "image", command_option(input, "--image"));
 	if (command_option(input, "--tenant"))
-		json_string(body, "tenant", command_option(input, "--tenant"));
+		json_put_string(body, "tenant", command_option(input, "--tenant"));
 	if (command_option(input, "--force"))
-		json_bool(body, "force", true);
+		json_put_bool(body, "force", true);
 	int status = add_params(body, input);
 	if (status == EXIT_OK)
 		json_end_object(body);
@@ -275,7 +275,7 @@ static int act(void *context, const struct command_input *input, const char *act
 
 		haasctl_path(&target, "/deployments/", input->words[i], "/actions");
 		json_begin_object(&body, NULL);
-		json_string(&body, "action", action);
+		json_put_string(&body, "action", action);
 		json_end_object(&body);
 		status = haasctl_post(context, input, text_get(&target), &body, &reply);
 		if (status == EXIT_OK)

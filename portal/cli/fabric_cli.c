@@ -44,8 +44,8 @@ static int add_range(struct text *body, const char *word)
 	high = strtol(word, &end, 10);
 	if (end == word || *end)
 		return haasctl_usage("--vlans ...%s is no range like 100-199", word);
-	json_int(body, "vlan_low", low);
-	json_int(body, "vlan_high", high);
+	json_put_int(body, "vlan_low", low);
+	json_put_int(body, "vlan_high", high);
 	return EXIT_OK;
 }
 
@@ -67,9 +67,9 @@ static int add_parking(struct text *body, const char *range)
 	}
 	if (!good || *end || low < 2 || low > 4094 || high < low || high > 4094)
 		return haasctl_usage("--parking %s is no VLAN or range like 4000-4063", range);
-	json_int(body, "parking_vlan", low);
+	json_put_int(body, "parking_vlan", low);
 	if (word != range)
-		json_int(body, "parking_count", high - low + 1);
+		json_put_int(body, "parking_count", high - low + 1);
 	return EXIT_OK;
 }
 
@@ -89,11 +89,11 @@ static int fabric_set(void *context, const struct command_input *input)
 	if (status == EXIT_OK)
 		status = add_parking(&body, command_option(input, "--parking"));
 	if (quarantine)
-		json_int(&body, "quarantine_s", seconds);
+		json_put_int(&body, "quarantine_s", seconds);
 	if (repair)
-		json_string(&body, "repair", repair);
+		json_put_string(&body, "repair", repair);
 	if (command_option(input, "--take"))
-		json_bool(&body, "take", true);
+		json_put_bool(&body, "take", true);
 	json_end_object(&body);
 	return status == EXIT_OK ? haasctl_do(context, input,
 					      &(struct haasctl_call){.method = "PUT",
@@ -331,8 +331,8 @@ static int blink(struct haasctl *haasctl, const struct command_input *input, con
 
 	haasctl_path(&target, "/switches/", haasctl_word(place, "switch"), "/locate");
 	json_begin_object(&body, NULL);
-	json_string(&body, "port", haasctl_word(place, "port"));
-	json_int(&body, "seconds", seconds);
+	json_put_string(&body, "port", haasctl_word(place, "port"));
+	json_put_int(&body, "seconds", seconds);
 	json_end_object(&body);
 	int status = haasctl_post(haasctl, input, text_get(&target), &body, &reply);
 	if (status == EXIT_OK)

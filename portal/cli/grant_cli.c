@@ -42,11 +42,11 @@ static int grant_add(void *context, const struct command_input *input)
 
 	json_begin_object(&body, NULL);
 	for (size_t i = 0; i < COUNT_OF(members); i++)
-		json_string(&body, members[i], input->words[i]);
+		json_put_string(&body, members[i], input->words[i]);
 	if (command_option(input, "--owner"))
-		json_string(&body, "owner", command_option(input, "--owner"));
+		json_put_string(&body, "owner", command_option(input, "--owner"));
 	if (command_option(input, "--until"))
-		json_string(&body, "expires_at", command_option(input, "--until"));
+		json_put_string(&body, "expires_at", command_option(input, "--until"));
 	json_end_object(&body);
 	status = haasctl_post(context, input, "/grants", &body, &reply);
 	if (status == EXIT_OK && !listing_json(input, reply.json)) {
@@ -210,14 +210,14 @@ static int announce(void *context, const struct command_input *input, const char
 	if (status != EXIT_OK && status != EXIT_NOT_FOUND)
 		return status;
 	json_begin_object(&body, NULL);
-	json_string(&body, "name", name);
-	json_string(&body, "version", version);
-	json_string(&body, "kind", kind ? kind : "bundle");
-	json_string(&body, "digest", digest);
-	json_int(&body, "size_bytes", size);
+	json_put_string(&body, "name", name);
+	json_put_string(&body, "version", version);
+	json_put_string(&body, "kind", kind ? kind : "bundle");
+	json_put_string(&body, "digest", digest);
+	json_put_int(&body, "size_bytes", size);
 	if (command_option(input, "--tenant"))
-		json_string(&body, "tenant", command_option(input, "--tenant"));
-	json_bool(&body, "public", command_option(input, "--public") != NULL);
+		json_put_string(&body, "tenant", command_option(input, "--tenant"));
+	json_put_bool(&body, "public", command_option(input, "--public") != NULL);
 	json_end_object(&body);
 	return haasctl_post(context, input, "/packages", &body, ret);
 }

@@ -100,7 +100,7 @@ void haasctl_json_words(struct text *body, const char *key, const char *const wo
 {
 	json_begin_array(body, key);
 	for (size_t i = 0; i < count; i++)
-		json_string(body, NULL, words[i]);
+		json_put_string(body, NULL, words[i]);
 	json_end_array(body);
 }
 

@@ -177,7 +177,7 @@ static int add_duration(struct text *body, const struct command_input *input)
 	if (seconds < 0 || (word && seconds == 0))
 		return haasctl_usage("--for %s is no time like 90s, 30m, 2h", word);
 	if (word)
-		json_int(body, "for_s", seconds);
+		json_put_int(body, "for_s", seconds);
 	return EXIT_OK;
 }
 
@@ -212,15 +212,15 @@ static int act(void *context, const struct command_input *input, const char *act
 		return haasctl_usage("say why: --reason TEXT is kept with the label");
 	json_begin_object(&body, NULL);
 	haasctl_json_words(&body, "nodes", input->words + 1, input->word_count - 1);
-	json_string(&body, "action", action);
-	json_string(&body, "label", input->words[0]);
-	json_string(&body, "reason", reason);
+	json_put_string(&body, "action", action);
+	json_put_string(&body, "label", input->words[0]);
+	json_put_string(&body, "reason", reason);
 	if (command_option(input, "--severity"))
-		json_string(&body, "severity", command_option(input, "--severity"));
+		json_put_string(&body, "severity", command_option(input, "--severity"));
 	if (effects && effects[0]) {
 		json_begin_array(&body, "effects");
 		for (; *effects; effects++)
-			json_string(&body, NULL, *effects);
+			json_put_string(&body, NULL, *effects);
 		json_end_array(&body);
 	}
 	int status = add_duration(&body, input);

@@ -197,11 +197,11 @@ static int announce(void *context, const struct command_input *input, const stru
 	if (status != EXIT_OK && status != EXIT_NOT_FOUND)
 		return status;
 	json_begin_object(&body, NULL);
-	json_string(&body, "manifest", bundle->manifest);
-	json_string(&body, "signature", bundle->signature);
-	json_bool(&body, "public", command_option(input, "--public") != NULL);
+	json_put_string(&body, "manifest", bundle->manifest);
+	json_put_string(&body, "signature", bundle->signature);
+	json_put_bool(&body, "public", command_option(input, "--public") != NULL);
 	if (command_option(input, "--tenant"))
-		json_string(&body, "tenant", command_option(input, "--tenant"));
+		json_put_string(&body, "tenant", command_option(input, "--tenant"));
 	json_end_object(&body);
 	return haasctl_post(context, input, "/images", &body, ret);
 }

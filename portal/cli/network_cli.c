@@ -87,10 +87,10 @@ static int network_create(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text body = {0};
 
 	json_begin_object(&body, NULL);
-	json_string(&body, "name", input->words[0]);
+	json_put_string(&body, "name", input->words[0]);
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		if (command_option(input, texts[i][0]))
-			json_string(&body, texts[i][1], command_option(input, texts[i][0]));
+			json_put_string(&body, texts[i][1], command_option(input, texts[i][0]));
 	}
 	json_end_object(&body);
 	return haasctl_do(context, input,
@@ -141,10 +141,10 @@ static int attach(struct haasctl *haasctl, const struct command_input *input, co
 		return EXIT_USAGE;
 	network_target(&target, input, input->words[0], "/ports");
 	json_begin_object(&body, NULL);
-	json_string(&body, "switch", name);
-	json_string(&body, "port", port);
+	json_put_string(&body, "switch", name);
+	json_put_string(&body, "port", port);
 	if (command_option(input, "--mode"))
-		json_string(&body, "mode", command_option(input, "--mode"));
+		json_put_string(&body, "mode", command_option(input, "--mode"));
 	json_end_object(&body);
 	return haasctl_do(haasctl, input,
 			  &(struct haasctl_call){.method = "PUT",
@@ -206,8 +206,8 @@ static int port_actions(struct haasctl *haasctl, const struct command_input *inp
 			return EXIT_USAGE;
 		haasctl_path(&target, "/switches/", name, "/ports/actions");
 		json_begin_object(&body, NULL);
-		json_string(&body, "port", port);
-		json_string(&body, "action", action);
+		json_put_string(&body, "port", port);
+		json_put_string(&body, "action", action);
 		json_end_object(&body);
 		tally_add(&tally, haasctl_do(haasctl, input,
 					     &(struct haasctl_call){.method = "POST",

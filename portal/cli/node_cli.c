@@ -140,9 +140,9 @@ static int node_event(void *context, const struct command_input *input, const ch
 
 	json_begin_object(&body, NULL);
 	haasctl_json_words(&body, "nodes", input->words, input->word_count);
-	json_string(&body, "event", event);
+	json_put_string(&body, "event", event);
 	if (command_option(input, "--reason"))
-		json_string(&body, "reason", command_option(input, "--reason"));
+		json_put_string(&body, "reason", command_option(input, "--reason"));
 	json_end_object(&body);
 	int status = haasctl_post(context, input, "/nodes/state", &body, &reply);
 	if (status != EXIT_OK)
@@ -214,16 +214,16 @@ static void nic_body(struct text *body, const struct command_input *input, const
 
 		there = there || this;
 		json_begin_object(body, NULL);
-		json_string(body, "name", haasctl_word(nic, "name"));
-		json_string(body, "mac", this ? input->words[2] : haasctl_word(nic, "mac"));
-		json_bool(body, "boot", json_is_true(json_object_get(nic, "boot")));
+		json_put_string(body, "name", haasctl_word(nic, "name"));
+		json_put_string(body, "mac", this ? input->words[2] : haasctl_word(nic, "mac"));
+		json_put_bool(body, "boot", json_is_true(json_object_get(nic, "boot")));
 		json_end_object(body);
 	}
 	if (!there) {
 		json_begin_object(body, NULL);
-		json_string(body, "name", name);
-		json_string(body, "mac", input->words[2]);
-		json_bool(body, "boot", json_array_size(nics) == 0);
+		json_put_string(body, "name", name);
+		json_put_string(body, "mac", input->words[2]);
+		json_put_bool(body, "boot", json_array_size(nics) == 0);
 		json_end_object(body);
 	}
 	json_end_array(body);

@@ -19,10 +19,10 @@ int haasctl_add_nic(struct text *body, const char *word, char separator)
 	if (mode)
 		*mode++ = '\0';
 	json_begin_object(body, NULL);
-	json_string(body, "nic", copy);
-	json_string(body, "network", network);
+	json_put_string(body, "nic", copy);
+	json_put_string(body, "network", network);
 	if (mode)
-		json_string(body, "mode", mode);
+		json_put_string(body, "mode", mode);
 	json_end_object(body);
 	return EXIT_OK;
 }
@@ -47,10 +47,10 @@ static int add_bond(struct text *body, const char *word)
 		return haasctl_usage("%s is not NAME=NIC+NIC", word);
 	*nics++ = '\0';
 	json_begin_object(body, NULL);
-	json_string(body, "name", copy);
+	json_put_string(body, "name", copy);
 	json_begin_array(body, "nics");
 	for (char *nic = strtok_r(nics, "+", &rest); nic; nic = strtok_r(NULL, "+", &rest))
-		json_string(body, NULL, nic);
+		json_put_string(body, NULL, nic);
 	json_end_array(body);
 	json_end_object(body);
 	return EXIT_OK;
@@ -74,11 +74,11 @@ static int add_disks(struct text *body, const struct group *group)
 	if (status == EXIT_OK && group->min_disk)
 		status = haasctl_size("min-disk", group->min_disk, &bytes);
 	json_begin_object(body, "disks");
-	json_int(body, "count", count);
+	json_put_int(body, "count", count);
 	if (group->min_disk)
-		json_int(body, "min_bytes", bytes);
+		json_put_int(body, "min_bytes", bytes);
 	if (group->disk_kind)
-		json_bool(body, "rotational", !flash);
+		json_put_bool(body, "rotational", !flash);
 	json_end_object(body);
 	return status;
 }
@@ -94,9 +94,9 @@ static int add_group(struct text *body, const struct group *group)
 	status = haasctl_number("nodes", group->nodes, &count);
 	json_begin_object(body, NULL);
 	if (group->class)
-		json_string(body, "class", group->class);
-	json_int(body, "count", count);
-	json_string(body, "image", group->image);
+		json_put_string(body, "class", group->class);
+	json_put_int(body, "count", count);
+	json_put_string(body, "image", group->image);
 	if (status == EXIT_OK)
 		status = add_disks(body, group);
 	if (group->nic_count > 0) {
@@ -210,9 +210,9 @@ static void add_networks(struct text *body, const char *const *words)
 		(void)text_format(name, sizeof(name), "%.*s", (int)(length < 127 ? length : 127),
 				  *words);
 		json_begin_object(body, NULL);
-		json_string(body, "name", name);
+		json_put_string(body, "name", name);
 		if ((*words)[length] == '=')
-			json_string(body, "prefix", *words + length + 1);
+			json_put_string(body, "prefix", *words + length + 1);
 		json_end_object(body);
 	}
 	json_end_array(body);
@@ -262,14 +262,14 @@ static int add_volume(struct text *body, const struct volume *volume, const char
 		return haasctl_usage("--volume needs size=SIZE, archive=ARCHIVE or name=NAME");
 	json_begin_object(body, NULL);
 	if (!volume->size && !volume->archive) {
-		json_string(body, "volume", volume->name);
+		json_put_string(body, "volume", volume->name);
 	} else {
-		json_string(body, "name", volume->name ? volume->name : given);
+		json_put_string(body, "name", volume->name ? volume->name : given);
 		if (volume->size)
-			json_int(body, "size_bytes", bytes);
+			json_put_int(body, "size_bytes", bytes);
 		if (volume->archive)
-			json_string(body, "archive", volume->archive);
-		json_bool(body, "keep", !volume->with_pdci);
+			json_put_string(body, "archive", volume->archive);
+		json_put_bool(body, "keep", !volume->with_pdci);
 	}
 	json_end_object(body);
 	return EXIT_OK;
@@ -313,10 +313,10 @@ int pdci_create_body(struct text *body, const struct command_input *input)
 	int status;
 
 	json_begin_object(body, NULL);
-	json_string(body, "name", input->words[0]);
+	json_put_string(body, "name", input->words[0]);
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		if (command_option(input, texts[i][0]))
-			json_string(body, texts[i][1], command_option(input, texts[i][0]));
+			json_put_string(body, texts[i][1], command_option(input, texts[i][0]));
 	}
 	status = add_groups(body, input);
 	if (status != EXIT_OK)

@@ -262,9 +262,9 @@ static int pdci_act(void *context, const struct command_input *input, const char
 
 	pdci_target(&target, input, input->words[0], "/actions");
 	json_begin_object(&body, NULL);
-	json_string(&body, "action", action);
+	json_put_string(&body, "action", action);
 	if (node)
-		json_string(&body, "node", node);
+		json_put_string(&body, "node", node);
 	json_end_object(&body);
 	if (status == EXIT_OK)
 		status = haasctl_post(context, input, text_get(&target), &body, &reply);

@@ -43,7 +43,7 @@ static void add_text(struct text *body, const struct command_input *input, const
 	if (!value)
 		value = haasctl_word(before, key);
 	if (*value && strcmp(value, "none") != 0)
-		json_string(body, key, value);
+		json_put_string(body, key, value);
 }
 
 static void add_list(struct text *body, const struct command_input *input, const char *option,
@@ -57,11 +57,11 @@ static void add_list(struct text *body, const struct command_input *input, const
 	if (given && *given) {
 		for (; *given; given++) {
 			if (strcmp(*given, "none") != 0)
-				json_string(body, NULL, *given);
+				json_put_string(body, NULL, *given);
 		}
 	} else {
 		json_array_foreach(json_object_get(before, key), i, was)
-			json_string(body, NULL, json_string_value(was));
+			json_put_string(body, NULL, json_string_value(was));
 	}
 	json_end_array(body);
 }
@@ -86,9 +86,9 @@ static int subnet_body(struct text *body, const struct command_input *input, con
 	add_list(body, input, "--dns", "dns", before);
 	add_list(body, input, "--relay", "relays", before);
 	if (lease_s > 0)
-		json_int(body, "lease_s", lease_s);
+		json_put_int(body, "lease_s", lease_s);
 	open = (open || command_option(input, "--open")) && !command_option(input, "--known-only");
-	json_bool(body, "reserved_only", !open);
+	json_put_bool(body, "reserved_only", !open);
 	json_end_object(body);
 	return EXIT_OK;
 }
@@ -144,8 +144,8 @@ static int reservation_set(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text body = {0};
 
 	json_begin_object(&body, NULL);
-	json_string(&body, "subnet", input->words[1]);
-	json_string(&body, "address", input->words[2]);
+	json_put_string(&body, "subnet", input->words[1]);
+	json_put_string(&body, "address", input->words[2]);
 	json_end_object(&body);
 	haasctl_path(&target, "/reservations/", input->words[0], "");
 	return haasctl_do(context, input,
@@ -207,7 +207,7 @@ static int tenant_create(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text body = {0};
 
 	json_begin_object(&body, NULL);
-	json_string(&body, "name", input->words[0]);
+	json_put_string(&body, "name", input->words[0]);
 	json_end_object(&body);
 	return haasctl_do(context, input,
 			  &(struct haasctl_call){

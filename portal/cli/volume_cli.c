@@ -196,13 +196,13 @@ static int volume_make(void *context, const struct command_input *input, const c
 	int status = EXIT_OK;
 
 	json_begin_object(&body, NULL);
-	json_string(&body, "name", input->words[archive ? 1 : 0]);
+	json_put_string(&body, "name", input->words[archive ? 1 : 0]);
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		if (command_option(input, texts[i][0]))
-			json_string(&body, texts[i][1], command_option(input, texts[i][0]));
+			json_put_string(&body, texts[i][1], command_option(input, texts[i][0]));
 	}
 	if (archive)
-		json_string(&body, "archive", archive);
+		json_put_string(&body, "archive", archive);
 	else if (!size)
 		return haasctl_usage("a volume needs a size: --size 10G");
 	if (size)
@@ -210,9 +210,9 @@ static int volume_make(void *context, const struct command_input *input, const c
 	if (status != EXIT_OK)
 		return status;
 	if (size)
-		json_int(&body, "size_bytes", bytes);
+		json_put_int(&body, "size_bytes", bytes);
 	if (command_option(input, "--with-pdci"))
-		json_bool(&body, "keep", false);
+		json_put_bool(&body, "keep", false);
 	json_end_object(&body);
 	status = haasctl_post(context, input, "/volumes", &body, &reply);
 	return status == EXIT_OK ? follow(context, input, &reply, "/volumes/", volume_ends)
@@ -250,9 +250,9 @@ static int act_and_follow(void *context, const struct command_input *input, cons
 	int status;
 
 	json_begin_object(&body, NULL);
-	json_string(&body, "action", action);
+	json_put_string(&body, "action", action);
 	if (member)
-		json_string(&body, member, value);
+		json_put_string(&body, member, value);
 	json_end_object(&body);
 	status = act(context, input, &body, &reply);
 	if (status != EXIT_OK)
@@ -284,8 +284,8 @@ static int volume_resize(void *context, const struct command_input *input)
 	int status = haasctl_size("the size", input->words[1], &bytes);
 
 	json_begin_object(&body, NULL);
-	json_string(&body, "action", "resize");
-	json_int(&body, "size_bytes", bytes);
+	json_put_string(&body, "action", "resize");
+	json_put_int(&body, "size_bytes", bytes);
 	json_end_object(&body);
 	if (status == EXIT_OK)
 		status = act(context, input, &body, &reply);
@@ -304,7 +304,7 @@ static int volume_secret(void *context, const struct command_input *input)
 	int status;
 
 	json_begin_object(&body, NULL);
-	json_string(&body, "action", "secret");
+	json_put_string(&body, "action", "secret");
 	json_end_object(&body);
 	status = act(context, input, &body, &reply);
 	if (status == EXIT_OK && !listing_json(input, reply.json)) {
@@ -441,12 +441,12 @@ static int storage_set(void *context, const struct command_input *input)
 	json_begin_object(&body, NULL);
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		if (command_option(input, texts[i][0]))
-			json_string(&body, texts[i][1], command_option(input, texts[i][0]));
+			json_put_string(&body, texts[i][1], command_option(input, texts[i][0]));
 	}
 	if (capacity)
-		json_int(&body, "capacity_bytes", bytes);
+		json_put_int(&body, "capacity_bytes", bytes);
 	if (accepts)
-		json_bool(&body, "accepts", strcmp(accepts, "yes") == 0);
+		json_put_bool(&body, "accepts", strcmp(accepts, "yes") == 0);
 	json_end_object(&body);
 	haasctl_path(&target, "/storages/", input->words[0], "");
 	return status == EXIT_OK ? haasctl_do(context, input,

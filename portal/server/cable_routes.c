@@ -290,10 +290,10 @@ static void add_match(void *context, const struct stored_sample *sample,
 	struct text *json = context;
 
 	json_begin_object(json, NULL);
-	json_int(json, "circuit", strtoll(sample->id, NULL, 10));
-	json_string(json, "relay", sample->relay);
-	json_string(json, "switch", place->switch_name);
-	json_string(json, "port", place->port);
+	json_put_int(json, "circuit", strtoll(sample->id, NULL, 10));
+	json_put_string(json, "relay", sample->relay);
+	json_put_string(json, "switch", place->switch_name);
+	json_put_string(json, "port", place->port);
 	json_end_object(json);
 }
 
@@ -319,19 +319,19 @@ static int add_proposal(struct text *json, const struct stored_sample *of,
 		wanted.relay = (struct ipv4_prefix){of->relay_address, 32};
 	}
 	json_begin_object(json, NULL);
-	json_string(json, "help", proposal->family->help);
+	json_put_string(json, "help", proposal->family->help);
 	json_begin_object(json, "rule");
-	json_string(json, "relay",
-		    proposal->names_switch ? NULL : ipv4_prefix_text(wanted.relay, relay));
-	json_string(json, "family", wanted.text.family);
-	json_string(json, "remote", wanted.text.remote ? wanted.text.remote : "");
-	json_string(json, "switch", wanted.text.switch_name ? wanted.text.switch_name : "");
-	json_int(json, "port_offset", wanted.text.port_offset);
+	json_put_string(json, "relay",
+			proposal->names_switch ? NULL : ipv4_prefix_text(wanted.relay, relay));
+	json_put_string(json, "family", wanted.text.family);
+	json_put_string(json, "remote", wanted.text.remote ? wanted.text.remote : "");
+	json_put_string(json, "switch", wanted.text.switch_name ? wanted.text.switch_name : "");
+	json_put_int(json, "port_offset", wanted.text.port_offset);
 	json_end_object(json);
 	json_begin_array(json, "reads");
 	count = each_read(&wanted, samples, add_match, json);
 	json_end_array(json);
-	json_int(json, "reads_count", (int64_t)count);
+	json_put_int(json, "reads_count", (int64_t)count);
 	json_end_object(json);
 	return 0;
 }
@@ -387,13 +387,13 @@ static void family_list(struct exchange *exchange)
 		const struct circuit_family *family = &circuit_families[i];
 
 		json_begin_object(&json, NULL);
-		json_string(&json, "name", family->name);
-		json_string(&json, "circuit", family->circuit);
-		json_string(&json, "remote", family->remote);
-		json_string(&json, "switch", family->switch_name);
-		json_string(&json, "port", family->port);
-		json_int(&json, "port_offset", family->port_offset);
-		json_string(&json, "help", family->help);
+		json_put_string(&json, "name", family->name);
+		json_put_string(&json, "circuit", family->circuit);
+		json_put_string(&json, "remote", family->remote);
+		json_put_string(&json, "switch", family->switch_name);
+		json_put_string(&json, "port", family->port);
+		json_put_int(&json, "port_offset", family->port_offset);
+		json_put_string(&json, "help", family->help);
 		json_end_object(&json);
 	}
 	json_end_array(&json);

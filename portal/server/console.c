@@ -87,10 +87,10 @@ static void end_stream(struct console_relay *relay, const struct problem *proble
 	http_request_on_close(request, NULL, NULL);
 	text_add(&text, "event: closed\ndata: ");
 	json_begin_object(&text, NULL);
-	json_string(&text, "message",
-		    problem->message[0] != '\0' ? problem->message : "the console was closed");
-	json_string(&text, "detail", problem->detail);
-	json_string(&text, "hint", problem->hint);
+	json_put_string(&text, "message",
+			problem->message[0] != '\0' ? problem->message : "the console was closed");
+	json_put_string(&text, "detail", problem->detail);
+	json_put_string(&text, "hint", problem->hint);
 	json_end_object(&text);
 	text_add(&text, "\n\n");
 	if (http_stream_send(request, text_get(&text), text.size) == 0)

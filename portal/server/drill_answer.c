@@ -46,26 +46,26 @@ static void add_sums(struct text *body, const struct drill_sums *of, uint64_t to
 {
 	struct estimate estimate = estimate_of(&of->sums, of->missed);
 
-	json_int(body, "bytes", (int64_t)estimate.bytes);
-	json_int(body, "bytes_low", (int64_t)estimate.low);
-	json_int(body, "bytes_high", (int64_t)estimate.high);
-	json_int(body, "bits_per_second",
-		 seconds > 0 ? llround((double)estimate.bytes * 8 / seconds) : 0);
-	json_int(body, "packets", (int64_t)of->sums.packets);
-	json_int(body, "samples", (int64_t)of->sums.samples);
-	json_double(body, "share", total > 0 ? (double)estimate.bytes / (double)total : 0);
+	json_put_int(body, "bytes", (int64_t)estimate.bytes);
+	json_put_int(body, "bytes_low", (int64_t)estimate.low);
+	json_put_int(body, "bytes_high", (int64_t)estimate.high);
+	json_put_int(body, "bits_per_second",
+		     seconds > 0 ? llround((double)estimate.bytes * 8 / seconds) : 0);
+	json_put_int(body, "packets", (int64_t)of->sums.packets);
+	json_put_int(body, "samples", (int64_t)of->sums.samples);
+	json_put_double(body, "share", total > 0 ? (double)estimate.bytes / (double)total : 0);
 }
 
 static void add_exact(struct text *body, bool known, int64_t bytes, double seconds)
 {
 	if (known)
-		json_int(body, "exact_bytes", bytes);
+		json_put_int(body, "exact_bytes", bytes);
 	else
-		json_null(body, "exact_bytes");
+		json_put_null(body, "exact_bytes");
 	if (known)
-		json_double(body, "exact_seconds", round(seconds * 1000) / 1000);
+		json_put_double(body, "exact_seconds", round(seconds * 1000) / 1000);
 	else
-		json_null(body, "exact_seconds");
+		json_put_null(body, "exact_seconds");
 }
 
 static void add_exact_of_row(struct text *body, const PGresult *rows, int row)
@@ -174,13 +174,13 @@ static void add_row_names(const struct drill *drill, const PGresult *rows, int r
 	if (drill_path_down(&drill->path, keys, &child)) {
 		drill_path_print(&child, &text);
 		add_name(&name, &child);
-		json_string(body, "path", text_get(&text));
-		json_string(body, "name", text_get(&name));
+		json_put_string(body, "path", text_get(&text));
+		json_put_string(body, "name", text_get(&name));
 	} else { /* an end without an address: it cannot be asked for */
-		json_null(body, "path");
-		json_string(body, "name", keys[0]);
+		json_put_null(body, "path");
+		json_put_string(body, "name", keys[0]);
 	}
-	json_string(body, "network", db_text(rows, row, DRILL_NETWORK, ""));
+	json_put_string(body, "network", db_text(rows, row, DRILL_NETWORK, ""));
 }
 
 /* --- notes --- */
@@ -204,7 +204,7 @@ static void add_missing(const struct drill *drill, struct text *body)
 	char note[200];
 
 	if (is_to_come(window)) {
-		json_string(body, NULL, "that time is still to come");
+		json_put_string(body, NULL, "that time is still to come");
 		return;
 	}
 	if (window->present + window->pending < window->buckets) {
@@ -213,7 +213,7 @@ static void add_missing(const struct drill *drill, struct text *body)
 				  " s are missing: nobody collected then",
 				  window->buckets - window->present - window->pending,
 				  window->buckets, window->length);
-		json_string(body, NULL, note);
+		json_put_string(body, NULL, note);
 	}
 	/* What ends now ends with a bucket that is over. */
 	if (window->pending > 0 || (drill->at_s == 0 && window->length > 60)) {
@@ -222,7 +222,7 @@ static void add_missing(const struct drill *drill, struct text *body)
 			"what came after %s is not summed up yet in steps of %" PRId64 " s%s",
 			window->until, window->length,
 			window->length > 60 ? ": a window of 6h or less reaches further" : "");
-		json_string(body, NULL, note);
+		json_put_string(body, NULL, note);
 	}
 }
 
@@ -238,7 +238,7 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 					  ? "flows of so long ago are not kept: ask for the pair's "
 					    "VLAN, or for a later time"
 					  : "so long ago is not kept: ask for a later time");
-		json_string(body, NULL, note);
+		json_put_string(body, NULL, note);
 	}
 	add_missing(drill, body);
 	if (window->early && !is_to_come(window)) {
@@ -246,13 +246,13 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 				  "what came after %s is not collected yet: asked again there is "
 				  "more",
 				  window->to);
-		json_string(body, NULL, note);
+		json_put_string(body, NULL, note);
 	}
 	if (window->present > 0 && window->seconds + 1 < (double)window->asked) {
 		(void)text_format(note, sizeof(note),
 				  "collected for %.0f of %" PRId64 " s: rates are over these",
 				  window->seconds, window->asked);
-		json_string(body, NULL, note);
+		json_put_string(body, NULL, note);
 	}
 	if (window->memory > 0) {
 		(void)text_format(note, sizeof(note),
@@ -260,20 +260,20 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 				  window->memory,
 				  window->step > 1 ? "the rest from stored minutes"
 						   : "none is stored yet");
-		json_string(body, NULL, note);
+		json_put_string(body, NULL, note);
 	}
 	if (window->recent && window->absent) {
 		(void)text_format(note, sizeof(note),
 				  "stored minutes only, the last one may be missing: %s",
 				  window->absent);
-		json_string(body, NULL, note);
+		json_put_string(body, NULL, note);
 	}
 	if (window->thinned > 1) {
 		(void)text_format(note, sizeof(note),
 				  "thinned: the collector was overloaded and used one of %.0f "
 				  "samples at worst; bounds are wider for it",
 				  window->thinned);
-		json_string(body, NULL, note);
+		json_put_string(body, NULL, note);
 	}
 	if (drill->scale.known) {
 		(void)text_format(note, sizeof(note),
@@ -283,24 +283,24 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 				  scale_is_odd(&drill->scale)
 					  ? ", which is no chance: does it sample as it says?"
 					  : "");
-		json_string(body, NULL, note);
+		json_put_string(body, NULL, note);
 	}
 	if (window->is_operator && window->nobodys > 0) {
 		(void)text_format(note, sizeof(note),
 				  "%" PRId64 " of %" PRId64 " bytes that entered are nobody's",
 				  window->nobodys, window->bytes);
-		json_string(body, NULL, note);
+		json_put_string(body, NULL, note);
 	}
 	if (window->is_operator && window->lost > 0) {
 		(void)text_format(note, sizeof(note),
 				  "%" PRId64 " bytes did not fit into the collector's memory",
 				  window->lost);
-		json_string(body, NULL, note);
+		json_put_string(body, NULL, note);
 	}
 	if (drill->path.level == DRILL_ALL)
-		json_string(body, NULL, "a frame counts on each link that it takes");
+		json_put_string(body, NULL, "a frame counts on each link that it takes");
 	if (too_much)
-		json_string(body, NULL, "rows have more than their total: a mistake of ours");
+		json_put_string(body, NULL, "rows have more than their total: a mistake of ours");
 	json_end_array(body);
 }
 
@@ -317,7 +317,7 @@ static void add_url(const struct drill *drill, const char *path, struct text *bo
 	(void)text_format(url.window, sizeof(url.window), "%" PRId64 "%s",
 			  minutes ? asked / 60 : asked, minutes ? "m" : "s");
 	drill_url_print(&url, &text);
-	json_string(body, "url", text_get(&text));
+	json_put_string(body, "url", text_get(&text));
 }
 
 bool drill_has_traffic(const PGresult *rows)
@@ -337,20 +337,20 @@ void drill_answer(const struct drill *drill, const PGresult *rows, struct text *
 
 	drill_path_print(&drill->path, &path);
 	json_begin_object(body, NULL);
-	json_string(body, "path", text_get(&path));
+	json_put_string(body, "path", text_get(&path));
 	add_url(drill, text_get(&path), body);
-	json_string(body, "level", drill_level_words[drill->path.level]);
-	json_string(body, "from", drill->window.from);
-	json_string(body, "to", drill->window.to);
-	json_int(body, "step", drill->window.step);
-	json_double(body, "seconds", seconds);
-	json_int(body, "memory_seconds", drill->window.memory);
-	json_double(body, "thinned", drill->window.thinned);
-	json_bool(body, "exact", drill->scale.known);
+	json_put_string(body, "level", drill_level_words[drill->path.level]);
+	json_put_string(body, "from", drill->window.from);
+	json_put_string(body, "to", drill->window.to);
+	json_put_int(body, "step", drill->window.step);
+	json_put_double(body, "seconds", seconds);
+	json_put_int(body, "memory_seconds", drill->window.memory);
+	json_put_double(body, "thinned", drill->window.thinned);
+	json_put_bool(body, "exact", drill->scale.known);
 	if (drill->scale.known)
-		json_double(body, "scale", drill->scale.factor);
+		json_put_double(body, "scale", drill->scale.factor);
 	else
-		json_null(body, "scale");
+		json_put_null(body, "scale");
 	json_begin_object(body, "total");
 	add_sums(body, &total, total.sums.bytes, seconds);
 	add_exact(body, drill->path.level == DRILL_LINK && drill->exact_bytes >= 0,

@@ -17,10 +17,10 @@ void error_list_pointer(struct error_list *errors, const char *pointer, const ch
 {
 	if (!error_begin(errors))
 		return;
-	json_string(&errors->json, "pointer", pointer);
-	json_string(&errors->json, "message", message);
+	json_put_string(&errors->json, "pointer", pointer);
+	json_put_string(&errors->json, "message", message);
 	if (allowed)
-		json_string(&errors->json, "allowed", allowed);
+		json_put_string(&errors->json, "allowed", allowed);
 	json_end_object(&errors->json);
 }
 
@@ -29,11 +29,11 @@ void error_list_cell(struct error_list *errors, size_t row, const char *column, 
 {
 	if (!error_begin(errors))
 		return;
-	json_int(&errors->json, "row", (int64_t)row);
-	json_string(&errors->json, "column", column);
-	json_string(&errors->json, "message", message);
+	json_put_int(&errors->json, "row", (int64_t)row);
+	json_put_string(&errors->json, "column", column);
+	json_put_string(&errors->json, "message", message);
 	if (allowed)
-		json_string(&errors->json, "allowed", allowed);
+		json_put_string(&errors->json, "allowed", allowed);
 	json_end_object(&errors->json);
 }
 

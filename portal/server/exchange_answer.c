@@ -91,16 +91,16 @@ static void answer_problem(struct exchange *exchange, int status, const struct p
 		return;
 	(void)text_format(type, sizeof(type), "urn:haas:problem:%s", code_of(status));
 	json_begin_object(&body, NULL);
-	json_string(&body, "type", type);
-	json_string(&body, "title",
-		    problem->message[0] != '\0' ? problem->message : title_of(status));
-	json_int(&body, "status", status);
-	json_string(&body, "code", code_of(status));
+	json_put_string(&body, "type", type);
+	json_put_string(&body, "title",
+			problem->message[0] != '\0' ? problem->message : title_of(status));
+	json_put_int(&body, "status", status);
+	json_put_string(&body, "code", code_of(status));
 	if (problem->detail[0] != '\0')
-		json_string(&body, "detail", problem->detail);
+		json_put_string(&body, "detail", problem->detail);
 	if (problem->hint[0] != '\0')
-		json_string(&body, "hint", problem->hint);
-	json_string(&body, "request_id", exchange->request_id);
+		json_put_string(&body, "hint", problem->hint);
+	json_put_string(&body, "request_id", exchange->request_id);
 	if (errors) {
 		text_add(&body, ",\"errors\":[");
 		text_add_bytes(&body, text_get(errors), errors->size);

@@ -30,8 +30,8 @@ static void answer_health(struct exchange *exchange)
 	struct text body = {0};
 
 	json_begin_object(&body, NULL);
-	json_string(&body, "status", "ok");
-	json_string(&body, "version", HAAS_VERSION);
+	json_put_string(&body, "status", "ok");
+	json_put_string(&body, "version", HAAS_VERSION);
 	json_end_object(&body);
 	exchange_answer(exchange, 200, text_get(&body));
 	text_done(&body);

@@ -33,12 +33,12 @@ static void write_again(json_t *json)
 		}
 		if (json_is_string(value) &&
 		    strlen(json_string_value(value)) == json_string_length(value)) {
-			json_string(&text, key, json_string_value(value));
+			json_put_string(&text, key, json_string_value(value));
 			continue;
 		}
 		dump = json_dumps(value, JSON_ENCODE_ANY);
 		assert(dump);
-		json_raw(&text, key, dump);
+		json_put_raw(&text, key, dump);
 		free(dump);
 	}
 	json_end_object(&text);

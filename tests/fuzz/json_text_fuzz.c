@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *back;
 
 	json_begin_array(&text, NULL);
-	json_string(&text, NULL, string);
+	json_put_string(&text, NULL, string);
 	json_end_array(&text);
 	assert(json_read(text_get(&text), text.size, SIZE_MAX, &json, &problem) == 0);
 	back = json_string_value(json_array_get(json, 0));

@@ -45,13 +45,13 @@ static inline void on_node(void *context, struct http_request *request)
 
 	f->handled++;
 	json_begin_object(&body, NULL);
-	json_string(&body, "node", http_request_param(request, "node"));
-	json_string(&body, "query", query);
-	json_string(&body, "bearer", bearer);
-	json_string(&body, "path", http_request_path(request));
-	json_string(&body, "route", http_request_route(request));
-	json_bool(&body, "local", http_request_peer(request)->local);
-	json_int(&body, "uid", (int64_t)http_request_peer(request)->uid);
+	json_put_string(&body, "node", http_request_param(request, "node"));
+	json_put_string(&body, "query", query);
+	json_put_string(&body, "bearer", bearer);
+	json_put_string(&body, "path", http_request_path(request));
+	json_put_string(&body, "route", http_request_route(request));
+	json_put_bool(&body, "local", http_request_peer(request)->local);
+	json_put_int(&body, "uid", (int64_t)http_request_peer(request)->uid);
 	json_end_object(&body);
 	http_answer_header(request, "X-Test", "a\r\nInjected: b");
 	http_answer_json(request, 200, &body);

@@ -18,21 +18,21 @@ static void test_nesting(void **state)
 
 	(void)state;
 	json_begin_object(&text, NULL);
-	json_string(&text, "name", "n1");
+	json_put_string(&text, "name", "n1");
 	json_begin_array(&text, "ports");
-	json_int(&text, NULL, 1);
-	json_int(&text, NULL, -2);
+	json_put_int(&text, NULL, 1);
+	json_put_int(&text, NULL, -2);
 	json_begin_object(&text, NULL);
 	json_end_object(&text);
 	json_begin_array(&text, NULL);
 	json_end_array(&text);
 	json_end_array(&text);
-	json_bool(&text, "up", true);
-	json_null(&text, "none");
-	json_string(&text, "absent", NULL);
-	json_raw(&text, "raw", "{\"a\": [1, 2]} \n");
-	json_raw(&text, "empty", "");
-	json_double(&text, "half", 0.5);
+	json_put_bool(&text, "up", true);
+	json_put_null(&text, "none");
+	json_put_string(&text, "absent", NULL);
+	json_put_raw(&text, "raw", "{\"a\": [1, 2]} \n");
+	json_put_raw(&text, "empty", "");
+	json_put_double(&text, "half", 0.5);
 	json_end_object(&text);
 	assert_string_equal(
 		text_get(&text),
@@ -78,7 +78,7 @@ static void test_strings(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct text text = {0};
 
-		json_string(&text, NULL, rows[i].in);
+		json_put_string(&text, NULL, rows[i].in);
 		assert_string_equal(text_get(&text), rows[i].out);
 		text_done(&text);
 	}
@@ -100,13 +100,13 @@ static void test_numbers(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		json_double(&text, NULL, rows[i].in);
+		json_put_double(&text, NULL, rows[i].in);
 		assert_string_equal(text_get(&text), rows[i].out);
 		text_clear(&text);
 	}
-	json_double(&text, NULL, (double)NAN);
-	json_double(&text, NULL, (double)INFINITY);
-	json_int(&text, NULL, INT64_MIN);
+	json_put_double(&text, NULL, (double)NAN);
+	json_put_double(&text, NULL, (double)INFINITY);
+	json_put_int(&text, NULL, INT64_MIN);
 	assert_string_equal(text_get(&text), "null,null,-9223372036854775808");
 	text_done(&text);
 }
@@ -125,7 +125,7 @@ static void test_read_back(void **state)
 		char name[8];
 
 		(void)text_format(name, sizeof(name), "%u", c);
-		json_string(&text, name, value);
+		json_put_string(&text, name, value);
 	}
 	json_end_object(&text);
 	assert_int_equal(json_read(text_get(&text), text.size, JSON_LIMIT_DEFAULT, &json, &problem),

@@ -72,9 +72,9 @@ int boot_result_failed(const struct problem *why, struct boot_result *ret)
 	char *json;
 
 	json_begin_object(&text, NULL);
-	json_string(&text, "message", why->message);
-	json_string(&text, "detail", why->detail);
-	json_string(&text, "hint", why->hint);
+	json_put_string(&text, "message", why->message);
+	json_put_string(&text, "detail", why->detail);
+	json_put_string(&text, "hint", why->hint);
 	json_end_object(&text);
 	json = text_take(&text);
 	if (!json)

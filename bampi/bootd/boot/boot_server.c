@@ -390,8 +390,8 @@ static void health(void *context, struct http_request *request)
 	struct text text = {0};
 
 	json_begin_object(&text, NULL);
-	json_bool(&text, "ready", ready);
-	json_bool(&text, "database", db_connected(server->options->db));
+	json_put_bool(&text, "ready", ready);
+	json_put_bool(&text, "database", db_connected(server->options->db));
 	json_end_object(&text);
 	http_answer_json(request, ready ? 200 : 503, &text);
 	text_done(&text);

@@ -171,9 +171,9 @@ static void hand_out(struct mailbox *mailbox, const PGresult *result, int row)
 			   loop_now_ms(mailbox->loop)))
 		return;
 	json_begin_object(&body, NULL);
-	json_int(&body, "id", id);
-	json_string(&body, "kind", db_text(result, row, 3, ""));
-	json_raw(&body, "params", db_text(result, row, 4, "{}"));
+	json_put_int(&body, "id", id);
+	json_put_string(&body, "kind", db_text(result, row, 3, ""));
+	json_put_raw(&body, "params", db_text(result, row, 4, "{}"));
 	json_end_object(&body);
 	if (!body.failed) {
 		mailbox->counters->tasks_delivered++;

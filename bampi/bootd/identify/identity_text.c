@@ -172,8 +172,8 @@ static void add_place(struct text *json, const char *name, const struct circuit_
 	if (!place->port[0])
 		return;
 	json_begin_object(json, name);
-	json_string(json, "switch", place->switch_name);
-	json_string(json, "port", place->port);
+	json_put_string(json, "switch", place->switch_name);
+	json_put_string(json, "port", place->port);
 	json_end_object(json);
 }
 
@@ -184,18 +184,18 @@ static void add_detail(const struct identity *identity, struct identity_story *s
 	struct text *json = &story->detail;
 
 	json_begin_object(json, NULL);
-	json_string(json, "mac", names.mac);
+	json_put_string(json, "mac", names.mac);
 	if (!uuid_none(identity->uuid))
-		json_string(json, "uuid", names.uuid);
+		json_put_string(json, "uuid", names.uuid);
 	if (identity->relay)
-		json_string(json, "relay", ipv4_text(identity->relay, relay));
+		json_put_string(json, "relay", ipv4_text(identity->relay, relay));
 	add_place(json, "location", &identity->place);
 	add_place(json, "before", &identity->before);
 	if (identity->about)
-		json_string(json, "node", identity->about->name);
+		json_put_string(json, "node", identity->about->name);
 	if (identity->other)
-		json_string(json, "other", identity->other->name);
-	json_string(json, "hint", story->hint);
+		json_put_string(json, "other", identity->other->name);
+	json_put_string(json, "hint", story->hint);
 	json_end_object(json);
 }
 

@@ -66,10 +66,10 @@ static void write_refused(const struct node_list *all, const struct alloc_group 
 		if (!why || (group->class[0] && strcmp(node->class, group->class) != 0))
 			continue;
 		json_begin_object(body, NULL);
-		json_string(body, "node", node->name);
-		json_string(body, "why", why);
+		json_put_string(body, "node", node->name);
+		json_put_string(body, "why", why);
 		if (node->state == NODE_FREE && node->cable[0])
-			json_string(body, "detail", node->cable);
+			json_put_string(body, "detail", node->cable);
 		json_end_object(body);
 		told++;
 	}
@@ -82,7 +82,7 @@ static void write_shortfall(const struct pdci_question *question, const struct n
 	CLEANUP(text_done) struct text why = {0};
 
 	alloc_why(all->nodes, all->count, group, question->names, &why);
-	json_string(body, "why", text_get(&why));
+	json_put_string(body, "why", text_get(&why));
 	if (question->names)
 		write_refused(all, group, body);
 }
@@ -92,13 +92,13 @@ static void write_answer(const struct pdci_question *question, const struct node
 			 struct text *body)
 {
 	json_begin_object(body, NULL);
-	json_bool(body, "feasible", answer->feasible);
+	json_put_bool(body, "feasible", answer->feasible);
 	json_begin_array(body, "groups");
 	for (size_t i = 0; i < question->request.group_count; i++) {
 		json_begin_object(body, NULL);
-		json_string(body, "class", question->request.groups[i].class);
-		json_int(body, "wanted", question->request.groups[i].count);
-		json_int(body, "possible", answer->got[i]);
+		json_put_string(body, "class", question->request.groups[i].class);
+		json_put_int(body, "wanted", question->request.groups[i].count);
+		json_put_int(body, "possible", answer->got[i]);
 		if (answer->got[i] < question->request.groups[i].count)
 			write_shortfall(question, all, &question->request.groups[i], body);
 		json_end_object(body);
@@ -106,11 +106,11 @@ static void write_answer(const struct pdci_question *question, const struct node
 	json_end_array(body);
 	json_begin_array(body, "nodes");
 	for (size_t i = 0; i < answer->pick_count; i++)
-		json_string(body, NULL, all->nodes[answer->picks[i].node].name);
+		json_put_string(body, NULL, all->nodes[answer->picks[i].node].name);
 	json_end_array(body);
-	json_int(body, "racks", answer->racks);
-	json_int(body, "leaves", answer->leaves);
-	json_string(body, "reason", problem->detail);
+	json_put_int(body, "racks", answer->racks);
+	json_put_int(body, "leaves", answer->leaves);
+	json_put_string(body, "reason", problem->detail);
 	json_end_object(body);
 }
 

@@ -374,10 +374,10 @@ int pdci_store_save(struct db *db, const struct pdci_claim *claim, const struct 
 	number(due, save->due_ms);
 	if (problem_is_set(&save->problem)) {
 		json_begin_object(&problem, NULL);
-		json_string(&problem, "code", error_word(save->problem.code));
-		json_string(&problem, "message", save->problem.message);
-		json_string(&problem, "detail", save->problem.detail);
-		json_string(&problem, "hint", save->problem.hint);
+		json_put_string(&problem, "code", error_word(save->problem.code));
+		json_put_string(&problem, "message", save->problem.message);
+		json_put_string(&problem, "detail", save->problem.detail);
+		json_put_string(&problem, "hint", save->problem.hint);
 		json_end_object(&problem);
 		if (problem.failed)
 			return -ENOMEM;

@@ -91,9 +91,9 @@ static void add_alarms(struct text *row, const struct health_reading readings[],
 			continue;
 		/* Without the reading: only another state is something to decide about. */
 		json_begin_object(row, NULL);
-		json_string(row, "name", readings[i].name);
-		json_string(row, "type", readings[i].type);
-		json_string(row, "state", readings[i].state);
+		json_put_string(row, "name", readings[i].name);
+		json_put_string(row, "type", readings[i].type);
+		json_put_string(row, "state", readings[i].state);
 		json_end_object(row);
 	}
 	json_end_array(row);
@@ -105,20 +105,20 @@ void health_note_sensors(struct health *health, int64_t node_id, int64_t at_us,
 	CLEANUP(text_done) struct text row = {0};
 
 	json_begin_object(&row, NULL);
-	json_int(&row, "node_id", node_id);
-	json_int(&row, "at_us", at_us);
+	json_put_int(&row, "node_id", node_id);
+	json_put_int(&row, "at_us", at_us);
 	json_begin_array(&row, "sensors");
 	for (size_t i = 0; i < count; i++) {
 		json_begin_object(&row, NULL);
-		json_int(&row, "number", readings[i].number);
-		json_string(&row, "name", readings[i].name);
-		json_string(&row, "type", readings[i].type);
-		json_string(&row, "unit", readings[i].unit);
+		json_put_int(&row, "number", readings[i].number);
+		json_put_string(&row, "name", readings[i].name);
+		json_put_string(&row, "type", readings[i].type);
+		json_put_string(&row, "unit", readings[i].unit);
 		if (readings[i].has_reading)
-			json_double(&row, "reading", readings[i].reading);
+			json_put_double(&row, "reading", readings[i].reading);
 		else
-			json_null(&row, "reading");
-		json_string(&row, "state", readings[i].state);
+			json_put_null(&row, "reading");
+		json_put_string(&row, "state", readings[i].state);
 		json_end_object(&row);
 	}
 	json_end_array(&row);
@@ -149,20 +149,20 @@ void health_note_log(struct health *health, int64_t node_id, const struct health
 	CLEANUP(text_done) struct text row = {0};
 
 	json_begin_object(&row, NULL);
-	json_int(&row, "node_id", node_id);
+	json_put_int(&row, "node_id", node_id);
 	if (mark->known) {
-		json_int(&row, "record", mark->record);
-		json_int(&row, "stamp", mark->stamp);
+		json_put_int(&row, "record", mark->record);
+		json_put_int(&row, "stamp", mark->stamp);
 	}
 	json_begin_array(&row, "entries");
 	for (size_t i = 0; i < count; i++) {
 		json_begin_object(&row, NULL);
-		json_int(&row, "record", entries[i].record);
-		json_int(&row, "time_s", entries[i].time_s);
-		json_string(&row, "type", entries[i].type);
-		json_string(&row, "sensor", entries[i].sensor);
-		json_string(&row, "event", entries[i].event);
-		json_bool(&row, "asserted", entries[i].asserted);
+		json_put_int(&row, "record", entries[i].record);
+		json_put_int(&row, "time_s", entries[i].time_s);
+		json_put_string(&row, "type", entries[i].type);
+		json_put_string(&row, "sensor", entries[i].sensor);
+		json_put_string(&row, "event", entries[i].event);
+		json_put_bool(&row, "asserted", entries[i].asserted);
 		json_end_object(&row);
 	}
 	json_end_array(&row);

@@ -264,17 +264,17 @@ void health_row_done(struct health_row *row)
 static void write_label(struct text *rows, const struct health_label *label)
 {
 	json_begin_object(rows, NULL);
-	json_string(rows, "label", label->label);
-	json_string(rows, "severity", health_severity_words[label->severity]);
+	json_put_string(rows, "label", label->label);
+	json_put_string(rows, "severity", health_severity_words[label->severity]);
 	json_begin_array(rows, "effects");
 	for (size_t i = 0; i < HEALTH_EFFECT_COUNT; i++) {
 		if (label->effects & 1U << i)
-			json_string(rows, NULL, health_effect_words[i]);
+			json_put_string(rows, NULL, health_effect_words[i]);
 	}
 	json_end_array(rows);
-	json_string(rows, "reason", label->reason);
-	json_string(rows, "hint", label->hint);
-	json_int(rows, "since_ms", label->since_ms);
+	json_put_string(rows, "reason", label->reason);
+	json_put_string(rows, "hint", label->hint);
+	json_put_int(rows, "since_ms", label->since_ms);
 	json_end_object(rows);
 }
 
@@ -282,22 +282,22 @@ void health_row_write(struct text *rows, const struct health_row *row,
 		      const struct health_verdict *verdict)
 {
 	json_begin_object(rows, NULL);
-	json_int(rows, "node_id", row->node_id);
-	json_int(rows, "generation", row->generation);
+	json_put_int(rows, "node_id", row->node_id);
+	json_put_int(rows, "generation", row->generation);
 	json_begin_object(rows, "memo");
 	for (size_t i = 0; i < verdict->memory_count; i++) {
 		const struct health_memory *memory = &verdict->memories[i];
 
 		json_begin_object(rows, memory->label);
 		if (memory->bad_ms)
-			json_int(rows, "bad", memory->bad_ms);
+			json_put_int(rows, "bad", memory->bad_ms);
 		if (memory->good_ms)
-			json_int(rows, "good", memory->good_ms);
+			json_put_int(rows, "good", memory->good_ms);
 		json_end_object(rows);
 	}
 	json_end_object(rows);
 	if (verdict->next_ms)
-		json_int(rows, "next_ms", verdict->next_ms);
+		json_put_int(rows, "next_ms", verdict->next_ms);
 	json_begin_array(rows, "labels");
 	for (size_t i = 0; i < verdict->label_count; i++)
 		write_label(rows, &verdict->labels[i]);

@@ -234,8 +234,8 @@ static void health(void *context, struct http_request *request)
 	struct text text = {0};
 
 	json_begin_object(&text, NULL);
-	json_bool(&text, "ready", true);
-	json_bool(&text, "controller", !upstream_is_away(server->options.upstream));
+	json_put_bool(&text, "ready", true);
+	json_put_bool(&text, "controller", !upstream_is_away(server->options.upstream));
 	json_end_object(&text);
 	http_answer_json(request, 200, &text);
 	text_done(&text);

@@ -11,14 +11,14 @@
 static void add_problem(struct text *json, const struct problem *problem)
 {
 	if (!problem_is_set(problem)) {
-		json_null(json, "problem");
+		json_put_null(json, "problem");
 		return;
 	}
 	json_begin_object(json, "problem");
-	json_string(json, "message", problem->message);
-	json_string(json, "detail", problem->detail);
-	json_string(json, "hint", problem->hint);
-	json_string(json, "code", error_word(problem->code));
+	json_put_string(json, "message", problem->message);
+	json_put_string(json, "detail", problem->detail);
+	json_put_string(json, "hint", problem->hint);
+	json_put_string(json, "code", error_word(problem->code));
 	json_end_object(json);
 }
 
@@ -27,28 +27,28 @@ static void row_observed(struct text *json, const struct sight *sight)
 	const struct switch_identity *identity = &sight->identity;
 
 	json_begin_object(json, NULL);
-	json_int(json, "switch_id", sight->row.id);
-	json_bool(json, "reachable", sight->reachable);
+	json_put_int(json, "switch_id", sight->row.id);
+	json_put_bool(json, "reachable", sight->reachable);
 	add_problem(json, &sight->problem);
-	json_int(json, "asked_us", sight->asked_us);
+	json_put_int(json, "asked_us", sight->asked_us);
 	if (sight->reachable || sight->has_reading) {
-		json_string(json, "family", identity->family);
-		json_string(json, "object_id", identity->object_id);
-		json_string(json, "text", identity->text);
-		json_string(json, "system", identity->system);
-		json_string(json, "chassis", identity->chassis);
-		json_int(json, "uptime_ms", (int64_t)identity->uptime_ms);
-		json_int(json, "vlan_changes", (int64_t)identity->vlan_changes);
+		json_put_string(json, "family", identity->family);
+		json_put_string(json, "object_id", identity->object_id);
+		json_put_string(json, "text", identity->text);
+		json_put_string(json, "system", identity->system);
+		json_put_string(json, "chassis", identity->chassis);
+		json_put_int(json, "uptime_ms", (int64_t)identity->uptime_ms);
+		json_put_int(json, "vlan_changes", (int64_t)identity->vlan_changes);
 	}
 	if (sight->has_reading) {
 		json_begin_array(json, "vlans");
 		for (size_t i = 0; i < sight->reading.vlan_count; i++)
-			json_int(json, NULL, sight->reading.vlans[i].id);
+			json_put_int(json, NULL, sight->reading.vlans[i].id);
 		json_end_array(json);
-		json_int(json, "requests", sight->reading.requests);
-		json_int(json, "odd", sight->reading.odd);
-		json_string(json, "odd_text", sight->reading.odd_text);
-		json_int(json, "read_us", sight->reading_us);
+		json_put_int(json, "requests", sight->reading.requests);
+		json_put_int(json, "odd", sight->reading.odd);
+		json_put_string(json, "odd_text", sight->reading.odd_text);
+		json_put_int(json, "read_us", sight->reading_us);
 	}
 	json_end_object(json);
 }
@@ -68,26 +68,26 @@ static void row_port(struct text *json, const struct sight *sight, size_t index)
 	memcpy(mac.bytes, port->mac, sizeof(mac.bytes));
 	vlan_set_text(&port->vlans.tagged, &tagged);
 	json_begin_object(json, NULL);
-	json_int(json, "switch_id", sight->row.id);
-	json_string(json, "name", port->name);
-	json_int(json, "if_index", port->index_made ? 0 : port->if_index);
-	json_int(json, "base_port", port->base_port);
-	json_string(json, "alias", port->alias);
-	json_string(json, "mac", mac_is_zero(mac) ? NULL : mac_text(mac, text));
-	json_bool(json, "admin_up", port->admin_up);
-	json_bool(json, "up", port->up);
-	json_int(json, "speed_bps", (int64_t)port->speed_bps);
-	json_string(json, "lag", lag ? lag->name : "");
-	json_bool(json, "is_lag", port->is_lag);
-	json_string(json, "stp", enum_text(stp_words, COUNT_OF(stp_words), (int)port->stp));
-	json_string(json, "kind",
-		    enum_text(port_kind_words, PORT_KIND_COUNT,
-			      sight->kinds ? sight->kinds[index] : PORT_UNKNOWN));
+	json_put_int(json, "switch_id", sight->row.id);
+	json_put_string(json, "name", port->name);
+	json_put_int(json, "if_index", port->index_made ? 0 : port->if_index);
+	json_put_int(json, "base_port", port->base_port);
+	json_put_string(json, "alias", port->alias);
+	json_put_string(json, "mac", mac_is_zero(mac) ? NULL : mac_text(mac, text));
+	json_put_bool(json, "admin_up", port->admin_up);
+	json_put_bool(json, "up", port->up);
+	json_put_int(json, "speed_bps", (int64_t)port->speed_bps);
+	json_put_string(json, "lag", lag ? lag->name : "");
+	json_put_bool(json, "is_lag", port->is_lag);
+	json_put_string(json, "stp", enum_text(stp_words, COUNT_OF(stp_words), (int)port->stp));
+	json_put_string(json, "kind",
+			enum_text(port_kind_words, PORT_KIND_COUNT,
+				  sight->kinds ? sight->kinds[index] : PORT_UNKNOWN));
 	if (port->has_vlans) {
-		json_bool(json, "trunk", port->vlans.trunk);
+		json_put_bool(json, "trunk", port->vlans.trunk);
 		if (port->vlans.native)
-			json_int(json, "native_vlan", port->vlans.native);
-		json_string(json, "tagged_vlans", text_get(&tagged));
+			json_put_int(json, "native_vlan", port->vlans.native);
+		json_put_string(json, "tagged_vlans", text_get(&tagged));
 	}
 	json_end_object(json);
 }
@@ -135,18 +135,18 @@ static void rows_links(struct work *work)
 		const struct fabric_link *link = &work->conclusion.links[i];
 
 		json_begin_object(json, NULL);
-		json_int(json, "a_switch", work->sources[link->a.source].id);
-		json_string(json, "a_port", fabric_port(&work->facts, link->a)->name);
-		json_int(json, "b_switch", work->sources[link->b.source].id);
-		json_string(json, "b_port", fabric_port(&work->facts, link->b)->name);
-		json_string(json, "state",
-			    enum_text(link_state_words, LINK_STATE_COUNT, (int)link->state));
-		json_int(json, "certainty", link->certainty);
+		json_put_int(json, "a_switch", work->sources[link->a.source].id);
+		json_put_string(json, "a_port", fabric_port(&work->facts, link->a)->name);
+		json_put_int(json, "b_switch", work->sources[link->b.source].id);
+		json_put_string(json, "b_port", fabric_port(&work->facts, link->b)->name);
+		json_put_string(json, "state",
+				enum_text(link_state_words, LINK_STATE_COUNT, (int)link->state));
+		json_put_int(json, "certainty", link->certainty);
 		json_begin_object(json, "evidence");
-		json_string(json, "by", link->evidence);
-		json_bool(json, "lag", link->lag);
+		json_put_string(json, "by", link->evidence);
+		json_put_bool(json, "lag", link->lag);
 		if (link->lag)
-			json_int(json, "members", link->members);
+			json_put_int(json, "members", link->members);
 		json_end_object(json);
 		json_end_object(json);
 	}
@@ -170,20 +170,20 @@ static void rows_places(struct work *work)
 		char mac[MAC_TEXT_SIZE];
 
 		json_begin_object(json, NULL);
-		json_string(json, "mac", mac_text(place->mac, mac));
-		json_int(json, "switch_id", work->sources[place->at.source].id);
-		json_string(json, "port", fabric_port(&work->facts, place->at)->name);
-		json_int(json, "certainty", place->certainty);
+		json_put_string(json, "mac", mac_text(place->mac, mac));
+		json_put_int(json, "switch_id", work->sources[place->at.source].id);
+		json_put_string(json, "port", fabric_port(&work->facts, place->at)->name);
+		json_put_int(json, "certainty", place->certainty);
 		json_begin_array(json, "sources");
 		for (size_t word = 0; word < COUNT_OF(source_words); word++) {
 			if (place->sources & source_words[word].source)
-				json_string(json, NULL, source_words[word].word);
+				json_put_string(json, NULL, source_words[word].word);
 		}
 		json_end_array(json);
 		if (place->vlan)
-			json_int(json, "vlan", place->vlan);
+			json_put_int(json, "vlan", place->vlan);
 		if (place->sources == PLACE_EARLIER)
-			json_int(json, "seen_us", place->seen_us);
+			json_put_int(json, "seen_us", place->seen_us);
 		json_end_object(json);
 	}
 }
@@ -197,13 +197,13 @@ static void rows_blocks(struct work *work)
 		char mac[MAC_TEXT_SIZE];
 
 		json_begin_object(json, NULL);
-		json_int(json, "switch_id", block->switch_id);
-		json_string(json, "port", block->port);
-		json_string(json, "kind",
-			    enum_text(guard_kind_words, GUARD_KIND_COUNT, (int)block->kind));
-		json_string(json, "mac", mac_text(block->mac, mac));
-		json_int(json, "version", block->version);
-		json_string(json, "message", block->message);
+		json_put_int(json, "switch_id", block->switch_id);
+		json_put_string(json, "port", block->port);
+		json_put_string(json, "kind",
+				enum_text(guard_kind_words, GUARD_KIND_COUNT, (int)block->kind));
+		json_put_string(json, "mac", mac_text(block->mac, mac));
+		json_put_int(json, "version", block->version);
+		json_put_string(json, "message", block->message);
 		json_end_object(json);
 	}
 }
@@ -218,13 +218,13 @@ static void row_alert(struct text *json, const struct alert_row *row)
 
 	text_addf(&key, "%s:%s", row->kind, row->subject);
 	json_begin_object(json, NULL);
-	json_string(json, "key", text_get(&key));
-	json_string(json, "kind", row->kind);
-	json_string(json, "severity", row->severity);
-	json_string(json, "subject_kind", row->subject_kind);
-	json_string(json, "subject", row->subject);
-	json_string(json, "message", row->message);
-	json_string(json, "hint", row->hint);
+	json_put_string(json, "key", text_get(&key));
+	json_put_string(json, "kind", row->kind);
+	json_put_string(json, "severity", row->severity);
+	json_put_string(json, "subject_kind", row->subject_kind);
+	json_put_string(json, "subject", row->subject);
+	json_put_string(json, "message", row->message);
+	json_put_string(json, "hint", row->hint);
 	json_end_object(json);
 }
 

@@ -169,10 +169,10 @@ static void on_numbers_written(void *context, int rc, const PGresult *result,
 static void problem_text(const struct problem *problem, struct text *ret)
 {
 	json_begin_object(ret, NULL);
-	json_string(ret, "code", error_word(problem->code));
-	json_string(ret, "message", problem->message);
-	json_string(ret, "detail", problem->detail);
-	json_string(ret, "hint", problem->hint);
+	json_put_string(ret, "code", error_word(problem->code));
+	json_put_string(ret, "message", problem->message);
+	json_put_string(ret, "detail", problem->detail);
+	json_put_string(ret, "hint", problem->hint);
 	json_end_object(ret);
 }
 

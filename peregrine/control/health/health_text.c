@@ -74,7 +74,7 @@ static void add_mac(struct text *json, const char *key, const uint8_t mac[6])
 
 	(void)text_format(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1],
 			  mac[2], mac[3], mac[4], mac[5]);
-	json_string(json, key, text);
+	json_put_string(json, key, text);
 }
 
 /* "8000.52:54:..": priority and MAC, as people write it. */
@@ -84,7 +84,7 @@ static void add_root(struct text *json, const uint8_t root[8])
 
 	(void)text_format(text, sizeof(text), "%02x%02x.%02x:%02x:%02x:%02x:%02x:%02x", root[0],
 			  root[1], root[2], root[3], root[4], root[5], root[6], root[7]);
-	json_string(json, "root", text);
+	json_put_string(json, "root", text);
 }
 
 static const char *version_word(uint32_t version)
@@ -100,10 +100,10 @@ static const char *version_word(uint32_t version)
 static void add_stp_port(struct text *json, const struct port_health *port)
 {
 	json_begin_object(json, NULL);
-	json_string(json, "port", port->name);
-	json_string(json, "state", WORD(stp_state_words, port->stp_state));
-	json_string(json, "role", WORD(stp_role_words, (unsigned)port->stp_role));
-	json_int(json, "transitions", port->stp_transitions);
+	json_put_string(json, "port", port->name);
+	json_put_string(json, "state", WORD(stp_state_words, port->stp_state));
+	json_put_string(json, "role", WORD(stp_role_words, (unsigned)port->stp_role));
+	json_put_int(json, "transitions", port->stp_transitions);
 	json_end_object(json);
 }
 
@@ -117,22 +117,22 @@ void health_stp_text(const struct switch_health *health, int64_t at_us, struct t
 		return;
 	}
 	json_begin_object(ret, NULL);
-	json_bool(ret, "running", stp->there);
+	json_put_bool(ret, "running", stp->there);
 	if (stp->there) {
 		/* Whole seconds: it is told anew each time. */
 		time_text((at_us / 1000000 - stp->changed_ticks / 100) * 1000000, changed);
-		json_string(ret, "version", version_word(stp->version));
+		json_put_string(ret, "version", version_word(stp->version));
 		add_mac(ret, "bridge", stp->bridge);
-		json_int(ret, "priority", stp->priority);
+		json_put_int(ret, "priority", stp->priority);
 		add_root(ret, stp->root);
-		json_bool(ret, "is_root",
-			  memcmp(&stp->root[2], stp->bridge, sizeof(stp->bridge)) == 0);
-		json_int(ret, "root_cost", stp->root_cost);
-		json_string(ret, "root_port", stp->root_port_name);
+		json_put_bool(ret, "is_root",
+			      memcmp(&stp->root[2], stp->bridge, sizeof(stp->bridge)) == 0);
+		json_put_int(ret, "root_cost", stp->root_cost);
+		json_put_string(ret, "root_port", stp->root_port_name);
 	}
 	if (stp->there && stp->changes != UINT32_MAX) {
-		json_int(ret, "changes", stp->changes);
-		json_string(ret, "changed_at", changed);
+		json_put_int(ret, "changes", stp->changes);
+		json_put_string(ret, "changed_at", changed);
 	}
 	json_begin_array(ret, "ports");
 	for (size_t i = 0; stp->there && i < health->port_count; i++)
@@ -145,8 +145,8 @@ void health_stp_text(const struct switch_health *health, int64_t at_us, struct t
 static void add_number(struct text *json, const char *port, uint32_t if_index)
 {
 	json_begin_object(json, NULL);
-	json_string(json, "port", port);
-	json_int(json, "if_index", if_index);
+	json_put_string(json, "port", port);
+	json_put_int(json, "if_index", if_index);
 	json_end_object(json);
 }
 
@@ -189,14 +189,14 @@ static void add_member(struct text *json, const struct port_health *port)
 	char octet[8];
 
 	json_begin_object(json, NULL);
-	json_string(json, "port", port->name);
-	json_bool(json, "up", port->up);
-	json_bool(json, "bundled", port->lag && switch_lag_bundled(port->lag_actor));
-	json_string(json, "partner", port->lag_partner_system);
+	json_put_string(json, "port", port->name);
+	json_put_bool(json, "up", port->up);
+	json_put_bool(json, "bundled", port->lag && switch_lag_bundled(port->lag_actor));
+	json_put_string(json, "partner", port->lag_partner_system);
 	(void)text_format(octet, sizeof(octet), "%02x", port->lag_actor);
-	json_string(json, "actor_state", octet);
+	json_put_string(json, "actor_state", octet);
 	(void)text_format(octet, sizeof(octet), "%02x", port->lag_partner);
-	json_string(json, "partner_state", octet);
+	json_put_string(json, "partner_state", octet);
 	json_end_object(json);
 }
 
@@ -221,7 +221,7 @@ void health_lags_text(const struct switch_health *health, struct text *ret)
 		    !is_first(health, i))
 			continue;
 		json_begin_object(ret, NULL);
-		json_string(ret, "lag", name_of(health, lag));
+		json_put_string(ret, "lag", name_of(health, lag));
 		json_begin_array(ret, "members");
 		for (size_t j = i; j < health->port_count; j++)
 			if (health->ports[j].lag_member && lag_of(&health->ports[j]) == lag)
@@ -242,12 +242,12 @@ void health_sensors_text(const struct switch_health *health, struct text *ret)
 		if (!unit[0])
 			continue;
 		json_begin_object(ret, NULL);
-		json_string(ret, "name", sensor->name);
-		json_string(ret, "text", sensor->text);
-		json_string(ret, "port", sensor->port);
-		json_double(ret, "value", switch_sensor_value(sensor));
-		json_string(ret, "unit", unit);
-		json_string(ret, "status", WORD(sensor_status_words, sensor->status));
+		json_put_string(ret, "name", sensor->name);
+		json_put_string(ret, "text", sensor->text);
+		json_put_string(ret, "port", sensor->port);
+		json_put_double(ret, "value", switch_sensor_value(sensor));
+		json_put_string(ret, "unit", unit);
+		json_put_string(ret, "status", WORD(sensor_status_words, sensor->status));
 		json_end_object(ret);
 	}
 	json_end_array(ret);

@@ -181,9 +181,9 @@ static void say_vlans(const struct port_vlans *vlans, struct text *json, const c
 
 	vlan_set_text(&vlans->tagged, &tagged);
 	json_begin_object(json, key);
-	json_bool(json, "trunk", vlans->trunk);
-	json_int(json, "native", vlans->native);
-	json_string(json, "tagged", text_get(&tagged));
+	json_put_bool(json, "trunk", vlans->trunk);
+	json_put_int(json, "native", vlans->native);
+	json_put_string(json, "tagged", text_get(&tagged));
 	json_end_object(json);
 }
 
@@ -194,12 +194,12 @@ static void say_edit(const struct switch_edit *edit, struct text *json, const ch
 					    [EDIT_PORT] = "port"};
 
 	json_begin_object(json, key);
-	json_string(json, "kind", kinds[edit->kind]);
+	json_put_string(json, "kind", kinds[edit->kind]);
 	if (edit->kind != EDIT_PORT) {
-		json_int(json, "vlan", edit->vlan);
-		json_string(json, "vlan_name", edit->vlan_name);
+		json_put_int(json, "vlan", edit->vlan);
+		json_put_string(json, "vlan_name", edit->vlan_name);
 	} else {
-		json_string(json, "port", edit->port);
+		json_put_string(json, "port", edit->port);
 		say_vlans(&edit->before, json, "before");
 		say_vlans(&edit->after, json, "after");
 	}
@@ -240,9 +240,9 @@ static int journal(struct batch *batch)
 		const struct plan_edit *edit = &batch->plan.edits[i];
 
 		json_begin_object(&json, NULL);
-		json_int(&json, "switch", batch->parties[edit->at].id);
-		json_int(&json, "phase", (int)edit->stage + 1);
-		json_bool(&json, "link", batch->changes[i].link);
+		json_put_int(&json, "switch", batch->parties[edit->at].id);
+		json_put_int(&json, "phase", (int)edit->stage + 1);
+		json_put_bool(&json, "link", batch->changes[i].link);
 		say_edit(&edit->edit, &json, "edit");
 		json_end_object(&json);
 	}

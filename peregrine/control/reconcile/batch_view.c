@@ -39,13 +39,13 @@ void batch_changes(const struct batch *batch, struct text *json, const char *key
 		enum change_state state = batch->changes[i].state;
 
 		json_begin_object(json, NULL);
-		json_int(json, "id", batch->changes[i].id);
-		json_string(json, "state", states[state]);
+		json_put_int(json, "id", batch->changes[i].id);
+		json_put_string(json, "state", states[state]);
 		if (party->failed && (state == CHANGE_REFUSED || state == CHANGE_UNKNOWN)) {
 			json_begin_object(json, "problem");
-			json_string(json, "code", error_word(party->problem.code));
-			json_string(json, "message", party->problem.message);
-			json_string(json, "detail", party->problem.detail);
+			json_put_string(json, "code", error_word(party->problem.code));
+			json_put_string(json, "message", party->problem.message);
+			json_put_string(json, "detail", party->problem.detail);
 			json_end_object(json);
 		}
 		json_end_object(json);

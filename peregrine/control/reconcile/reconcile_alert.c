@@ -94,7 +94,7 @@ static void say_drift_of(struct engine_fabric *fabric, const struct pass *pass, 
 	json_begin_object(&detail, NULL);
 	count = say_drift(pass, at, &detail, "ports");
 	drift_hint(&pass->scene, sw->id, hint);
-	json_string(&detail, "hint", hint);
+	json_put_string(&detail, "hint", hint);
 	json_end_object(&detail);
 	(void)text_format(message, sizeof(message), "somebody else changed it (%u ports differ)",
 			  count);
@@ -139,13 +139,13 @@ static void say_isolation(struct engine_fabric *fabric, const struct pass *pass,
 	json_begin_array(&detail, "findings");
 	for (size_t i = 0; i < report->count && i < ISOLATION_FINDINGS; i++) {
 		json_begin_object(&detail, NULL);
-		json_string(&detail, "fault", isolation_fault_text(report->findings[i].fault));
-		json_string(&detail, "path", report->findings[i].path);
+		json_put_string(&detail, "fault", isolation_fault_text(report->findings[i].fault));
+		json_put_string(&detail, "path", report->findings[i].path);
 		json_end_object(&detail);
 	}
 	json_end_array(&detail);
-	json_string(&detail, "path", problem.detail);
-	json_string(&detail, "hint", "look at the ports on the path; haasctl switch diff");
+	json_put_string(&detail, "path", problem.detail);
+	json_put_string(&detail, "hint", "look at the ports on the path; haasctl switch diff");
 	json_end_object(&detail);
 	say_raise(&(struct alert){.key = key,
 				  .kind = "fabric.isolation",
@@ -171,8 +171,9 @@ static void say_numbers(struct engine_fabric *fabric, const struct pass *pass, s
 
 	vlan_set_text(&audit.leaked, &leaked);
 	json_begin_object(&detail, NULL);
-	json_string(&detail, "vlans", text_get(&leaked));
-	json_string(&detail, "hint", "ports that are not ours are in them; haasctl switch show");
+	json_put_string(&detail, "vlans", text_get(&leaked));
+	json_put_string(&detail, "hint",
+			"ports that are not ours are in them; haasctl switch show");
 	json_end_object(&detail);
 	(void)text_format(key, sizeof(key), "network.vlan_leak:%s", pass->scene.model.name);
 	leaks = !vlan_set_is_empty(&audit.leaked) && pass->plan.count == 0 && !pass->scene.flux.any;
@@ -213,8 +214,8 @@ static void say_unsaved(struct known_switch *known, struct said *said)
 			  known->save_problem.message);
 	json_begin_object(&detail, NULL);
 	say_problem(&known->save_problem, &detail, "problem");
-	json_string(&detail, "hint",
-		    "it is tried again by itself; until then a reboot takes changes back");
+	json_put_string(&detail, "hint",
+			"it is tried again by itself; until then a reboot takes changes back");
 	json_end_object(&detail);
 	say_while(known->save_failures > 0, &known->save_told,
 		  &(struct alert){.key = key,
@@ -241,7 +242,7 @@ unsigned say_unproven(const struct pass *pass, uint32_t at, const struct known_s
 		if (!port || !port->unproven || scene->model.ports[p].role != PORT_EDGE ||
 		    scene->model.ports[p].member_count == 0)
 			continue;
-		json_string(json, NULL, port->name);
+		json_put_string(json, NULL, port->name);
 		count++;
 	}
 	json_end_array(json);
@@ -260,9 +261,9 @@ static void say_unproven_of(const struct pass *pass, uint32_t at, struct known_s
 
 	json_begin_object(&detail, NULL);
 	count = say_unproven(pass, at, known, &detail, "ports");
-	json_string(&detail, "hint",
-		    "send a frame tagged with another network's VLAN from one of them and see "
-		    "whether it arrives; docs/switches.md");
+	json_put_string(&detail, "hint",
+			"send a frame tagged with another network's VLAN from one of them and see "
+			"whether it arrives; docs/switches.md");
 	json_end_object(&detail);
 	(void)text_format(key, sizeof(key), "switch.tags_unproven:%s", known->name);
 	(void)text_format(message, sizeof(message),
@@ -302,7 +303,7 @@ static struct parking count_parking(const struct pass *pass, uint32_t at, struct
 		parking.ports += port->role == PORT_EDGE && port->carrier == p;
 		if (!pass->plan.stuck[p] && pass->wanted.faults[p] != WANTED_NO_PARKING)
 			continue;
-		json_string(names, NULL, port->name);
+		json_put_string(names, NULL, port->name);
 		parking.waiting++;
 	}
 	return parking;
@@ -339,7 +340,7 @@ static void say_parking(const struct pass *pass, uint32_t at, struct known_switc
 	json_begin_array(&detail, "ports");
 	parking = count_parking(pass, at, &detail);
 	json_end_array(&detail);
-	json_string(&detail, "hint", NO_PARKING_HINT);
+	json_put_string(&detail, "hint", NO_PARKING_HINT);
 	json_end_object(&detail);
 	(void)text_format(key, sizeof(key), "switch.no_parking:%s", known->name);
 	parking_message(&parking, message);
@@ -375,13 +376,14 @@ static void say_uplinks_refused(const struct pass *pass, uint32_t at, struct kno
 		    (port->retry_ms <= now_ms && scene->observed[p] && pass->wanted.ports[p] &&
 		     port_vlans_equal(scene->observed[p], pass->wanted.ports[p])))
 			continue;
-		json_string(&detail, NULL, port->name);
+		json_put_string(&detail, NULL, port->name);
 		first = first ? first : port;
 	}
 	json_end_array(&detail);
 	if (first)
 		say_problem(first->problem, &detail, "problem");
-	json_string(&detail, "hint", "it is tried again by itself; docs/switches.md, known limits");
+	json_put_string(&detail, "hint",
+			"it is tried again by itself; docs/switches.md, known limits");
 	json_end_object(&detail);
 	(void)text_format(key, sizeof(key), "switch.uplink_refused:%s", known->name);
 	(void)text_format(message, sizeof(message),

@@ -136,14 +136,14 @@ static bool write_row(struct bonding *bonding)
 	CLEANUP(text_done) struct text json = {0};
 
 	json_begin_object(&json, NULL);
-	json_bool(&json, "make", bonding->lag.make);
-	json_int(&json, "switch", bonding->switch_id);
-	json_string(&json, "name", bonding->lag.name);
-	json_string(&json, "bond", bonding->bond);
-	json_int(&json, "vlan", bonding->lag.vlan);
+	json_put_bool(&json, "make", bonding->lag.make);
+	json_put_int(&json, "switch", bonding->switch_id);
+	json_put_string(&json, "name", bonding->lag.name);
+	json_put_string(&json, "bond", bonding->bond);
+	json_put_int(&json, "vlan", bonding->lag.vlan);
 	json_begin_array(&json, "members");
 	for (size_t i = 0; i < bonding->lag.member_count; i++)
-		json_string(&json, NULL, bonding->lag.members[i]);
+		json_put_string(&json, NULL, bonding->lag.members[i]);
 	json_end_array(&json);
 	json_end_object(&json);
 	return !json.failed && intent_store_aggregate(fabric->reconcile->options.db, &key,
@@ -330,8 +330,8 @@ void reconcile_tell_abilities(struct reconcile *reconcile)
 		if (json_is_boolean(told) && json_is_true(told) == makes)
 			continue;
 		json_begin_object(&json, NULL);
-		json_int(&json, "switch", id);
-		json_bool(&json, "aggregates", makes);
+		json_put_int(&json, "switch", id);
+		json_put_bool(&json, "aggregates", makes);
 		json_end_object(&json);
 		any = true;
 	}

@@ -133,11 +133,11 @@ static int unfinished_rows(const struct reconcile *reconcile, const PGresult *re
 
 		if (next != batch && batch != 0) {
 			json_end_array(json);
-			json_string(json, "state", all ? "done" : "undone");
+			json_put_string(json, "state", all ? "done" : "undone");
 			json_begin_object(json, "problem");
-			json_string(json, "message", "its owner went away");
-			json_string(json, "hint",
-				    "the next batch goes on from what the switches show");
+			json_put_string(json, "message", "its owner went away");
+			json_put_string(json, "hint",
+					"the next batch goes on from what the switches show");
 			json_end_object(json);
 			json_end_object(json);
 		}
@@ -145,7 +145,7 @@ static int unfinished_rows(const struct reconcile *reconcile, const PGresult *re
 			break;
 		if (next != batch) {
 			json_begin_object(json, NULL);
-			json_int(json, "batch", next);
+			json_put_int(json, "batch", next);
 			json_begin_array(json, "changes");
 			batch = next;
 			all = true;
@@ -155,8 +155,8 @@ static int unfinished_rows(const struct reconcile *reconcile, const PGresult *re
 		state = unfinished_state(reconcile, result, row);
 		all &= strcmp(state, "applied") == 0;
 		json_begin_object(json, NULL);
-		json_int(json, "id", db_int(result, row, 1, 0));
-		json_string(json, "state", state);
+		json_put_int(json, "id", db_int(result, row, 1, 0));
+		json_put_string(json, "state", state);
 		json_end_object(json);
 	}
 	json_end_array(json);

@@ -29,11 +29,11 @@ static void say_edits(const struct pass *pass, uint32_t at, struct text *json)
 		if (edit->at != at)
 			continue;
 		json_begin_object(json, NULL);
-		json_string(json, "kind", kinds[edit->edit.kind]);
+		json_put_string(json, "kind", kinds[edit->edit.kind]);
 		if (edit->port == MODEL_NONE) {
-			json_int(json, "vlan", edit->edit.vlan);
+			json_put_int(json, "vlan", edit->edit.vlan);
 		} else {
-			json_string(json, "port", edit->edit.port);
+			json_put_string(json, "port", edit->edit.port);
 			say_state(&edit->edit.before, json, "before");
 			say_state(&edit->edit.after, json, "after");
 		}
@@ -54,16 +54,16 @@ static int say_diff(const struct reconcile *reconcile, const struct known_switch
 	while (at < pass.scene.model.switch_count && pass.scene.model.switches[at].id != known->id)
 		at++;
 	json_begin_object(json, NULL);
-	json_string(json, "switch", known->name);
-	json_int(json, "age_ms", clock_monotonic_ms() - known->read_at_ms);
+	json_put_string(json, "switch", known->name);
+	json_put_int(json, "age_ms", clock_monotonic_ms() - known->read_at_ms);
 	if (at < pass.scene.model.switch_count) {
-		json_bool(json, "usable", !pass.scene.model.switches[at].held);
+		json_put_bool(json, "usable", !pass.scene.model.switches[at].held);
 		if (known->failures > 0)
 			say_problem(&known->problem, json, "problem");
 		say_edits(&pass, at, json);
 		(void)say_drift(&pass, at, json, "drift");
 		(void)say_unproven(&pass, at, known, json, "unproven");
-		json_bool(json, "saved", !known->unsaved && !known->saving);
+		json_put_bool(json, "saved", !known->unsaved && !known->saving);
 		if (known->save_failures > 0)
 			say_problem(&known->save_problem, json, "save_problem");
 	}

@@ -106,7 +106,7 @@ static bool say_waits(struct reconcile *reconcile, const struct doubts *doubts, 
 		if (!*ret_name)
 			*ret_name = one->name;
 		same &= is_listed(before, one->id);
-		json_int(json, NULL, one->id);
+		json_put_int(json, NULL, one->id);
 		count++;
 	}
 	json_end_array(json);
@@ -126,12 +126,12 @@ static unsigned judge_rests(struct reconcile *reconcile, struct scene *scene,
 		if (row->state != NUMBER_RESTING)
 			continue;
 		json_begin_object(&change, NULL);
-		json_string(&change, "op", "waits");
-		json_int(&change, "vlan", row->vlan);
+		json_put_string(&change, "op", "waits");
+		json_put_int(&change, "vlan", row->vlan);
 		if (say_waits(reconcile, doubts, row->vlan, scene->waits_for[i], &change,
 			      &row->waits)) {
 			json_end_object(&change);
-			json_raw(json, NULL, text_get(&change));
+			json_put_raw(json, NULL, text_get(&change));
 			json->failed |= change.failed;
 			count++;
 		}
@@ -144,8 +144,8 @@ static unsigned judge_rests(struct reconcile *reconcile, struct scene *scene,
 static void say_number(struct text *json, const char *op, unsigned vlan)
 {
 	json_begin_object(json, NULL);
-	json_string(json, "op", op);
-	json_int(json, "vlan", vlan);
+	json_put_string(json, "op", op);
+	json_put_int(json, "vlan", vlan);
 }
 
 static unsigned assign_numbers(struct engine_fabric *fabric, struct pass *pass, struct text *json)
@@ -169,7 +169,7 @@ static unsigned assign_numbers(struct engine_fabric *fabric, struct pass *pass, 
 		}
 		vlan_set_add(&taken, vlan);
 		say_number(json, "assign", vlan);
-		json_int(json, "network", scene->model.networks[n].id);
+		json_put_int(json, "network", scene->model.networks[n].id);
 		json_end_object(json);
 		count++;
 	}
@@ -200,7 +200,7 @@ static unsigned return_numbers(struct reconcile *reconcile, const struct pass *p
 			continue;
 		if (vlan && !scene->attached[n] && !vlan_set_has(&scene->pool.seen, vlan)) {
 			say_number(json, "release", vlan);
-			json_int(json, "rest_s", scene->quarantine_s);
+			json_put_int(json, "rest_s", scene->quarantine_s);
 			(void)say_waits(reconcile, doubts, vlan, NULL, json, &ignored);
 			json_end_object(json);
 			count++;

@@ -5,33 +5,33 @@
 void say_problem(const struct problem *problem, struct text *json, const char *key)
 {
 	json_begin_object(json, key);
-	json_string(json, "code", error_word(problem->code));
-	json_string(json, "message", problem->message);
-	json_string(json, "detail", problem->detail);
-	json_string(json, "hint", problem->hint);
+	json_put_string(json, "code", error_word(problem->code));
+	json_put_string(json, "message", problem->message);
+	json_put_string(json, "detail", problem->detail);
+	json_put_string(json, "hint", problem->hint);
 	json_end_object(json);
 }
 
 void say_raise(const struct alert *alert, struct text *json)
 {
 	json_begin_object(json, NULL);
-	json_string(json, "op", "raise");
-	json_string(json, "key", alert->key);
-	json_string(json, "kind", alert->kind);
-	json_string(json, "severity", alert->severity);
-	json_string(json, "subject_kind", alert->subject_kind);
-	json_string(json, "subject", alert->subject);
-	json_string(json, "message", alert->message);
+	json_put_string(json, "op", "raise");
+	json_put_string(json, "key", alert->key);
+	json_put_string(json, "kind", alert->kind);
+	json_put_string(json, "severity", alert->severity);
+	json_put_string(json, "subject_kind", alert->subject_kind);
+	json_put_string(json, "subject", alert->subject);
+	json_put_string(json, "message", alert->message);
 	if (alert->detail)
-		json_raw(json, "detail", text_get(alert->detail));
+		json_put_raw(json, "detail", text_get(alert->detail));
 	json_end_object(json);
 }
 
 void say_clear(const char *key, struct text *json)
 {
 	json_begin_object(json, NULL);
-	json_string(json, "op", "clear");
-	json_string(json, "key", key);
+	json_put_string(json, "op", "clear");
+	json_put_string(json, "key", key);
 	json_end_object(json);
 }
 
@@ -39,12 +39,12 @@ void say_event(const char *kind, const char *subject_kind, const char *subject, 
 	       const struct text *detail, struct text *json)
 {
 	json_begin_object(json, NULL);
-	json_string(json, "kind", kind);
-	json_string(json, "subject_kind", subject_kind);
-	json_string(json, "subject", subject);
-	json_string(json, "message", message);
+	json_put_string(json, "kind", kind);
+	json_put_string(json, "subject_kind", subject_kind);
+	json_put_string(json, "subject", subject);
+	json_put_string(json, "message", message);
 	if (detail)
-		json_raw(json, "detail", text_get(detail));
+		json_put_raw(json, "detail", text_get(detail));
 	json_end_object(json);
 }
 
@@ -54,7 +54,7 @@ void say_state(port_state state, struct text *json, const char *key)
 
 	if (state)
 		port_vlans_text(state, &text);
-	json_string(json, key, state ? text_get(&text) : NULL);
+	json_put_string(json, key, state ? text_get(&text) : NULL);
 }
 
 /* What differs at one switch: what was applied by us, and what is there. */
@@ -74,7 +74,7 @@ unsigned say_drift(const struct pass *pass, uint32_t at, struct text *json, cons
 		    scene->model.ports[p].busy || port_vlans_equal(before, scene->observed[p]))
 			continue;
 		json_begin_object(json, NULL);
-		json_string(json, "port", scene->model.ports[p].name);
+		json_put_string(json, "port", scene->model.ports[p].name);
 		say_state(before, json, "applied");
 		say_state(scene->observed[p], json, "observed");
 		json_end_object(json);

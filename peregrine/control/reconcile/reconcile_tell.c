@@ -42,12 +42,12 @@ static void say_port(const struct batch_intent *row, port_state now, struct text
 
 	vlan_set_text(&now->tagged, &tagged);
 	json_begin_object(json, NULL);
-	json_int(json, "switch", row->switch_id);
-	json_string(json, "port", row->port);
-	json_int(json, "version", row->version);
-	json_bool(json, "trunk", now->trunk);
-	json_int(json, "native", now->native);
-	json_string(json, "tagged", text_get(&tagged));
+	json_put_int(json, "switch", row->switch_id);
+	json_put_string(json, "port", row->port);
+	json_put_int(json, "version", row->version);
+	json_put_bool(json, "trunk", now->trunk);
+	json_put_int(json, "native", now->native);
+	json_put_string(json, "tagged", text_get(&tagged));
 	json_end_object(json);
 }
 
@@ -126,9 +126,9 @@ static unsigned say_uplinks(const struct pass *pass, struct text *json)
 			continue;
 		vlan_set_text(&ours, &tagged);
 		json_begin_object(json, NULL);
-		json_int(json, "switch", scene->model.switches[port->at].id);
-		json_string(json, "port", port->name);
-		json_string(json, "tagged", text_get(&tagged));
+		json_put_int(json, "switch", scene->model.switches[port->at].id);
+		json_put_string(json, "port", port->name);
+		json_put_string(json, "tagged", text_get(&tagged));
 		json_end_object(json);
 		count++;
 	}
@@ -149,9 +149,9 @@ static unsigned say_faults(const struct pass *pass, struct text *json)
 		    strcmp(problem->message, intent->problem) == 0)
 			continue;
 		json_begin_object(json, NULL);
-		json_int(json, "switch", intent->switch_id);
-		json_string(json, "port", intent->port_name);
-		json_int(json, "version", intent->wanted_version);
+		json_put_int(json, "switch", intent->switch_id);
+		json_put_string(json, "port", intent->port_name);
+		json_put_int(json, "version", intent->wanted_version);
 		say_problem(problem, json, "problem");
 		json_end_object(json);
 		count++;
@@ -194,8 +194,8 @@ void fabric_tell(struct engine_fabric *fabric, const struct pass *pass)
 	say_alerts(fabric, pass, &said);
 	json_end_array(&said.alerts);
 	json_end_array(&said.events);
-	json_raw(&json, "alerts", text_get(&said.alerts));
-	json_raw(&json, "events", text_get(&said.events));
+	json_put_raw(&json, "alerts", text_get(&said.alerts));
+	json_put_raw(&json, "events", text_get(&said.events));
 	json_end_object(&json);
 	if (said.alerts.failed || said.events.failed)
 		json.failed = true;
@@ -221,14 +221,14 @@ static void say_bond_change(const struct bond_end *end, struct text *json)
 		state = end->problem->code == E_CONFLICT || end->problem->code == E_UNSUPPORTED
 				? "refused"
 				: "unknown";
-	json_int(json, "batch", end->batch);
-	json_string(json, "state", end->problem ? "failed" : "done");
+	json_put_int(json, "batch", end->batch);
+	json_put_string(json, "state", end->problem ? "failed" : "done");
 	if (end->problem)
 		say_problem(end->problem, json, "problem");
 	json_begin_array(json, "changes");
 	json_begin_object(json, NULL);
-	json_int(json, "id", end->change);
-	json_string(json, "state", state);
+	json_put_int(json, "id", end->change);
+	json_put_string(json, "state", state);
 	if (end->problem)
 		say_problem(end->problem, json, "problem");
 	json_end_object(json);
@@ -248,9 +248,9 @@ void fabric_tell_bond(struct engine_fabric *fabric, const struct bond_end *end)
 	(void)text_format(message, sizeof(message), "%s, of %s for %s", lag->name, text_get(&ports),
 			  end->bond);
 	json_begin_object(&detail, NULL);
-	json_string(&detail, "aggregate", lag->name);
-	json_string(&detail, "ports", text_get(&ports));
-	json_string(&detail, "bond", end->bond);
+	json_put_string(&detail, "aggregate", lag->name);
+	json_put_string(&detail, "ports", text_get(&ports));
+	json_put_string(&detail, "bond", end->bond);
 	json_end_object(&detail);
 	json_begin_object(&json, NULL);
 	say_bond_change(end, &json);
@@ -292,11 +292,11 @@ static void say_outcome(struct engine_fabric *fabric, const struct batch *batch,
 
 	batch_switches(batch, &switches);
 	json_begin_object(&detail, NULL);
-	json_int(&detail, "batch", batch_id(batch));
-	json_string(&detail, "switches", text_get(&switches));
-	json_string(&detail, "problem", end->problem.message);
-	json_string(&detail, "detail", end->problem.detail);
-	json_string(&detail, "parked", batch_parked(batch));
+	json_put_int(&detail, "batch", batch_id(batch));
+	json_put_string(&detail, "switches", text_get(&switches));
+	json_put_string(&detail, "problem", end->problem.message);
+	json_put_string(&detail, "detail", end->problem.detail);
+	json_put_string(&detail, "parked", batch_parked(batch));
 	json_end_object(&detail);
 	json_begin_array(json, "events");
 	say_event(end->outcome == BATCH_DONE ? "change.applied" : "change.undone", "fabric", name,
@@ -331,8 +331,8 @@ void fabric_tell_batch(struct engine_fabric *fabric, const struct batch *batch,
 	uint32_t count = batch_touched(batch, touched, TOUCHED_MAX);
 
 	json_begin_object(&json, NULL);
-	json_int(&json, "batch", batch_id(batch));
-	json_string(&json, "state", states[end->outcome]);
+	json_put_int(&json, "batch", batch_id(batch));
+	json_put_string(&json, "state", states[end->outcome]);
 	if (end->problem.code)
 		say_problem(&end->problem, &json, "problem");
 	batch_changes(batch, &json, "changes");

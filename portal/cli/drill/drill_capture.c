@@ -103,19 +103,19 @@ const char *drill_capture_call(const struct drill_view *view, enum drill_errand 
 	if (errand == ERRAND_NOTE) {
 		haasctl_path(target, "/cases/", view->open_case, "/entries");
 		json_begin_object(body, NULL);
-		json_string(body, "kind", view->noting == PROMPT_FINDING ? "finding" : "note");
-		json_string(body, "text", view->note);
+		json_put_string(body, "kind", view->noting == PROMPT_FINDING ? "finding" : "note");
+		json_put_string(body, "text", view->note);
 		json_end_object(body);
 		return "POST";
 	}
 	if (errand == ERRAND_START) {
 		text_add(target, "/captures");
 		json_begin_object(body, NULL);
-		json_string(body, "path", capture->path);
-		json_int(body, "snap_length", capture->snap_length);
-		json_int(body, "seconds", capture->seconds);
+		json_put_string(body, "path", capture->path);
+		json_put_int(body, "snap_length", capture->snap_length);
+		json_put_int(body, "seconds", capture->seconds);
 		if (capture->reason[0])
-			json_string(body, "reason", capture->reason);
+			json_put_string(body, "reason", capture->reason);
 		json_end_object(body);
 		return "POST";
 	}

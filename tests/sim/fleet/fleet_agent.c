@@ -46,11 +46,11 @@ static void put_drive(struct fleet_node *node, int drive, struct text *out)
 	char text[32];
 
 	(void)text_format(text, sizeof(text), "nvme%dn1", drive);
-	json_string(out, "name", text);
+	json_put_string(out, "name", text);
 	(void)text_format(text, sizeof(text), "FLEET%05d%c", node->index + 1, 'A' + drive);
-	json_string(out, "serial", text);
-	json_string(out, "model", "FLEET 1T");
-	json_int(out, "size_bytes", DRIVE_SIZE_BYTES);
+	json_put_string(out, "serial", text);
+	json_put_string(out, "model", "FLEET 1T");
+	json_put_int(out, "size_bytes", DRIVE_SIZE_BYTES);
 }
 
 static void inventory_data(struct fleet_node *node, struct text *out)
@@ -60,24 +60,24 @@ static void inventory_data(struct fleet_node *node, struct text *out)
 
 	json_begin_object(out, "data");
 	json_begin_object(out, "cpu");
-	json_string(out, "model", model->cpu);
-	json_int(out, "sockets", 2);
-	json_int(out, "cores", 64);
-	json_int(out, "threads", 128);
+	json_put_string(out, "model", model->cpu);
+	json_put_int(out, "sockets", 2);
+	json_put_int(out, "cores", 64);
+	json_put_int(out, "threads", 128);
 	json_end_object(out);
-	json_int(out, "memory_bytes", INT64_C(1) << 40);
-	json_string(out, "firmware", model->firmware);
+	json_put_int(out, "memory_bytes", INT64_C(1) << 40);
+	json_put_string(out, "firmware", model->firmware);
 	(void)text_format(text, sizeof(text), "FLEET%05d", node->index + 1);
-	json_string(out, "serial", text);
-	json_string(out, "vendor", "Fleet");
-	json_string(out, "product", "Simulated");
+	json_put_string(out, "serial", text);
+	json_put_string(out, "vendor", "Fleet");
+	json_put_string(out, "product", "Simulated");
 	json_begin_array(out, "disks");
 	for (int drive = 0; drive < DRIVES; drive++) {
 		json_begin_object(out, NULL);
 		put_drive(node, drive, out);
-		json_string(out, "kind", "nvme");
-		json_bool(out, "removable", false);
-		json_bool(out, "read_only", false);
+		json_put_string(out, "kind", "nvme");
+		json_put_bool(out, "removable", false);
+		json_put_bool(out, "read_only", false);
 		json_end_object(out);
 	}
 	/* Twice the same drive: it cannot be so. */
@@ -89,17 +89,17 @@ static void inventory_data(struct fleet_node *node, struct text *out)
 	json_end_array(out);
 	json_begin_array(out, "nics");
 	json_begin_object(out, NULL);
-	json_string(out, "name", "eth0");
-	json_string(out, "mac", mac_text(node->mac, text));
-	json_string(out, "driver", "fleet");
-	json_bool(out, "link", true);
-	json_int(out, "speed_mbps", 25000);
+	json_put_string(out, "name", "eth0");
+	json_put_string(out, "mac", mac_text(node->mac, text));
+	json_put_string(out, "driver", "fleet");
+	json_put_bool(out, "link", true);
+	json_put_int(out, "speed_mbps", 25000);
 	json_begin_object(out, "lldp");
 	(void)text_format(text, sizeof(text), "leaf%d", node->index / FLEET_RACK_SIZE + 1);
-	json_string(out, "system", text);
-	json_string(out, "chassis", text);
+	json_put_string(out, "system", text);
+	json_put_string(out, "chassis", text);
 	(void)text_format(text, sizeof(text), "Ethernet%d", node->index % FLEET_RACK_SIZE + 1);
-	json_string(out, "port", text);
+	json_put_string(out, "port", text);
 	json_end_object(out);
 	json_end_object(out);
 	json_end_array(out);
@@ -114,11 +114,11 @@ static void write_image_data(struct fleet_node *node, struct text *out)
 
 	(void)text_format(serial, sizeof(serial), "FLEET%05dA", node->index + 1);
 	json_begin_object(out, "data");
-	json_string(out, "disk", "nvme0n1");
-	json_string(out, "serial", serial);
-	json_string(out, "digest", node->task.digest);
-	json_int(out, "bytes", (int64_t)node->task.size);
-	json_double(out, "seconds", 0.1);
+	json_put_string(out, "disk", "nvme0n1");
+	json_put_string(out, "serial", serial);
+	json_put_string(out, "digest", node->task.digest);
+	json_put_int(out, "bytes", (int64_t)node->task.size);
+	json_put_double(out, "seconds", 0.1);
 	json_end_object(out);
 }
 
@@ -144,10 +144,10 @@ static void erase_data(struct fleet_node *node, struct text *out)
 
 		json_begin_object(out, NULL);
 		put_drive(node, drive, out);
-		json_string(out, "method", "nvme_format_crypto");
-		json_string(out, "verdict", bad ? "failed" : "erased");
-		json_string(out, "reason", bad ? "the controller aborted the format" : "");
-		json_double(out, "seconds", 0.1);
+		json_put_string(out, "method", "nvme_format_crypto");
+		json_put_string(out, "verdict", bad ? "failed" : "erased");
+		json_put_string(out, "reason", bad ? "the controller aborted the format" : "");
+		json_put_double(out, "seconds", 0.1);
 		json_end_object(out);
 	}
 	json_end_array(out);
@@ -166,10 +166,10 @@ static void verify_data(struct fleet_node *node, struct text *out)
 		json_begin_object(out, NULL);
 		(void)text_format(serial, sizeof(serial), "FLEET%05d%c", node->index + 1,
 				  'A' + drive);
-		json_string(out, "serial", serial);
-		json_int(out, "samples", 1026);
-		json_int(out, "nonzero", bad ? 1000 : 0);
-		json_string(out, "verdict", bad ? "failed" : "verified");
+		json_put_string(out, "serial", serial);
+		json_put_int(out, "samples", 1026);
+		json_put_int(out, "nonzero", bad ? 1000 : 0);
+		json_put_string(out, "verdict", bad ? "failed" : "verified");
 		json_end_object(out);
 	}
 	json_end_array(out);
@@ -258,10 +258,10 @@ static void progress_send(struct fleet_node *node)
 	uint64_t size = task->size ? task->size : 1;
 
 	json_begin_object(&body, NULL);
-	json_int(&body, "percent", (int64_t)(task->offset * 100 / size));
-	json_int(&body, "done_bytes", (int64_t)task->offset);
-	json_int(&body, "total_bytes", (int64_t)task->size);
-	json_string(&body, "text", task->kind);
+	json_put_int(&body, "percent", (int64_t)(task->offset * 100 / size));
+	json_put_int(&body, "done_bytes", (int64_t)task->offset);
+	json_put_int(&body, "total_bytes", (int64_t)task->size);
+	json_put_string(&body, "text", task->kind);
 	json_end_object(&body);
 	(void)text_format(target, sizeof(target), "/agent/v1/tasks/%" PRId64 "/progress", task->id);
 	fleet_http_ask(node, &(struct fleet_ask){.method = "POST",
@@ -537,12 +537,12 @@ static void report_send(struct fleet_node *node)
 	char target[64];
 
 	json_begin_object(&body, NULL);
-	json_bool(&body, "ok", !node->task.problem);
+	json_put_bool(&body, "ok", !node->task.problem);
 	if (node->task.problem) {
 		json_begin_object(&body, "problem");
-		json_string(&body, "message", node->task.problem);
-		json_string(&body, "detail", "");
-		json_string(&body, "hint", "");
+		json_put_string(&body, "message", node->task.problem);
+		json_put_string(&body, "detail", "");
+		json_put_string(&body, "hint", "");
 		json_end_object(&body);
 	} else if (row) {
 		row->data(node, &body);

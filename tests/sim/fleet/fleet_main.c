@@ -291,20 +291,20 @@ static void verdict_json(const struct fleet *fleet, bool ok)
 
 	count_phases(fleet, phases);
 	json_begin_object(&text, NULL);
-	json_bool(&text, "ok", ok);
-	json_int(&text, "seed", fleet->options.seed);
-	json_int(&text, "nodes", fleet->options.count);
+	json_put_bool(&text, "ok", ok);
+	json_put_int(&text, "seed", fleet->options.seed);
+	json_put_int(&text, "nodes", fleet->options.count);
 	json_begin_object(&text, "phases");
 	for (size_t i = 0; i < FLEET_PHASES; i++)
-		json_int(&text, fleet_phase_words[i], phases[i]);
+		json_put_int(&text, fleet_phase_words[i], phases[i]);
 	json_end_object(&text);
 	json_begin_object(&text, "counters");
 	for (size_t i = 0; i < COUNT_OF(counters); i++)
-		json_int(&text, counters[i].name, (int64_t)counter(fleet, i));
+		json_put_int(&text, counters[i].name, (int64_t)counter(fleet, i));
 	json_end_object(&text);
 	json_begin_object(&text, "faults");
 	for (size_t i = 0; i < FLEET_FAULTS; i++)
-		json_int(&text, fleet_fault_table[i].name, (int64_t)fleet->stats.faults[i]);
+		json_put_int(&text, fleet_fault_table[i].name, (int64_t)fleet->stats.faults[i]);
 	json_end_object(&text);
 	json_end_object(&text);
 	(void)puts(text_get(&text));

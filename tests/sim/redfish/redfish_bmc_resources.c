@@ -54,10 +54,10 @@ static void begin(struct text *body, const char *path, const char *type, const c
 		  const char *name)
 {
 	json_begin_object(body, NULL);
-	json_string(body, "@odata.id", path);
-	json_string(body, "@odata.type", type);
-	json_string(body, "Id", id);
-	json_string(body, "Name", name);
+	json_put_string(body, "@odata.id", path);
+	json_put_string(body, "@odata.type", type);
+	json_put_string(body, "Id", id);
+	json_put_string(body, "Name", name);
 }
 
 static void link_to(const struct redfish_bmc *bmc, struct text *body, const char *key,
@@ -67,7 +67,7 @@ static void link_to(const struct redfish_bmc *bmc, struct text *body, const char
 
 	(void)text_format(link, sizeof(link), "%s%s", path, vendor_of(bmc)->slash);
 	json_begin_object(body, key);
-	json_string(body, "@odata.id", link);
+	json_put_string(body, "@odata.id", link);
 	json_end_object(body);
 }
 
@@ -83,8 +83,8 @@ static void link_under(const struct redfish_bmc *bmc, struct text *body, const c
 static void status_ok(struct text *body)
 {
 	json_begin_object(body, "Status");
-	json_string(body, "State", "Enabled");
-	json_string(body, "Health", "OK");
+	json_put_string(body, "State", "Enabled");
+	json_put_string(body, "Health", "OK");
 	json_end_object(body);
 }
 
@@ -92,16 +92,16 @@ static void collection_begin(struct text *body, const char *path, const char *ty
 			     const char *name)
 {
 	json_begin_object(body, NULL);
-	json_string(body, "@odata.id", path);
-	json_string(body, "@odata.type", type);
-	json_string(body, "Name", name);
+	json_put_string(body, "@odata.id", path);
+	json_put_string(body, "@odata.type", type);
+	json_put_string(body, "Name", name);
 	json_begin_array(body, "Members");
 }
 
 static void collection_end(struct text *body, int64_t count)
 {
 	json_end_array(body);
-	json_int(body, "Members@odata.count", count);
+	json_put_int(body, "Members@odata.count", count);
 	json_end_object(body);
 }
 
@@ -117,7 +117,7 @@ static void words(struct text *body, const char *key, const char *const *list)
 {
 	json_begin_array(body, key);
 	for (; *list; list++)
-		json_string(body, NULL, *list);
+		json_put_string(body, NULL, *list);
 	json_end_array(body);
 }
 
@@ -130,7 +130,7 @@ static void version_body(struct redfish_bmc *bmc, const char *path, int64_t now_
 	(void)path;
 	(void)now_ms;
 	json_begin_object(body, NULL);
-	json_string(body, "v1", ROOT "/");
+	json_put_string(body, "v1", ROOT "/");
 	json_end_object(body);
 }
 
@@ -138,12 +138,12 @@ static void root_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms,
 {
 	(void)now_ms;
 	begin(body, path, "#ServiceRoot.v1_15_0.ServiceRoot", "RootService", "Root Service");
-	json_string(body, "RedfishVersion", "1.15.0");
-	json_string(body, "UUID", bmc->uuid);
-	json_string(body, "Vendor", vendor_of(bmc)->root_vendor);
+	json_put_string(body, "RedfishVersion", "1.15.0");
+	json_put_string(body, "UUID", bmc->uuid);
+	json_put_string(body, "Vendor", vendor_of(bmc)->root_vendor);
 	json_begin_object(body, "ProtocolFeaturesSupported");
-	json_bool(body, "FilterQuery", false);
-	json_bool(body, "SelectQuery", false);
+	json_put_bool(body, "FilterQuery", false);
+	json_put_bool(body, "SelectQuery", false);
 	json_end_object(body);
 	link_to(bmc, body, "Systems", ROOT "/Systems");
 	link_to(bmc, body, "Chassis", ROOT "/Chassis");
@@ -166,8 +166,8 @@ static void session_service_body(struct redfish_bmc *bmc, const char *path, int6
 	(void)now_ms;
 	begin(body, path, "#SessionService.v1_1_8.SessionService", "SessionService",
 	      "Session Service");
-	json_bool(body, "ServiceEnabled", true);
-	json_int(body, "SessionTimeout", 1800);
+	json_put_bool(body, "ServiceEnabled", true);
+	json_put_int(body, "SessionTimeout", 1800);
 	status_ok(body);
 	link_under(bmc, body, "Sessions", path, "Sessions");
 	json_end_object(body);
@@ -214,9 +214,9 @@ static void system_boot(struct redfish_bmc *bmc, struct text *body)
 		bmc->faults & REDFISH_BMC_STALE_BOOT ? &bmc->shown : &bmc->seen.boot;
 
 	json_begin_object(body, "Boot");
-	json_string(body, "BootSourceOverrideTarget", boot->target);
-	json_string(body, "BootSourceOverrideEnabled", boot->enabled);
-	json_string(body, "BootSourceOverrideMode", boot->mode);
+	json_put_string(body, "BootSourceOverrideTarget", boot->target);
+	json_put_string(body, "BootSourceOverrideEnabled", boot->enabled);
+	json_put_string(body, "BootSourceOverrideMode", boot->mode);
 	words(body, "BootSourceOverrideTarget@Redfish.AllowableValues", targets);
 	words(body, "BootSourceOverrideEnabled@Redfish.AllowableValues", enabled);
 	words(body, "BootSourceOverrideMode@Redfish.AllowableValues", modes);
@@ -232,10 +232,10 @@ static void system_actions(const struct redfish_bmc *bmc, struct text *body, con
 			  vendor_of(bmc)->slash);
 	json_begin_object(body, "Actions");
 	json_begin_object(body, "#ComputerSystem.Reset");
-	json_string(body, "target", target);
+	json_put_string(body, "target", target);
 	if (vendor_of(bmc)->action_info) {
 		(void)text_format(target, sizeof(target), "%s/ResetActionInfo", path);
-		json_string(body, "@Redfish.ActionInfo", target);
+		json_put_string(body, "@Redfish.ActionInfo", target);
 	} else {
 		words(body, "ResetType@Redfish.AllowableValues", vendor_of(bmc)->reset_types);
 	}
@@ -260,23 +260,23 @@ static void system_body(struct redfish_bmc *bmc, const char *path, int64_t now_m
 {
 	begin(body, path, "#ComputerSystem.v1_20_0.ComputerSystem", vendor_of(bmc)->system,
 	      "System");
-	json_string(body, "SystemType", "Physical");
-	json_string(body, "HostName", bmc->name);
-	json_string(body, "Manufacturer", vendor_of(bmc)->manufacturer);
-	json_string(body, "Model", vendor_of(bmc)->model);
-	json_string(body, "SerialNumber", bmc->serial);
-	json_string(body, "PartNumber", "LAB-0001");
-	json_string(body, "AssetTag", "");
-	json_string(body, "UUID", bmc->uuid);
-	json_string(body, "BiosVersion", "1.2.3");
-	json_string(body, "PowerState", bmc_is_on(bmc, now_ms) ? "On" : "Off");
-	json_string(body, "IndicatorLED", bmc->led ? "Lit" : "Off");
+	json_put_string(body, "SystemType", "Physical");
+	json_put_string(body, "HostName", bmc->name);
+	json_put_string(body, "Manufacturer", vendor_of(bmc)->manufacturer);
+	json_put_string(body, "Model", vendor_of(bmc)->model);
+	json_put_string(body, "SerialNumber", bmc->serial);
+	json_put_string(body, "PartNumber", "LAB-0001");
+	json_put_string(body, "AssetTag", "");
+	json_put_string(body, "UUID", bmc->uuid);
+	json_put_string(body, "BiosVersion", "1.2.3");
+	json_put_string(body, "PowerState", bmc_is_on(bmc, now_ms) ? "On" : "Off");
+	json_put_string(body, "IndicatorLED", bmc->led ? "Lit" : "Off");
 	status_ok(body);
 	json_begin_object(body, "ProcessorSummary");
-	json_int(body, "Count", 2);
+	json_put_int(body, "Count", 2);
 	json_end_object(body);
 	json_begin_object(body, "MemorySummary");
-	json_int(body, "TotalSystemMemoryGiB", 64);
+	json_put_int(body, "TotalSystemMemoryGiB", 64);
 	json_end_object(body);
 	system_boot(bmc, body);
 	link_under(bmc, body, "BootOptions", path, "BootOptions");
@@ -292,9 +292,9 @@ static void action_info_body(struct redfish_bmc *bmc, const char *path, int64_t 
 	begin(body, path, "#ActionInfo.v1_3_0.ActionInfo", "ResetActionInfo", "Reset Action Info");
 	json_begin_array(body, "Parameters");
 	json_begin_object(body, NULL);
-	json_string(body, "Name", "ResetType");
-	json_bool(body, "Required", true);
-	json_string(body, "DataType", "String");
+	json_put_string(body, "Name", "ResetType");
+	json_put_bool(body, "Required", true);
+	json_put_string(body, "DataType", "String");
 	words(body, "AllowableValues", vendor_of(bmc)->reset_types);
 	json_end_object(body);
 	json_end_array(body);
@@ -321,9 +321,9 @@ static void boot_option_body(struct redfish_bmc *bmc, const char *path, int64_t 
 	(void)now_ms;
 	begin(body, path, "#BootOption.v1_0_4.BootOption", first ? "Boot0000" : "Boot0001",
 	      "Boot Option");
-	json_string(body, "BootOptionReference", first ? "Boot0000" : "Boot0001");
-	json_string(body, "DisplayName", first ? "Disk" : "PXE Device 1");
-	json_bool(body, "BootOptionEnabled", true);
+	json_put_string(body, "BootOptionReference", first ? "Boot0000" : "Boot0001");
+	json_put_string(body, "DisplayName", first ? "Disk" : "PXE Device 1");
+	json_put_bool(body, "BootOptionEnabled", true);
 	json_end_object(body);
 }
 
@@ -341,12 +341,12 @@ static void chassis_body(struct redfish_bmc *bmc, const char *path, int64_t now_
 			 struct text *body)
 {
 	begin(body, path, "#Chassis.v1_23_0.Chassis", vendor_of(bmc)->chassis, "Chassis");
-	json_string(body, "ChassisType", "RackMount");
-	json_string(body, "Manufacturer", vendor_of(bmc)->manufacturer);
-	json_string(body, "Model", vendor_of(bmc)->model);
-	json_string(body, "SerialNumber", bmc->serial);
-	json_string(body, "PartNumber", "LAB-CH-0001");
-	json_string(body, "PowerState", bmc_is_on(bmc, now_ms) ? "On" : "Off");
+	json_put_string(body, "ChassisType", "RackMount");
+	json_put_string(body, "Manufacturer", vendor_of(bmc)->manufacturer);
+	json_put_string(body, "Model", vendor_of(bmc)->model);
+	json_put_string(body, "SerialNumber", bmc->serial);
+	json_put_string(body, "PartNumber", "LAB-CH-0001");
+	json_put_string(body, "PowerState", bmc_is_on(bmc, now_ms) ? "On" : "Off");
 	status_ok(body);
 	link_under(bmc, body, "Thermal", path, "Thermal");
 	link_under(bmc, body, "Power", path, "Power");
@@ -361,32 +361,32 @@ static void thermal_body(struct redfish_bmc *bmc, const char *path, int64_t now_
 	begin(body, path, "#Thermal.v1_7_1.Thermal", "Thermal", "Thermal");
 	json_begin_array(body, "Temperatures");
 	json_begin_object(body, NULL);
-	json_string(body, "MemberId", "0");
-	json_string(body, "Name", "Inlet Temp");
-	json_int(body, "SensorNumber", 4);
-	json_double(body, "ReadingCelsius", 22.5);
+	json_put_string(body, "MemberId", "0");
+	json_put_string(body, "Name", "Inlet Temp");
+	json_put_int(body, "SensorNumber", 4);
+	json_put_double(body, "ReadingCelsius", 22.5);
 	status_ok(body);
 	json_end_object(body);
 	json_begin_object(body, NULL);
-	json_string(body, "MemberId", "1");
-	json_string(body, "Name", "CPU1 Temp");
-	json_int(body, "SensorNumber", 14);
+	json_put_string(body, "MemberId", "1");
+	json_put_string(body, "Name", "CPU1 Temp");
+	json_put_int(body, "SensorNumber", 14);
 	if (on)
-		json_double(body, "ReadingCelsius", 91);
+		json_put_double(body, "ReadingCelsius", 91);
 	else
-		json_null(body, "ReadingCelsius");
+		json_put_null(body, "ReadingCelsius");
 	json_begin_object(body, "Status");
-	json_string(body, "State", on ? "Enabled" : "UnavailableOffline");
-	json_string(body, "Health", on ? "Warning" : NULL);
+	json_put_string(body, "State", on ? "Enabled" : "UnavailableOffline");
+	json_put_string(body, "Health", on ? "Warning" : NULL);
 	json_end_object(body);
 	json_end_object(body);
 	json_end_array(body);
 	json_begin_array(body, "Fans");
 	json_begin_object(body, NULL);
-	json_string(body, "MemberId", "0");
-	json_string(body, "Name", "Fan1A");
-	json_int(body, "Reading", on ? 6960 : 0);
-	json_string(body, "ReadingUnits", "RPM");
+	json_put_string(body, "MemberId", "0");
+	json_put_string(body, "Name", "Fan1A");
+	json_put_int(body, "Reading", on ? 6960 : 0);
+	json_put_string(body, "ReadingUnits", "RPM");
 	status_ok(body);
 	json_end_object(body);
 	json_end_array(body);
@@ -398,17 +398,17 @@ static void power_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms
 	begin(body, path, "#Power.v1_7_2.Power", "Power", "Power");
 	json_begin_array(body, "PowerControl");
 	json_begin_object(body, NULL);
-	json_string(body, "MemberId", "0");
-	json_string(body, "Name", "System Power Control");
-	json_int(body, "PowerConsumedWatts", bmc_is_on(bmc, now_ms) ? 412 : 9);
+	json_put_string(body, "MemberId", "0");
+	json_put_string(body, "Name", "System Power Control");
+	json_put_int(body, "PowerConsumedWatts", bmc_is_on(bmc, now_ms) ? 412 : 9);
 	json_end_object(body);
 	json_end_array(body);
 	json_begin_array(body, "Voltages");
 	json_begin_object(body, NULL);
-	json_string(body, "MemberId", "0");
-	json_string(body, "Name", "PS1 Voltage");
-	json_int(body, "SensorNumber", 40);
-	json_double(body, "ReadingVolts", 231.5);
+	json_put_string(body, "MemberId", "0");
+	json_put_string(body, "Name", "PS1 Voltage");
+	json_put_int(body, "SensorNumber", 40);
+	json_put_double(body, "ReadingVolts", 231.5);
 	status_ok(body);
 	json_end_object(body);
 	json_end_array(body);
@@ -430,10 +430,10 @@ static void manager_body(struct redfish_bmc *bmc, const char *path, int64_t now_
 {
 	(void)now_ms;
 	begin(body, path, "#Manager.v1_17_0.Manager", vendor_of(bmc)->manager, "Manager");
-	json_string(body, "ManagerType", "BMC");
-	json_string(body, "Model", "Redfish model");
-	json_string(body, "FirmwareVersion", "7.10");
-	json_string(body, "UUID", bmc->uuid);
+	json_put_string(body, "ManagerType", "BMC");
+	json_put_string(body, "Model", "Redfish model");
+	json_put_string(body, "FirmwareVersion", "7.10");
+	json_put_string(body, "UUID", bmc->uuid);
 	status_ok(body);
 	link_under(bmc, body, "LogServices", path, "LogServices");
 	json_end_object(body);
@@ -453,15 +453,15 @@ static void log_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms, 
 
 	(void)now_ms;
 	begin(body, path, "#LogService.v1_4_0.LogService", vendor_of(bmc)->log, "System Event Log");
-	json_string(body, "LogEntryType", "SEL");
-	json_int(body, "MaxNumberOfRecords", LOG_MAX);
+	json_put_string(body, "LogEntryType", "SEL");
+	json_put_int(body, "MaxNumberOfRecords", LOG_MAX);
 	status_ok(body);
 	link_under(bmc, body, "Entries", path, "Entries");
 	(void)text_format(target, sizeof(target), "%s/Actions/LogService.ClearLog%s", path,
 			  vendor_of(bmc)->slash);
 	json_begin_object(body, "Actions");
 	json_begin_object(body, "#LogService.ClearLog");
-	json_string(body, "target", target);
+	json_put_string(body, "target", target);
 	json_end_object(body);
 	json_end_object(body);
 	json_end_object(body);
@@ -480,10 +480,10 @@ static void entries_body(struct redfish_bmc *bmc, const char *path, int64_t now_
 		(void)text_format(id, sizeof(id), "%u", entry->id);
 		(void)text_format(at, sizeof(at), "%s/%s", path, id);
 		begin(body, at, "#LogEntry.v1_15_0.LogEntry", id, "Log Entry");
-		json_string(body, "EntryType", "SEL");
-		json_string(body, "Created", "2024-02-29T12:00:00+01:00");
-		json_string(body, "Severity", entry->severity);
-		json_string(body, "Message", entry->message);
+		json_put_string(body, "EntryType", "SEL");
+		json_put_string(body, "Created", "2024-02-29T12:00:00+01:00");
+		json_put_string(body, "Severity", entry->severity);
+		json_put_string(body, "Message", entry->message);
 		json_end_object(body);
 	}
 	collection_end(body, bmc->log_count);
@@ -497,7 +497,7 @@ static void update_service_body(struct redfish_bmc *bmc, const char *path, int64
 	(void)now_ms;
 	begin(body, path, "#UpdateService.v1_11_0.UpdateService", "UpdateService",
 	      "Update Service");
-	json_bool(body, "ServiceEnabled", true);
+	json_put_bool(body, "ServiceEnabled", true);
 	link_under(bmc, body, "FirmwareInventory", path, "FirmwareInventory");
 	json_begin_object(body, "Actions"); /* sushy wants it to be there */
 	json_end_object(body);
@@ -519,8 +519,8 @@ static void firmware_body(struct redfish_bmc *bmc, const char *path, int64_t now
 	(void)bmc;
 	(void)now_ms;
 	begin(body, path, "#SoftwareInventory.v1_9_0.SoftwareInventory", "BIOS", "BIOS");
-	json_string(body, "Version", "1.2.3");
-	json_bool(body, "Updateable", true);
+	json_put_string(body, "Version", "1.2.3");
+	json_put_bool(body, "Updateable", true);
 	json_end_object(body);
 }
 
@@ -616,14 +616,14 @@ void resource_error(struct text *ret, const char *code, const char *message)
 	(void)text_format(id, sizeof(id), "Base.1.15.%s", code);
 	json_begin_object(ret, NULL);
 	json_begin_object(ret, "error");
-	json_string(ret, "code", id);
-	json_string(ret, "message", message);
+	json_put_string(ret, "code", id);
+	json_put_string(ret, "message", message);
 	json_begin_array(ret, "@Message.ExtendedInfo");
 	json_begin_object(ret, NULL);
-	json_string(ret, "MessageId", id);
-	json_string(ret, "Message", message);
-	json_string(ret, "Severity", "Critical");
-	json_string(ret, "Resolution", "None");
+	json_put_string(ret, "MessageId", id);
+	json_put_string(ret, "Message", message);
+	json_put_string(ret, "Severity", "Critical");
+	json_put_string(ret, "Resolution", "None");
 	json_end_object(ret);
 	json_end_array(ret);
 	json_end_object(ret);

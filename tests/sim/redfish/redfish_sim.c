@@ -124,18 +124,18 @@ static void put_state(struct node *node, struct text *body)
 
 	redfish_bmc_state(node->bmc, clock_monotonic_ms(), &state);
 	json_begin_object(body, NULL);
-	json_bool(body, "on", state.on);
-	json_string(body, "boot", state.boot.target);
-	json_string(body, "enabled", state.boot.enabled);
-	json_string(body, "booted", state.booted.target);
-	json_int(body, "sessions", state.sessions);
-	json_int(body, "sessions_peak", state.sessions_peak);
-	json_int(body, "sessions_made", (int64_t)state.sessions_made);
-	json_int(body, "requests", (int64_t)state.requests);
-	json_int(body, "refused", (int64_t)state.refused);
-	json_int(body, "power_ons", (int64_t)state.power_ons);
-	json_int(body, "power_offs", (int64_t)state.power_offs);
-	json_int(body, "restarts", (int64_t)state.restarts);
+	json_put_bool(body, "on", state.on);
+	json_put_string(body, "boot", state.boot.target);
+	json_put_string(body, "enabled", state.boot.enabled);
+	json_put_string(body, "booted", state.booted.target);
+	json_put_int(body, "sessions", state.sessions);
+	json_put_int(body, "sessions_peak", state.sessions_peak);
+	json_put_int(body, "sessions_made", (int64_t)state.sessions_made);
+	json_put_int(body, "requests", (int64_t)state.requests);
+	json_put_int(body, "refused", (int64_t)state.refused);
+	json_put_int(body, "power_ons", (int64_t)state.power_ons);
+	json_put_int(body, "power_offs", (int64_t)state.power_offs);
+	json_put_int(body, "restarts", (int64_t)state.restarts);
 	json_end_object(body);
 }
 

@@ -91,31 +91,31 @@ static void put_mac(struct text *json, const char *key, const uint8_t mac[6])
 
 	text_format(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
 		    mac[3], mac[4], mac[5]);
-	json_string(json, key, text);
+	json_put_string(json, key, text);
 }
 
 static void put_port(struct text *json, const struct switch_port *port)
 {
 	json_begin_object(json, NULL);
-	json_string(json, "name", port->name);
-	json_int(json, "if_index", port->if_index);
-	json_int(json, "base_port", port->base_port);
-	json_string(json, "alias", port->alias);
+	json_put_string(json, "name", port->name);
+	json_put_int(json, "if_index", port->if_index);
+	json_put_int(json, "base_port", port->base_port);
+	json_put_string(json, "alias", port->alias);
 	put_mac(json, "mac", port->mac);
-	json_bool(json, "admin_up", port->admin_up);
-	json_bool(json, "up", port->up);
-	json_int(json, "link_mark", (int64_t)port->link_mark);
-	json_int(json, "speed_bps", (int64_t)port->speed_bps);
-	json_int(json, "lag", port->lag);
-	json_bool(json, "is_lag", port->is_lag);
-	json_string(json, "stp", stp_words[port->stp]);
+	json_put_bool(json, "admin_up", port->admin_up);
+	json_put_bool(json, "up", port->up);
+	json_put_int(json, "link_mark", (int64_t)port->link_mark);
+	json_put_int(json, "speed_bps", (int64_t)port->speed_bps);
+	json_put_int(json, "lag", port->lag);
+	json_put_bool(json, "is_lag", port->is_lag);
+	json_put_string(json, "stp", stp_words[port->stp]);
 	if (port->has_vlans) {
 		CLEANUP(text_done) struct text tagged = {0};
 
 		vlan_set_text(&port->vlans.tagged, &tagged);
-		json_bool(json, "trunk", port->vlans.trunk);
-		json_int(json, "native", port->vlans.native);
-		json_string(json, "tagged", text_get(&tagged));
+		json_put_bool(json, "trunk", port->vlans.trunk);
+		json_put_int(json, "native", port->vlans.native);
+		json_put_string(json, "tagged", text_get(&tagged));
 	}
 	json_end_object(json);
 }
@@ -123,28 +123,28 @@ static void put_port(struct text *json, const struct switch_port *port)
 static void put_identity(struct text *json, const struct switch_identity *identity)
 {
 	json_begin_object(json, "identity");
-	json_string(json, "object_id", identity->object_id);
-	json_string(json, "text", identity->text);
-	json_string(json, "system", identity->system);
-	json_string(json, "chassis", identity->chassis);
-	json_string(json, "family", identity->family);
-	json_int(json, "uptime_ms", (int64_t)identity->uptime_ms);
-	json_int(json, "vlan_changes", (int64_t)identity->vlan_changes);
-	json_int(json, "neighbor_changes", (int64_t)identity->neighbor_changes);
-	json_int(json, "link_changes", (int64_t)identity->link_changes);
-	json_int(json, "member_changes", (int64_t)identity->member_changes);
+	json_put_string(json, "object_id", identity->object_id);
+	json_put_string(json, "text", identity->text);
+	json_put_string(json, "system", identity->system);
+	json_put_string(json, "chassis", identity->chassis);
+	json_put_string(json, "family", identity->family);
+	json_put_int(json, "uptime_ms", (int64_t)identity->uptime_ms);
+	json_put_int(json, "vlan_changes", (int64_t)identity->vlan_changes);
+	json_put_int(json, "neighbor_changes", (int64_t)identity->neighbor_changes);
+	json_put_int(json, "link_changes", (int64_t)identity->link_changes);
+	json_put_int(json, "member_changes", (int64_t)identity->member_changes);
 	json_end_object(json);
 }
 
 static void put_sampling(struct text *json, const struct sampling_found *found)
 {
 	json_begin_object(json, "sampling");
-	json_bool(json, "agrees", found->agrees);
-	json_bool(json, "foreign", found->foreign);
-	json_int(json, "sources", found->sources);
-	json_int(json, "rate_low", found->rate_low);
-	json_int(json, "rate_high", found->rate_high);
-	json_string(json, "text", found->text);
+	json_put_bool(json, "agrees", found->agrees);
+	json_put_bool(json, "foreign", found->foreign);
+	json_put_int(json, "sources", found->sources);
+	json_put_int(json, "rate_low", found->rate_low);
+	json_put_int(json, "rate_high", found->rate_high);
+	json_put_string(json, "text", found->text);
 	json_end_object(json);
 }
 
@@ -153,14 +153,14 @@ static void put_reading(struct text *json, const struct switch_reading *reading)
 	json_begin_array(json, "parts");
 	for (size_t i = 0; i + 1 < COUNT_OF(part_words); i++) {
 		if (reading->parts & part_words[i].part)
-			json_string(json, NULL, part_words[i].word);
+			json_put_string(json, NULL, part_words[i].word);
 	}
 	json_end_array(json);
 	put_identity(json, &reading->identity);
-	json_int(json, "requests", reading->requests);
+	json_put_int(json, "requests", reading->requests);
 	put_sampling(json, &reading->sampling);
-	json_int(json, "odd", reading->odd);
-	json_string(json, "odd_text", reading->odd_text);
+	json_put_int(json, "odd", reading->odd);
+	json_put_string(json, "odd_text", reading->odd_text);
 	json_begin_array(json, "ports");
 	for (size_t i = 0; i < reading->port_count; i++)
 		put_port(json, &reading->ports[i]);
@@ -168,8 +168,8 @@ static void put_reading(struct text *json, const struct switch_reading *reading)
 	json_begin_array(json, "vlans");
 	for (size_t i = 0; i < reading->vlan_count; i++) {
 		json_begin_object(json, NULL);
-		json_int(json, "id", reading->vlans[i].id);
-		json_string(json, "name", reading->vlans[i].name);
+		json_put_int(json, "id", reading->vlans[i].id);
+		json_put_string(json, "name", reading->vlans[i].name);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -178,12 +178,12 @@ static void put_reading(struct text *json, const struct switch_reading *reading)
 		const struct switch_neighbor *neighbor = &reading->neighbors[i];
 
 		json_begin_object(json, NULL);
-		json_int(json, "if_index", neighbor->if_index);
-		json_int(json, "local_port", neighbor->local_port);
-		json_string(json, "chassis", neighbor->chassis);
-		json_string(json, "port", neighbor->port);
-		json_string(json, "port_text", neighbor->port_text);
-		json_string(json, "system", neighbor->system);
+		json_put_int(json, "if_index", neighbor->if_index);
+		json_put_int(json, "local_port", neighbor->local_port);
+		json_put_string(json, "chassis", neighbor->chassis);
+		json_put_string(json, "port", neighbor->port);
+		json_put_string(json, "port_text", neighbor->port_text);
+		json_put_string(json, "system", neighbor->system);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -191,8 +191,8 @@ static void put_reading(struct text *json, const struct switch_reading *reading)
 	for (size_t i = 0; i < reading->fdb_count; i++) {
 		json_begin_object(json, NULL);
 		put_mac(json, "mac", reading->fdb[i].mac);
-		json_int(json, "vlan", reading->fdb[i].vlan);
-		json_int(json, "if_index", reading->fdb[i].if_index);
+		json_put_int(json, "vlan", reading->fdb[i].vlan);
+		json_put_int(json, "if_index", reading->fdb[i].if_index);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -201,9 +201,9 @@ static void put_reading(struct text *json, const struct switch_reading *reading)
 static void put_problem(struct text *json, const struct problem *problem)
 {
 	json_begin_object(json, "problem");
-	json_string(json, "message", problem->message);
-	json_string(json, "detail", problem->detail);
-	json_string(json, "hint", problem->hint);
+	json_put_string(json, "message", problem->message);
+	json_put_string(json, "detail", problem->detail);
+	json_put_string(json, "hint", problem->hint);
 	json_end_object(json);
 }
 
@@ -215,12 +215,12 @@ static void print(const struct ask *ask, int rc, const struct switch_reading *re
 	CLEANUP(text_done) struct text json = {0};
 
 	json_begin_object(&json, NULL);
-	json_string(&json, "result", rc ? error_word(rc) : "ok");
-	json_int(&json, "took_ms", clock_monotonic_ms() - ask->started_ms);
+	json_put_string(&json, "result", rc ? error_word(rc) : "ok");
+	json_put_int(&json, "took_ms", clock_monotonic_ms() - ask->started_ms);
 	if (ask->request.op == SWITCH_CHANGE || ask->request.op == SWITCH_MIRROR) {
 		json_begin_array(&json, "results");
 		for (size_t i = 0; i < ask->request.edit_count + ask->request.mirror_count; i++)
-			json_string(&json, NULL, result_words[ask->results[i]]);
+			json_put_string(&json, NULL, result_words[ask->results[i]]);
 		json_end_array(&json);
 	}
 	if (reading)
